@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Every limit on a queue, a buffer, a retry or a wait, by name, in one place. Sizes in bytes, times
+ * in milliseconds. A limit that a person may want to change is a setting instead (app/settings). */
+#ifndef GH_BASE_LIMITS_H
+#define GH_BASE_LIMITS_H
+
+#define LIMIT_KIB(n) ((size_t)(n)*1024)
+#define LIMIT_MIB(n) ((size_t)(n)*1024 * 1024)
+
+/* HTTP: one request */
+#define LIMIT_HTTP_TARGET_SIZE     LIMIT_KIB(8)
+#define LIMIT_HTTP_HEAD_SIZE       LIMIT_KIB(32)
+#define LIMIT_HTTP_HEADER_COUNT    100
+#define LIMIT_HTTP_CHUNK_LINE_SIZE 256
+#define LIMIT_HTTP_TRAILER_SIZE    LIMIT_KIB(8)
+#define LIMIT_HTTP_BODY_SIZE       LIMIT_MIB(1)
+
+/* HTTP: one connection */
+#define LIMIT_HTTP_HEAD_MS           10000
+#define LIMIT_HTTP_BODY_MS           30000
+#define LIMIT_HTTP_IDLE_MS           75000
+#define LIMIT_HTTP_WRITE_MS          30000
+#define LIMIT_HTTP_LINGER_MS         2000
+#define LIMIT_HTTP_OUTBOX_SIZE       LIMIT_MIB(8)
+#define LIMIT_HTTP_OUTBOX_PAUSE_SIZE LIMIT_KIB(256)
+
+/* workers, pool and streams */
+#define LIMIT_READ_SIZE        LIMIT_KIB(64)
+#define LIMIT_TLS_HANDSHAKE_MS 10000
+#define LIMIT_WORKER_COUNT     64
+#define LIMIT_POOL_QUEUE_COUNT 4096
+#define LIMIT_ACCEPTS_PER_TURN 64
+
+#endif

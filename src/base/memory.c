@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+
+#include "base/must.h"
+
+void *memory_new(size_t size)
+{
+    void *at = calloc(1, size == 0 ? 1 : size);
+    must(at != NULL);
+    return at;
+}
+
+void *memory_new_array(size_t count, size_t size)
+{
+    void *at = calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
+    must(at != NULL);
+    return at;
+}
+
+void *memory_resize(void *at, size_t size)
+{
+    void *moved = realloc(at, size == 0 ? 1 : size);
+    must(moved != NULL);
+    return moved;
+}
+
+void memory_free(void *at)
+{
+    free(at);
+}

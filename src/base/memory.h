@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Heap memory for small things of our own: it never returns NULL, the process ends when memory is
+ * out. Sizes that a peer chooses go through buf_reserve() instead, which has a maximum. */
+#ifndef GH_BASE_MEMORY_H
+#define GH_BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeroed. */
+void *memory_new(size_t size);
+void *memory_new_array(size_t count, size_t size);
+void *memory_resize(void *at, size_t size);
+void memory_free(void *at);
+
+/* struct buf body CLEANUP(buf_release) = …; runs when the variable goes out of scope. */
+#define CLEANUP(release) __attribute__((cleanup(release)))
+
+/* Makes x_free_at(struct x **), so that a pointer can say CLEANUP(x_free_at). */
+#define DEFINE_FREE_AT(x_free, type)                                                               \
+    static inline void x_free##_at(type **at)                                                      \
+    {                                                                                              \
+        x_free(*at);                                                                               \
+    }
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The struct that holds 'member' at 'pointer'. */
+#define CONTAINER_OF(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+#endif
