@@ -5,7 +5,6 @@
 #ifndef GH_BASE_BANNED_H
 #define GH_BASE_BANNED_H
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,6 @@
 
 #pragma GCC poison strcpy strcat strncpy strncat stpcpy sprintf vsprintf gets strtok strtok_r
 #pragma GCC poison atoi atol atoll atof sscanf localtime gmtime ctime asctime
-#pragma GCC poison rand srand tmpnam tempnam mktemp system popen signal
+#pragma GCC poison rand srand tmpnam tempnam mktemp system popen
 
 #endif

@@ -16,13 +16,24 @@
 #define LIMIT_HTTP_BODY_SIZE       LIMIT_MIB(1)
 
 /* HTTP: one connection */
-#define LIMIT_HTTP_HEAD_MS           10000
-#define LIMIT_HTTP_BODY_MS           30000
-#define LIMIT_HTTP_IDLE_MS           75000
-#define LIMIT_HTTP_WRITE_MS          30000
-#define LIMIT_HTTP_LINGER_MS         2000
-#define LIMIT_HTTP_OUTBOX_SIZE       LIMIT_MIB(8)
-#define LIMIT_HTTP_OUTBOX_PAUSE_SIZE LIMIT_KIB(256)
+#define LIMIT_HTTP_HEAD_MS          10000
+#define LIMIT_HTTP_BODY_MS          30000
+#define LIMIT_HTTP_IDLE_MS          75000
+#define LIMIT_HTTP_WRITE_MS         30000
+#define LIMIT_HTTP_LINGER_MS        2000
+#define LIMIT_HTTP_ANSWER_SIZE      LIMIT_MIB(16)
+#define LIMIT_HTTP_UNUSED_EXCHANGES 64
+#define LIMIT_HTTP_CONNECTIONS      60000
+
+/* HTTP/2: one connection */
+#define LIMIT_HTTP2_STREAMS           100
+#define LIMIT_HTTP2_WINDOW_SIZE       LIMIT_KIB(64)
+#define LIMIT_HTTP2_WRITE_SIZE        LIMIT_KIB(32)
+#define LIMIT_HTTP2_ACKS              100
+#define LIMIT_HTTP2_SETTINGS          32
+#define LIMIT_HTTP2_CONTINUATIONS     8
+#define LIMIT_HTTP2_RESETS            200
+#define LIMIT_HTTP2_RESETS_PER_SECOND 33
 
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE        LIMIT_KIB(64)
@@ -30,5 +41,8 @@
 #define LIMIT_WORKER_COUNT     64
 #define LIMIT_POOL_QUEUE_COUNT 4096
 #define LIMIT_ACCEPTS_PER_TURN 64
+#define LIMIT_ACCEPT_PAUSE_MS  200
+#define LIMIT_LISTEN_BACKLOG   4096
+#define LIMIT_POOL_STACK_SIZE  LIMIT_KIB(512)
 
 #endif

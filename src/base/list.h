@@ -64,8 +64,8 @@ static inline void list_move_all(struct list *list, struct list *from)
 }
 
 /* The body may remove 'link'. */
-#define LIST_EACH(link, list)                                                                      \
-    for (struct list *link = (list)->next, *link##_next = link->next; link != (list);              \
+#define LIST_EACH(link, head)                                                                      \
+    for (struct list *link = (head)->next, *link##_next = link->next; link != (head);              \
          link = link##_next, link##_next = link->next)
 
 #define LIST_ITEM(link, type, member) CONTAINER_OF(link, type, member)

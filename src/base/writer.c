@@ -54,6 +54,17 @@ void writer_text(struct writer *writer, struct slice text)
     writer_u8(writer, 0);
 }
 
+void writer_decimal(struct writer *writer, uint64_t value)
+{
+    char digits[20];
+    size_t start = sizeof(digits);
+    do {
+        digits[--start] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    writer_bytes(writer, slice_of(digits + start, sizeof(digits) - start));
+}
+
 void writer_format(struct writer *writer, const char *format, ...)
 {
     char text[WRITER_FORMAT_SIZE];

@@ -23,6 +23,8 @@ void writer_u64(struct writer *writer, uint64_t value);
 void writer_bytes(struct writer *writer, struct slice bytes);
 /* The bytes and a NUL. */
 void writer_text(struct writer *writer, struct slice text);
+/* As decimal digits. */
+void writer_decimal(struct writer *writer, uint64_t value);
 /* For short text with numbers in it; at most 512 bytes come out. */
 void writer_format(struct writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

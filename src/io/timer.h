@@ -12,6 +12,7 @@ typedef void (*timer_expire_fn)(void *owner);
 
 struct timer {
     struct list link;
+    struct loop *loop; /* while running */
     uint64_t deadline_ms;
     timer_expire_fn on_expire;
     void *owner;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/loop.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "io/loop_internal.h"
+
+static void loop_nothing(uv_idle_t *idle)
+{
+    (void)idle;
+}
+
+static void loop_run_tasks(uv_check_t *check)
+{
+    struct loop *loop = check->data;
+    struct list due;
+    list_init(&due);
+    list_move_all(&due, &loop->tasks);
+    for (struct list *link = list_take_first(&due); link != NULL; link = list_take_first(&due)) {
+        struct loop_task *task = LIST_ITEM(link, struct loop_task, link);
+        task->run(task->owner);
+    }
+    if (list_is_empty(&loop->tasks)) {
+        (void)uv_idle_stop(&loop->no_wait);
+    }
+}
+
+struct loop *loop_new(struct fault *fault)
+{
+    struct loop *loop = memory_new(sizeof(*loop));
+    loop->fault = fault;
+    list_init(&loop->tasks);
+    must(uv_loop_init(&loop->uv) == 0);
+    must(uv_check_init(&loop->uv, &loop->turn_end) == 0);
+    must(uv_idle_init(&loop->uv, &loop->no_wait) == 0);
+    loop->turn_end.data = loop;
+    must(uv_check_start(&loop->turn_end, loop_run_tasks) == 0);
+    uv_unref((uv_handle_t *)&loop->turn_end);
+    timer_wheel_init(loop);
+    return loop;
+}
+
+void loop_free(struct loop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    loop_turn(loop); /* what was closed or put off in the last turn ends here */
+    timer_wheel_close(loop);
+    uv_close((uv_handle_t *)&loop->turn_end, NULL);
+    uv_close((uv_handle_t *)&loop->no_wait, NULL);
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    must(uv_loop_close(&loop->uv) == 0);
+    memory_free(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void loop_stop(struct loop *loop)
+{
+    uv_stop(&loop->uv);
+}
+
+void loop_turn(struct loop *loop)
+{
+    (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+}
+
+uint64_t loop_now_ms(const struct loop *loop)
+{
+    return uv_now(&loop->uv);
+}
+
+struct fault *loop_fault(const struct loop *loop)
+{
+    return loop->fault;
+}
+
+uv_loop_t *loop_uv(struct loop *loop)
+{
+    return &loop->uv;
+}
+
+void loop_task_init(struct loop_task *task, loop_task_fn run, void *owner)
+{
+    list_init(&task->link);
+    task->run = run;
+    task->owner = owner;
+}
+
+void loop_defer(struct loop *loop, struct loop_task *task)
+{
+    if (!list_is_empty(&task->link)) {
+        return;
+    }
+    list_append(&loop->tasks, &task->link);
+    (void)uv_idle_start(&loop->no_wait, loop_nothing);
+}
+
+void loop_task_cancel(struct loop_task *task)
+{
+    list_remove(&task->link);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What loop.c and timer.c share, and nobody else. */
+#ifndef GH_IO_LOOP_INTERNAL_H
+#define GH_IO_LOOP_INTERNAL_H
+
+#include "io/loop.h"
+
+#define TIMER_SLOT_COUNT 512
+
+struct timer_wheel {
+    struct list slots[TIMER_SLOT_COUNT];
+    uint64_t tick; /* the last one that was handled */
+    size_t count;  /* of running timers; the ticking stops at zero */
+    uv_timer_t ticker;
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_check_t turn_end;
+    uv_idle_t no_wait; /* active while tasks are waiting, so that the turn does not block */
+    struct list tasks;
+    struct timer_wheel wheel;
+    struct fault *fault;
+};
+
+void timer_wheel_init(struct loop *loop);
+void timer_wheel_close(struct loop *loop);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/pool.h"
+
+#include "base/limits.h"
+#include "base/must.h"
+
+#include <pthread.h>
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t job_came;
+    struct list queue;
+    size_t queued_count;
+    size_t queue_count_max;
+    pthread_t *threads;
+    size_t thread_count;
+    size_t thread_count_max;
+    size_t idle_count;
+    uint64_t done_count;
+    uint64_t refused_count;
+    bool ending;
+};
+
+/* Waits for a job; NULL when the pool ends and nothing is left. Called with the lock held. */
+static struct pool_job *pool_next(struct pool *pool)
+{
+    while (list_is_empty(&pool->queue)) {
+        if (pool->ending) {
+            return NULL;
+        }
+        pool->idle_count++;
+        (void)pthread_cond_wait(&pool->job_came, &pool->lock);
+        pool->idle_count--;
+    }
+    pool->queued_count--;
+    return LIST_ITEM(list_take_first(&pool->queue), struct pool_job, link);
+}
+
+static void *pool_work(void *argument)
+{
+    struct pool *pool = argument;
+    (void)pthread_mutex_lock(&pool->lock);
+    for (struct pool_job *job = pool_next(pool); job != NULL; job = pool_next(pool)) {
+        (void)pthread_mutex_unlock(&pool->lock);
+        job->run(job);
+        (void)pthread_mutex_lock(&pool->lock);
+        pool->done_count++;
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+static bool pool_start_thread(struct pool *pool)
+{
+    pthread_attr_t attributes;
+    must(pthread_attr_init(&attributes) == 0);
+    must(pthread_attr_setstacksize(&attributes, LIMIT_POOL_STACK_SIZE) == 0);
+    bool started =
+        pthread_create(&pool->threads[pool->thread_count], &attributes, pool_work, pool) == 0;
+    (void)pthread_attr_destroy(&attributes);
+    if (started) {
+        pool->thread_count++;
+    }
+    return started;
+}
+
+struct pool *pool_new(size_t thread_count_max, size_t queue_count_max)
+{
+    must(thread_count_max > 0);
+    struct pool *pool = memory_new(sizeof(*pool));
+    must(pthread_mutex_init(&pool->lock, NULL) == 0);
+    must(pthread_cond_init(&pool->job_came, NULL) == 0);
+    list_init(&pool->queue);
+    pool->threads = memory_new_array(thread_count_max, sizeof(pthread_t));
+    pool->thread_count_max = thread_count_max;
+    pool->queue_count_max = queue_count_max;
+    return pool;
+}
+
+void pool_free(struct pool *pool)
+{
+    if (pool == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->ending = true;
+    (void)pthread_cond_broadcast(&pool->job_came);
+    (void)pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->thread_count; i++) {
+        (void)pthread_join(pool->threads[i], NULL);
+    }
+    (void)pthread_mutex_destroy(&pool->lock);
+    (void)pthread_cond_destroy(&pool->job_came);
+    memory_free(pool->threads);
+    memory_free(pool);
+}
+
+/* With the lock held. A job that finds no idle thread starts one while there may be more. */
+static enum err pool_take(struct pool *pool, struct pool_job *job)
+{
+    bool room = pool->queued_count < pool->queue_count_max && !pool->ending;
+    if (room && pool->idle_count <= pool->queued_count &&
+        pool->thread_count < pool->thread_count_max) {
+        room = pool_start_thread(pool) || pool->thread_count > 0;
+    }
+    if (!room) {
+        pool->refused_count++;
+        return ERR_BUSY;
+    }
+    list_append(&pool->queue, &job->link);
+    pool->queued_count++;
+    if (pool->idle_count > 0) {
+        (void)pthread_cond_signal(&pool->job_came);
+    }
+    return ERR_NONE;
+}
+
+enum err pool_submit(struct pool *pool, struct pool_job *job)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    enum err err = pool_take(pool, job);
+    (void)pthread_mutex_unlock(&pool->lock);
+    return err;
+}
+
+struct pool_stats pool_stats(struct pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    struct pool_stats stats = {
+        .thread_count = pool->thread_count,
+        .running_count = pool->thread_count - pool->idle_count,
+        .queued_count = pool->queued_count,
+        .done_count = pool->done_count,
+        .refused_count = pool->refused_count,
+    };
+    (void)pthread_mutex_unlock(&pool->lock);
+    return stats;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/stream.h"
+
+#include "base/must.h"
+
+void stream_own(struct stream *stream, stream_event_fn on_event, void *owner)
+{
+    stream->on_event = on_event;
+    stream->owner = owner;
+}
+
+enum err stream_read(struct stream *stream, char *at, size_t size, size_t *ret_len)
+{
+    return stream->ops->read(stream, at, size, ret_len);
+}
+
+enum err stream_write(struct stream *stream, const struct slice *parts, size_t count,
+                      size_t *ret_len)
+{
+    must(count <= STREAM_PARTS_MAX);
+    return stream->ops->write(stream, parts, count, ret_len);
+}
+
+void stream_watch(struct stream *stream, unsigned events)
+{
+    stream->ops->watch(stream, events);
+}
+
+enum err stream_shutdown(struct stream *stream)
+{
+    return stream->ops->shutdown(stream);
+}
+
+void stream_close(struct stream *stream)
+{
+    stream->ops->close(stream);
+}
+
+struct slice stream_protocol(const struct stream *stream)
+{
+    return stream->ops->protocol(stream);
+}
+
+bool stream_is_encrypted(const struct stream *stream)
+{
+    return stream->ops->is_encrypted(stream);
+}
