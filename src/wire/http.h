@@ -16,7 +16,7 @@ struct slice http_header_find(const struct http_header *headers, size_t count, s
 /* How often it stands there: what must not be repeated (authorization) is refused above one. */
 size_t http_header_repeats(const struct http_header *headers, size_t count, struct slice name);
 
-/* "Not Found"; for a status outside the IANA registry "Status". Never NULL. */
+/* "Not Found"; "Status" for one outside the table in http.c. Never NULL. */
 const char *http_status_text(int status);
 
 /* One or more bytes of a token (RFC 9110 5.6.2): method and field names. */

@@ -78,11 +78,12 @@ enum http1_chunked_state {
 /* All zero is the start of a body. */
 struct http1_chunked {
     enum http1_chunked_state state;
-    uint64_t left;       /* bytes of this chunk still to come */
-    size_t digit_count;  /* of this chunk's size */
-    size_t line_size;    /* of this chunk's first line, so far */
-    size_t trailer_size; /* of all trailers, so far */
-    bool done;           /* the body ended; what follows is the next request */
+    uint64_t left;         /* bytes of this chunk still to come */
+    size_t digit_count;    /* of this chunk's size */
+    size_t line_size;      /* of this chunk's first line, so far */
+    size_t extension_size; /* of all chunks, so far */
+    size_t trailer_size;   /* of all trailers, so far */
+    bool done;             /* the body ended; what follows is the next request */
 };
 
 /* Takes bytes of a chunked body up to the end of a run of data, the end of the body or the end of
