@@ -2,6 +2,8 @@
 /* The head of a request: where it ends, its lines, and the headers that decide how the message is
  * framed. The request target has a file of its own. */
 #include "wire/http1_internal.h"
+
+#include "base/must.h"
 #include "wire/http_bytes.h"
 
 /* RFC 9112 2.2: an empty line before the request line is skipped; two allow for an old client that
@@ -40,14 +42,32 @@ enum err http1_refuse(struct http1_problem *reterr_problem, int status, const ch
     }
 }
 
+/* text[from, to). A call into slice.c for each part of each line costs more than the parsing does;
+ * this one is inline, and its indices are ours. */
+static inline struct slice span(struct slice text, size_t from, size_t to)
+{
+    must(from <= to && to <= text.len);
+    return (struct slice){.at = text.at + from, .len = to - from};
+}
+
+/* The index of the first such byte in text[from, to), or 'to'. */
+static inline size_t find_byte(struct slice text, char byte, size_t from, size_t to)
+{
+    if (from == to) {
+        return to; /* of an empty slice, perhaps, that points nowhere */
+    }
+    struct slice part = span(text, from, to);
+    const char *found = memchr(part.at, byte, part.len);
+    return found == NULL ? to : (size_t)(found - text.at);
+}
+
 /* The size of the empty lines before the request line. */
 static size_t empty_lines_size(struct slice input)
 {
     size_t size = 0;
-    for (size_t i = 0; i < EMPTY_LINE_COUNT; i++) {
-        if (slice_starts_with(slice_from(input, size), SLICE("\r\n"))) {
-            size += 2;
-        }
+    while (size < 2 * EMPTY_LINE_COUNT && input.len - size >= 2 && input.at[size] == '\r' &&
+           input.at[size + 1] == '\n') {
+        size += 2;
     }
     return size;
 }
@@ -59,9 +79,8 @@ static bool has_bare_cr(struct slice input, size_t from, size_t to)
     if (from == to) {
         return false;
     }
-    struct slice part = slice_sub(input, from, to - from);
     bool pending = from > 0 && input.at[from - 1] == '\r';
-    return pending || slice_find_byte(part, '\r') + 1 < part.len;
+    return pending || find_byte(input, '\r', from, to - 1) < to - 1;
 }
 
 /* Looks at the bytes after *scanned, line by line. ERR_NONE when the line that ends the head is
@@ -71,7 +90,7 @@ static enum err scan_lines(struct slice input, size_t *scanned)
     size_t start = empty_lines_size(input);
     while (*scanned < input.len) {
         size_t from = *scanned;
-        size_t lf = from + slice_find_byte(slice_from(input, from), '\n');
+        size_t lf = find_byte(input, '\n', from, input.len);
         if (has_bare_cr(input, from, lf)) {
             return ERR_INPUT;
         }
@@ -99,8 +118,7 @@ enum err http1_head_find(struct slice input, size_t *scanned, size_t *ret_size,
     struct slice head = slice_sub(input, 0, LIMIT_HTTP_HEAD_SIZE);
     size_t from = *scanned;
     enum err err = scan_lines(head, scanned);
-    struct slice seen = slice_sub(head, from, *scanned - from);
-    if (err == ERR_INPUT || slice_find_byte(seen, '\0') < seen.len) {
+    if (err == ERR_INPUT || find_byte(head, '\0', from, *scanned) < *scanned) {
         return http1_refuse(reterr_problem, 400,
                             "a line of the request's head does not end in CR LF");
     }
@@ -111,8 +129,7 @@ enum err http1_head_find(struct slice input, size_t *scanned, size_t *ret_size,
     if (head.len < LIMIT_HTTP_HEAD_SIZE) {
         return ERR_MORE;
     }
-    struct slice lines = slice_from(head, empty_lines_size(head));
-    if (slice_find_byte(lines, '\n') == lines.len) {
+    if (find_byte(head, '\n', empty_lines_size(head), head.len) == head.len) {
         return http1_refuse(reterr_problem, 414, "the request target is too long");
     }
     return http1_refuse(reterr_problem, 431, "the request's head is too large");
@@ -121,13 +138,13 @@ enum err http1_head_find(struct slice input, size_t *scanned, size_t *ret_size,
 /* The line at *index without its CR LF; false when there is none. */
 static bool next_line(struct slice head, size_t *index, struct slice *ret_line)
 {
-    struct slice rest = slice_from(head, *index);
-    size_t lf = slice_find_byte(rest, '\n');
-    if (lf == rest.len || lf == 0 || rest.at[lf - 1] != '\r') {
+    size_t from = *index;
+    size_t lf = find_byte(head, '\n', from, head.len);
+    if (lf == head.len || lf == from || head.at[lf - 1] != '\r') {
         return false;
     }
-    *index += lf + 1;
-    *ret_line = slice_sub(rest, 0, lf - 1);
+    *index = lf + 1;
+    *ret_line = span(head, from, lf - 1);
     return true;
 }
 
@@ -151,7 +168,7 @@ static struct slice trim_space(struct slice text)
     while (to > from && (text.at[to - 1] == ' ' || text.at[to - 1] == '\t')) {
         to--;
     }
-    return slice_sub(text, from, to - from);
+    return span(text, from, to);
 }
 
 static bool is_digit(char byte)
@@ -312,8 +329,8 @@ static enum err parse_header(struct slice line, struct http_header *ret_header,
                             folded ? "a header is folded over two lines"
                                    : "a header has no valid name");
     }
-    ret_header->name = slice_sub(line, 0, name_size);
-    ret_header->value = trim_space(slice_from(line, name_size + 1));
+    ret_header->name = span(line, 0, name_size);
+    ret_header->value = trim_space(span(line, name_size + 1, line.len));
     if (!http_is_field_value(ret_header->value)) {
         return http1_refuse(reterr_problem, 400, "a header's value has a control character");
     }

@@ -238,6 +238,7 @@ static void a_head_that_is_not_whole_is_refused_by_the_parser_itself(void **stat
         assert_int_equal(problem.status, 400);
     }
     struct http1_problem problem = {0};
+    assert_int_equal(http1_request_parse(SLICE_NONE, &request, &problem), ERR_INPUT);
     assert_int_equal(http1_request_parse(SLICE(GET HOST "\r\nX"), &request, &problem), ERR_INPUT);
     assert_int_equal(http1_request_parse(SLICE(GET HOST "X: \r \r\n\r\n"), &request, &problem),
                      ERR_INPUT);

@@ -211,6 +211,16 @@ static void a_head_that_comes_byte_by_byte_ends_where_it_does_in_one_piece(void 
     }
 }
 
+static void no_bytes_at_all_need_more(void **state)
+{
+    (void)state;
+    struct http1_problem problem;
+    size_t scanned = 0;
+    size_t size = 0;
+    assert_int_equal(http1_head_find(SLICE_NONE, &scanned, &size, &problem), ERR_MORE);
+    assert_int_equal(scanned, 0);
+}
+
 static void what_follows_the_head_is_not_looked_at(void **state)
 {
     (void)state;
@@ -234,6 +244,7 @@ int main(void)
         cmocka_unit_test(the_headers_decide_what_becomes_of_the_connection),
         cmocka_unit_test(every_prefix_of_a_valid_head_needs_more),
         cmocka_unit_test(a_head_that_comes_byte_by_byte_ends_where_it_does_in_one_piece),
+        cmocka_unit_test(no_bytes_at_all_need_more),
         cmocka_unit_test(what_follows_the_head_is_not_looked_at),
     };
     return cmocka_run_group_tests_name("wire/http1", tests, NULL, NULL);
