@@ -12,6 +12,12 @@
 
 #include <stdint.h>
 
+/* A line is cut there; a value of a JSON line earlier, so that the line stays JSON. */
+#define LOG_LINE_MAX  8192
+#define LOG_VALUE_MAX 1000
+/* Holds what log_levels writes. */
+#define LOG_LEVELS_SIZE 256
+
 enum log_level {
     LOG_ERROR,
     LOG_WARN,
@@ -53,7 +59,8 @@ void log_start(int fd, enum log_format format);
 /* "info", or "warn,http=debug": a level for all, then for single components. On an error nothing
  * is changed. Safe while other threads log. */
 enum err log_set_levels(struct slice levels, struct error *error) MUST_USE;
-/* The levels in force, in the same form, one "component=level" each. 'text' holds at least 256. */
+/* The levels in force, in the same form, one "component=level" each. 'text' holds
+ * LOG_LEVELS_SIZE. */
 struct slice log_levels(char *text, size_t size);
 
 bool log_is_on(enum log_component component, enum log_level level);

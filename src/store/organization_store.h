@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Organizations in the store. */
+#ifndef GH_STORE_ORGANIZATION_STORE_H
+#define GH_STORE_ORGANIZATION_STORE_H
+
+#include "base/arena.h"
+#include "model/organization.h"
+#include "store/store.h"
+
+/* ERR_CONFLICT when the name is taken. */
+enum err organization_store_create(struct store_tx *tx, const struct organization *organization,
+                                   struct error *reterr) MUST_USE;
+
+/* All of them, by name; the array and its texts die with the arena. */
+enum err organization_store_list(struct store_tx *tx, struct arena *arena,
+                                 struct organization **ret_organizations, size_t *ret_count,
+                                 struct error *reterr) MUST_USE;
+
+/* Whether the organization of that name has any people. */
+enum err organization_store_has_users(struct store_tx *tx, struct slice name, bool *ret_has_users,
+                                      struct error *reterr) MUST_USE;
+
+#endif
