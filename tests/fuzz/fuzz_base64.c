@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The first byte chooses the form. What decodes encodes to the same text, and what is encoded
+ * decodes to the same bytes. */
+#include "fuzz.h"
+
+#include "base/must.h"
+#include "codec/base64.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    enum base64_form form = (enum base64_form)(bytes[0] % 4);
+    struct slice input = slice_of(bytes + 1, size - 1);
+    struct arena arena;
+    arena_init(&arena);
+    struct slice decoded;
+    if (base64_decode_in(&arena, form, input, &decoded) == ERR_NONE) {
+        must(slice_equals(base64_encode_in(&arena, form, decoded), input));
+    }
+    struct slice encoded = base64_encode_in(&arena, form, input);
+    must(base64_decode_in(&arena, form, encoded, &decoded) == ERR_NONE);
+    must(slice_equals(decoded, input));
+    arena_release(&arena);
+    return 0;
+}
