@@ -12,6 +12,9 @@
 
 #pragma GCC poison strcpy strcat strncpy strncat stpcpy sprintf vsprintf gets strtok strtok_r
 #pragma GCC poison atoi atol atoll atof sscanf localtime gmtime ctime asctime
-#pragma GCC poison rand srand tmpnam tempnam mktemp system popen
+#pragma GCC poison srand tmpnam tempnam mktemp system popen
+
+/* OpenSSL has parameters of this name, so only the call is an error. */
+#define rand() rand_is_banned
 
 #endif
