@@ -39,6 +39,7 @@
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE        LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS 10000
+#define LIMIT_TLS_UNSENT_SIZE  LIMIT_KIB(64)
 #define LIMIT_WORKER_COUNT     64
 #define LIMIT_POOL_QUEUE_COUNT 4096
 #define LIMIT_ACCEPTS_PER_TURN 64

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/tls_stream.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/must.h"
+#include "io/tls_internal.h"
+
+#include <openssl/err.h>
+
+/* A record carries no more (RFC 8446, 5.1). */
+#define TLS_RECORD_SIZE 16384
+
+/* OpenSSL never waits for a write: what the stream below does not take at once is kept in 'unsent'
+ * and sent before anything else. So there is but one reason to wait inside OpenSSL, which is to
+ * read, and a write that has to be tried again may come with other bytes. */
+struct tls_stream {
+    struct stream stream;
+    struct stream *below;
+    struct tls_server *server;
+    SSL *ssl;
+    struct buf unsent;
+    struct loop_task task;
+    unsigned watched;
+    enum err read_end;  /* what each read answers from now on; ERR_NONE while it is open */
+    enum err write_end; /* the same for writes */
+    bool below_ended;
+    bool is_dry; /* OpenSSL asked for more bytes and has not got any since */
+    bool shut_down;
+    bool closed;
+};
+
+/* The parts of one stream_write, from the first byte not yet taken on. */
+struct tls_parts {
+    const struct slice *parts;
+    size_t count;
+    size_t offset; /* in parts[0] */
+};
+
+static struct tls_stream *tls_stream_of(struct stream *stream)
+{
+    return CONTAINER_OF(stream, struct tls_stream, stream);
+}
+
+static int tls_method_read(BIO *bio, char *at, size_t size, size_t *ret_len)
+{
+    struct tls_stream *self = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    enum err err = stream_read(self->below, at, size, ret_len);
+    if (err == ERR_NONE) {
+        self->is_dry = false;
+        return 1;
+    }
+    if (err == ERR_AGAIN) {
+        BIO_set_retry_read(bio);
+    }
+    self->below_ended = err == ERR_CLOSED;
+    return 0;
+}
+
+static int tls_method_write(BIO *bio, const char *at, size_t size, size_t *ret_len)
+{
+    struct tls_stream *self = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    struct slice sealed = slice_of(at, size);
+    size_t len = 0;
+    if (self->unsent.len == 0 && self->write_end == ERR_NONE) {
+        enum err err = stream_write(self->below, &sealed, 1, &len);
+        if (err != ERR_NONE && err != ERR_AGAIN) {
+            self->write_end = ERR_IO;
+        }
+    }
+    if (self->write_end == ERR_NONE && len < size &&
+        buf_append(&self->unsent, slice_from(sealed, len)) != ERR_NONE) {
+        self->write_end = ERR_IO;
+    }
+    *ret_len = size;
+    return self->write_end == ERR_NONE ? 1 : 0;
+}
+
+static long tls_method_control(BIO *bio, int command, long number, void *at)
+{
+    (void)number;
+    (void)at;
+    const struct tls_stream *self = BIO_get_data(bio);
+    if (command == BIO_CTRL_EOF) {
+        return self->below_ended ? 1 : 0;
+    }
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+BIO_METHOD *tls_stream_method_new(void)
+{
+    BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "stream");
+    must(method != NULL);
+    must(BIO_meth_set_read_ex(method, tls_method_read) == 1);
+    must(BIO_meth_set_write_ex(method, tls_method_write) == 1);
+    must(BIO_meth_set_ctrl(method, tls_method_control) == 1);
+    return method;
+}
+
+static enum err tls_flush(struct tls_stream *self)
+{
+    while (self->unsent.len > 0) {
+        struct slice sealed = buf_view(&self->unsent);
+        size_t len = 0;
+        enum err err = stream_write(self->below, &sealed, 1, &len);
+        if (err == ERR_AGAIN) {
+            return ERR_AGAIN;
+        }
+        if (err != ERR_NONE) {
+            self->write_end = ERR_IO;
+            len = sealed.len;
+        }
+        buf_consume(&self->unsent, len);
+    }
+    buf_clear(&self->unsent); /* most connections never need it again */
+    return self->write_end;
+}
+
+/* What a call into OpenSSL that did not succeed means. */
+static enum err tls_outcome(struct tls_stream *self, int result)
+{
+    int reason = SSL_get_error(self->ssl, result);
+    ERR_clear_error();
+    if (reason == SSL_ERROR_WANT_READ) {
+        self->is_dry = true;
+        return ERR_AGAIN;
+    }
+    if (reason == SSL_ERROR_ZERO_RETURN) {
+        self->read_end = ERR_CLOSED;
+        return ERR_CLOSED;
+    }
+    self->read_end = self->below_ended ? ERR_CLOSED : ERR_IO;
+    self->write_end = ERR_IO;
+    return self->read_end;
+}
+
+static bool tls_is_shaking_hands(const struct tls_stream *self)
+{
+    return SSL_is_init_finished(self->ssl) == 0;
+}
+
+static enum err tls_shake_hands(struct tls_stream *self)
+{
+    if (self->read_end != ERR_NONE || !tls_is_shaking_hands(self)) {
+        return self->read_end;
+    }
+    ERR_clear_error();
+    int result = SSL_do_handshake(self->ssl);
+    if (result == 1) {
+        return ERR_NONE;
+    }
+    enum err err = tls_outcome(self, result);
+    if (err != ERR_AGAIN) {
+        self->write_end = ERR_IO;
+    }
+    return err;
+}
+
+static bool tls_holds_bytes(const struct tls_stream *self)
+{
+    return !self->is_dry && SSL_has_pending(self->ssl) == 1;
+}
+
+/* What can be done although the stream below may stay silent. */
+static unsigned tls_ready_events(const struct tls_stream *self)
+{
+    unsigned ready = 0;
+    if (self->read_end != ERR_NONE || self->write_end != ERR_NONE || tls_holds_bytes(self)) {
+        ready |= STREAM_READABLE;
+    }
+    if (self->write_end != ERR_NONE) {
+        ready |= STREAM_WRITABLE;
+    }
+    return ready & self->watched;
+}
+
+/* During the handshake a writer, too, waits for the peer's bytes. */
+static unsigned tls_events_for_write(const struct tls_stream *self)
+{
+    bool waits = tls_is_shaking_hands(self) && !self->shut_down;
+    return waits ? STREAM_READABLE : STREAM_WRITABLE;
+}
+
+/* Called after everything that may have changed the state. */
+static void tls_watch_below(struct tls_stream *self)
+{
+    unsigned events = 0;
+    if ((self->watched & STREAM_READABLE) != 0 && self->read_end == ERR_NONE) {
+        events |= STREAM_READABLE;
+    }
+    if ((self->watched & STREAM_WRITABLE) != 0 && self->write_end == ERR_NONE) {
+        events |= tls_events_for_write(self);
+    }
+    if (self->unsent.len > 0) {
+        events |= STREAM_WRITABLE;
+    }
+    stream_watch(self->below, events);
+    if (tls_ready_events(self) != 0) {
+        loop_defer(self->stream.loop, &self->task);
+    }
+}
+
+static void tls_report(struct tls_stream *self, unsigned events)
+{
+    unsigned ready = events & self->watched;
+    if (ready != 0) {
+        self->stream.on_event(self->stream.owner, ready);
+    }
+    if (!self->closed) {
+        tls_watch_below(self);
+    }
+}
+
+static void tls_on_task(void *owner)
+{
+    struct tls_stream *self = owner;
+    tls_report(self, tls_ready_events(self));
+}
+
+static void tls_on_below(void *owner, unsigned events)
+{
+    struct tls_stream *self = owner;
+    unsigned ready = 0;
+    bool sent = true;
+    if ((events & STREAM_WRITABLE) != 0 && self->unsent.len > 0) {
+        sent = tls_flush(self) != ERR_AGAIN;
+    }
+    if ((events & STREAM_READABLE) != 0) {
+        ready |= STREAM_READABLE;
+    }
+    if ((events & tls_events_for_write(self)) != 0 && sent) {
+        ready |= STREAM_WRITABLE;
+    }
+    tls_report(self, ready | tls_ready_events(self));
+}
+
+static enum err tls_open_record(struct tls_stream *self, char *at, size_t size, size_t *ret_len)
+{
+    if (self->read_end != ERR_NONE) {
+        return self->read_end;
+    }
+    ERR_clear_error();
+    int result = SSL_read_ex(self->ssl, at, size, ret_len);
+    if (result == 1) {
+        self->is_dry = false;
+        return ERR_NONE;
+    }
+    return tls_outcome(self, result);
+}
+
+static enum err tls_stream_read(struct stream *stream, char *at, size_t size, size_t *ret_len)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    must(size > 0);
+    size_t taken = 0;
+    enum err err = tls_shake_hands(self);
+    if (err == ERR_NONE) {
+        err = tls_open_record(self, at, size, &taken);
+    }
+    while (err == ERR_NONE && taken < size && tls_holds_bytes(self)) {
+        size_t len = 0;
+        err = tls_open_record(self, at + taken, size - taken, &len);
+        taken += len;
+    }
+    if (err == ERR_AGAIN && self->write_end != ERR_NONE) {
+        err = self->read_end = ERR_IO; /* nobody would come to write and hear of it */
+    }
+    tls_watch_below(self);
+    if (taken == 0) {
+        return err;
+    }
+    *ret_len = taken; /* what went wrong behind these bytes is said by the next call */
+    return ERR_NONE;
+}
+
+static void tls_parts_skip(struct tls_parts *left, size_t len)
+{
+    left->offset += len;
+    while (left->count > 0 && left->offset >= left->parts->len) {
+        left->offset -= left->parts->len;
+        left->parts++;
+        left->count--;
+    }
+}
+
+/* The bytes of the next record: out of the part itself where it fills one or is the last, else
+ * joined in 'scratch', so that the head and the body of an answer go out together. */
+static struct slice tls_parts_take(struct tls_parts *left, char *scratch)
+{
+    struct slice first = slice_sub(*left->parts, left->offset, TLS_RECORD_SIZE);
+    if (first.len == TLS_RECORD_SIZE || left->count == 1) {
+        tls_parts_skip(left, first.len);
+        return first;
+    }
+    size_t len = 0;
+    while (left->count > 0 && len < TLS_RECORD_SIZE) {
+        struct slice part = slice_sub(*left->parts, left->offset, TLS_RECORD_SIZE - len);
+        memcpy(scratch + len, part.at, part.len);
+        len += part.len;
+        tls_parts_skip(left, part.len);
+    }
+    return slice_of(scratch, len);
+}
+
+static enum err tls_seal_record(struct tls_stream *self, struct slice bytes)
+{
+    size_t len = 0;
+    ERR_clear_error();
+    int result = SSL_write_ex(self->ssl, bytes.at, bytes.len, &len);
+    return result == 1 ? ERR_NONE : tls_outcome(self, result);
+}
+
+/* ERR_NONE when a record may be sealed now. */
+static enum err tls_prepare_write(struct tls_stream *self)
+{
+    if (self->write_end != ERR_NONE || self->shut_down) {
+        return ERR_IO;
+    }
+    enum err err = tls_shake_hands(self);
+    if (tls_is_shaking_hands(self)) {
+        return err == ERR_AGAIN ? ERR_AGAIN : ERR_IO;
+    }
+    return tls_flush(self);
+}
+
+static enum err tls_stream_write(struct stream *stream, const struct slice *parts, size_t count,
+                                 size_t *ret_len)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    struct tls_parts left = {.parts = parts, .count = count, .offset = 0};
+    char scratch[TLS_RECORD_SIZE];
+    size_t taken = 0;
+    tls_parts_skip(&left, 0);
+    enum err err = tls_prepare_write(self);
+    while (err == ERR_NONE && left.count > 0 && self->unsent.len == 0) {
+        struct slice bytes = tls_parts_take(&left, scratch);
+        err = tls_seal_record(self, bytes);
+        taken += err == ERR_NONE ? bytes.len : 0;
+    }
+    tls_watch_below(self);
+    if (err != ERR_NONE && taken == 0) {
+        return err == ERR_AGAIN ? ERR_AGAIN : ERR_IO;
+    }
+    *ret_len = taken;
+    return ERR_NONE;
+}
+
+static void tls_stream_watch(struct stream *stream, unsigned events)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    self->watched = events;
+    tls_watch_below(self);
+}
+
+static enum err tls_stream_shutdown(struct stream *stream)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    if (!self->shut_down && self->write_end == ERR_NONE && !tls_is_shaking_hands(self)) {
+        ERR_clear_error();
+        if (SSL_shutdown(self->ssl) < 0) {
+            self->write_end = ERR_IO;
+        }
+        ERR_clear_error();
+    }
+    self->shut_down = true;
+    enum err err = self->write_end == ERR_NONE ? tls_flush(self) : ERR_IO;
+    if (err == ERR_NONE) {
+        err = stream_shutdown(self->below);
+    }
+    tls_watch_below(self);
+    return err;
+}
+
+static void tls_stream_free(void *owner)
+{
+    struct tls_stream *self = owner;
+    SSL_free(self->ssl);
+    buf_release(&self->unsent);
+    tls_server_unref(self->server);
+    memory_free(self);
+}
+
+static void tls_stream_close(struct stream *stream)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    self->closed = true;
+    stream_close(self->below);
+    loop_task_cancel(&self->task);
+    loop_task_init(&self->task, tls_stream_free, self);
+    loop_defer(stream->loop, &self->task);
+}
+
+static struct slice tls_stream_protocol(const struct stream *stream)
+{
+    const struct tls_stream *self =
+        (const void *)((const char *)stream - offsetof(struct tls_stream, stream));
+    const unsigned char *name = NULL;
+    unsigned len = 0;
+    SSL_get0_alpn_selected(self->ssl, &name, &len);
+    return slice_of(name, len);
+}
+
+static bool tls_stream_is_encrypted(const struct stream *stream)
+{
+    (void)stream;
+    return true;
+}
+
+static const struct stream_ops tls_stream_ops = {
+    .read = tls_stream_read,
+    .write = tls_stream_write,
+    .watch = tls_stream_watch,
+    .shutdown = tls_stream_shutdown,
+    .close = tls_stream_close,
+    .protocol = tls_stream_protocol,
+    .is_encrypted = tls_stream_is_encrypted,
+};
+
+enum err tls_stream_new(struct tls_server *server, struct stream *take_below,
+                        struct stream **ret_stream)
+{
+    SSL *ssl = SSL_new(server->context);
+    BIO *bio = BIO_new(server->method);
+    if (ssl == NULL || bio == NULL) {
+        SSL_free(ssl);
+        (void)BIO_free(bio);
+        ERR_clear_error();
+        stream_close(take_below);
+        return ERR_UNAVAILABLE;
+    }
+    struct tls_stream *self = memory_new(sizeof(*self));
+    self->stream.ops = &tls_stream_ops;
+    self->stream.loop = take_below->loop;
+    self->below = take_below;
+    self->server = tls_server_ref(server);
+    self->ssl = ssl;
+    buf_init(&self->unsent, LIMIT_TLS_UNSENT_SIZE);
+    loop_task_init(&self->task, tls_on_task, self);
+    BIO_set_data(bio, self);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl, bio, bio);
+    SSL_set_accept_state(ssl);
+    stream_own(take_below, tls_on_below, self);
+    *ret_stream = &self->stream;
+    return ERR_NONE;
+}
