@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What a handler on the pool works with: the request, the answer, an arena that dies with both, and
+ * what the program gave the server as its context. */
+#ifndef GH_HTTP_CALL_H
+#define GH_HTTP_CALL_H
+
+#include "base/arena.h"
+#include "codec/json_writer.h"
+#include "http/exchange.h"
+
+struct http_call {
+    struct arena *arena;
+    const struct http_request *request;
+    struct http_response *response;
+    void *context;
+    struct exchange *exchange; /* for call.c */
+};
+
+/* Starts a JSON body; close it with http_call_json_end. */
+struct json_writer http_call_json(struct http_call *call, int status);
+enum err http_call_json_end(struct http_call *call, const struct json_writer *json,
+                            struct error *reterr) MUST_USE;
+
+/* A streamed answer: begin, then any number of writes, which block until the client has taken them,
+ * so that memory stays constant. ERR_CLOSED: the client is gone, stop. The stream ends when the
+ * handler returns; when it returns an error then, the connection is cut so that the client sees
+ * that the answer is not whole. */
+enum err http_call_stream_begin(struct http_call *call) MUST_USE;
+enum err http_call_stream_write(struct http_call *call, struct slice bytes) MUST_USE;
+
+/* For exchange.c: runs the route's handler on this pool thread and sends the exchange back. */
+void http_call_run(struct pool_job *job);
+
+#endif

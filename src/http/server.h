@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The HTTP server: what all its workers share, read-only after the start, and one http_worker for
+ * each worker thread with its listeners, connections and unused exchanges. */
+#ifndef GH_HTTP_SERVER_H
+#define GH_HTTP_SERVER_H
+
+#include "http/exchange.h"
+#include "http/metrics.h"
+#include "io/listener.h"
+#include "io/pool.h"
+#include "io/tls_stream.h"
+#include "io/worker.h"
+
+struct http_server {
+    const struct router *router;
+    /* Called for paths that no route has (files); answers always. */
+    route_inline_fn on_other_path;
+    struct pool *pool;
+    void *context; /* for the handlers */
+    bool metrics_for_anyone;
+    size_t connection_count_max; /* of one worker */
+};
+
+struct http_worker;
+
+/* Before the worker's thread starts. Takes over the listening sockets; control_fd may be -1. */
+struct http_worker *http_worker_new(const struct http_server *server, struct worker *worker,
+                                    int take_fd, int take_control_fd, struct tls_server *tls);
+/* After the worker has been joined. */
+void http_worker_free(struct http_worker *http);
+
+/* From any thread: connections from now on use this certificate. */
+void http_worker_set_tls(struct http_worker *http, struct tls_server *tls);
+/* From any thread: accepts nothing more, ends idle connections, ends the others after their answer;
+ * after 'deadline_ms' cuts what is left; then stops the worker. */
+void http_worker_drain(struct http_worker *http, uint64_t deadline_ms);
+
+/* For the metrics page; counters of other threads, each read whole. */
+const struct http_metrics *http_worker_metrics(const struct http_worker *http);
+
+#endif

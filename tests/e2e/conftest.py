@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""Starts the real gateway, and the servers it talks to, on private ports and folders."""
+import glob
+import http.client
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.path.abspath(os.environ.get("GATEHOUSE_BINARY", os.path.join(ROOT, "build/gatehouse")))
+HTTP_TEST_SERVER = os.path.join(
+    os.environ.get("GATEHOUSE_TEST_PROGRAMS", os.path.join(ROOT, "build-test/tests/support")),
+    "http_test_server")
+# Sanitizers make everything slower and start helpers that the sandbox refuses.
+IS_SANITIZED = "GATEHOUSE_SANITIZED" in os.environ
+PATIENCE = 40 if IS_SANITIZED else 15
+
+
+def wait_for(condition, seconds=PATIENCE, what="condition"):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not come within {seconds} s")
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(PATIENCE)
+        self.sock.connect(self.path)
+
+
+class Program:
+    """A server under test: started, watched, stopped by its process id."""
+
+    def __init__(self, arguments, env, output):
+        self.output = output
+        with open(output, "ab") as out:
+            self.process = subprocess.Popen(arguments, env=env, stdout=out, stderr=out,
+                                            stdin=subprocess.DEVNULL)
+
+    def text(self):
+        with open(self.output, "rb") as out:
+            return out.read().decode("utf-8", "replace")
+
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def resident_kib(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self, seconds=PATIENCE):
+        if self.is_alive():
+            self.process.terminate()
+        return self.process.wait(seconds)
+
+    def kill(self):
+        if self.is_alive():
+            self.process.kill()
+        self.process.wait()
+
+
+class Gateway(Program):
+    def __init__(self, folder, *arguments, env=None, wait=True):
+        self.folder = str(folder)
+        self.data = os.path.join(self.folder, "data")
+        os.makedirs(self.folder, exist_ok=True)
+        flags = ["serve", "--data-dir", self.data, "--listen", "127.0.0.1:0"]
+        if IS_SANITIZED:
+            flags += ["--sandbox", "off"]
+        full_env = {k: v for k, v in os.environ.items() if not k.startswith("GATEHOUSE_")}
+        full_env.update(env or {})
+        output = os.path.join(self.folder, f"output-{time.monotonic_ns()}.txt")
+        super().__init__([BINARY, *flags, *arguments], full_env, output)
+        self.port = None
+        self.scheme = None
+        if wait:
+            self.wait_ready()
+
+    def wait_ready(self):
+        def ready():
+            assert self.is_alive(), self.text()
+            return re.search(r"(https?)://[^/\s]*:(\d+)/", self.text())
+        found = wait_for(ready, what="the gateway's start")
+        self.scheme, self.port = found.group(1), int(found.group(2))
+
+    def url(self, path="/"):
+        return f"{self.scheme}://127.0.0.1:{self.port}{path}"
+
+    def get(self, path, headers=None, method="GET", body=None):
+        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            conn.request(method, path, body=body, headers=headers or {})
+            response = conn.getresponse()
+            return response.status, dict(response.getheaders()), response.read()
+        finally:
+            conn.close()
+
+    def get_json(self, path, **options):
+        status, headers, body = self.get(path, **options)
+        return status, json.loads(body)
+
+    def control(self, method, path, value=None):
+        conn = UnixConnection(os.path.join(self.data, "control.sock"))
+        try:
+            conn.request(method, path, body=None if value is None else json.dumps(value))
+            response = conn.getresponse()
+            return response.status, json.loads(response.read() or b"null")
+        finally:
+            conn.close()
+
+    def connect(self):
+        conn = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return conn
+
+
+class PostgresServer:
+    """A private PostgreSQL from Debian's package: its own folder, its own port."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+        self.data = os.path.join(self.folder, "pg")
+        found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda p: int(p.split("/")[4]))
+        self.bin = found[-1]
+        os.makedirs(self.folder, exist_ok=True)
+        os.chmod(self.folder, 0o755)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres")
+        self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-N",
+                 "-E", "UTF8", "--locale=C.UTF-8")
+        self.start()
+
+    def command(self, name, *arguments):
+        as_user = []
+        if os.getuid() == 0:
+            user = pwd.getpwnam("postgres")
+            as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
+                       "--clear-groups"]
+        return [*as_user, os.path.join(self.bin, name), *arguments]
+
+    def run(self, name, *arguments):
+        subprocess.run(self.command(name, *arguments), check=True, cwd="/",
+                       stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+
+    def start(self):
+        with open(os.path.join(self.folder, "log"), "ab") as log:
+            self.process = subprocess.Popen(
+                self.command("postgres", "-D", self.data, "-p", str(self.port), "-h", "127.0.0.1",
+                             "-k", self.folder, "-c", "max_connections=200"),
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/")
+        wait_for(lambda: subprocess.run(
+            self.command("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)),
+            cwd="/").returncode == 0, what="PostgreSQL")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(PATIENCE)
+
+    def create(self, name):
+        self.run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", name)
+        return f"postgres://postgres@127.0.0.1:{self.port}/{name}"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("postgres")
+    for parent in [folder, *folder.parents][:3]:
+        if str(parent).startswith("/tmp/"):
+            os.chmod(parent, 0o755)
+    server = PostgresServer(folder)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start("--flag", "value") → a Gateway that ends with the test."""
+    started = []
+
+    def start_one(*arguments, folder=None, **options):
+        gateway = Gateway(folder or tmp_path / f"gateway{len(started)}", *arguments, **options)
+        started.append(gateway)
+        return gateway
+
+    yield start_one
+    for gateway in started:
+        gateway.kill()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory):
+    """One gateway for the tests of a file that do not disturb it; it must survive them all."""
+    gateway = Gateway(tmp_path_factory.mktemp("gateway"))
+    yield gateway
+    assert gateway.is_alive(), gateway.text()
+    assert gateway.stop() == 0, gateway.text()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request, tmp_path):
+    """The same test on both stores."""
+    if request.param == "sqlite":
+        return f"sqlite:{tmp_path}/store.db"
+    server = request.getfixturevalue("postgres")
+    name = "test_" + re.sub(r"\W", "_", f"{tmp_path.name}_{time.monotonic_ns()}").lower()[-40:]
+    return server.create(name)
+
+
+def receive_all(conn):
+    """Everything until the other side closes."""
+    received = b""
+    while True:
+        try:
+            part = conn.recv(65536)
+        except ConnectionResetError:
+            return received
+        if not part:
+            return received
+        received += part
