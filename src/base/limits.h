@@ -47,6 +47,9 @@
 #define LIMIT_LISTEN_BACKLOG   4096
 #define LIMIT_POOL_STACK_SIZE  LIMIT_KIB(512)
 
+/* documents */
+#define LIMIT_JSON_DEPTH 64
+
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512
 #define LIMIT_STORE_REPEATS          30

@@ -1,112 +1,105 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
-static unsigned char text_byte(struct slice text, size_t index)
-{
-    return index < text.len ? (unsigned char)text.at[index] : 0;
-}
+#define TEXT_HIGH_BITS 0x8080808080808080U
 
-static bool text_continues(struct slice text, size_t index)
+/* The number of bytes before the first that is not ASCII, rounded down to what was looked at. */
+static size_t text_ascii_len(struct slice text)
 {
-    return (text_byte(text, index) & 0xc0) == 0x80;
-}
-
-/* The second byte of three- and four-byte forms is what rules out overlong forms, surrogates and
- * numbers beyond U+10FFFF (RFC 3629 section 4). */
-static bool text_second_byte_fits(unsigned char first, unsigned char second)
-{
-    switch (first) {
-    case 0xe0:
-        return second >= 0xa0;
-    case 0xed:
-        return second <= 0x9f;
-    case 0xf0:
-        return second >= 0x90;
-    case 0xf4:
-        return second <= 0x8f;
-    default:
-        return true;
-    }
-}
-
-size_t text_utf8_size(struct slice text)
-{
-    unsigned char first = text_byte(text, 0);
-    if (text.len > 0 && first < 0x80) {
-        return 1;
-    }
-    size_t size = 0;
-    if (first >= 0xc2 && first <= 0xdf) {
-        size = 2;
-    } else if (first >= 0xe0 && first <= 0xef) {
-        size = 3;
-    } else if (first >= 0xf0 && first <= 0xf4) {
-        size = 4;
-    }
-    for (size_t i = 1; i < size; i++) {
-        if (!text_continues(text, i)) {
-            return 0;
+    size_t len = 0;
+    while (text.len - len >= sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, text.at + len, sizeof(word));
+        if ((word & TEXT_HIGH_BITS) != 0) {
+            break;
         }
+        len += sizeof(word);
     }
-    return size > 0 && text_second_byte_fits(first, text_byte(text, 1)) ? size : 0;
+    return len;
 }
 
 bool text_is_utf8(struct slice text)
 {
     while (text.len > 0) {
-        size_t size = text_utf8_size(text);
-        if (size == 0) {
-            return false;
+        size_t len = text_ascii_len(text);
+        if (len == 0) {
+            uint32_t code;
+            len = text_character(text, &code);
+            if (len == 0) {
+                return false;
+            }
         }
-        text = slice_from(text, size);
+        text = slice_from(text, len);
     }
     return true;
 }
 
-size_t text_utf8_count(struct slice text)
+/* The length that a first byte announces; 0 for a byte that cannot be first. */
+static size_t text_announced_len(uint8_t first)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        count += text_continues(text, i) ? 0 : 1;
+    if (first < 0x80) {
+        return 1;
     }
-    return count;
+    if (first >= 0xc2 && first <= 0xdf) {
+        return 2;
+    }
+    if (first >= 0xe0 && first <= 0xef) {
+        return 3;
+    }
+    return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
-bool text_has_control(struct slice text)
+size_t text_character(struct slice text, uint32_t *ret_code)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char byte = (unsigned char)text.at[i];
-        if (byte < 0x20 || byte == 0x7f) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum err text_parse_u64(struct slice text, uint64_t *ret_number)
-{
-    uint64_t number = 0;
+    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
     if (text.len == 0) {
-        return ERR_INPUT;
+        return 0;
     }
+    uint8_t first = (uint8_t)text.at[0];
+    size_t len = text_announced_len(first);
+    if (len == 0 || len > text.len) {
+        return 0;
+    }
+    uint32_t code = len == 1 ? first : first & (0x7fU >> len);
+    for (size_t i = 1; i < len; i++) {
+        uint8_t next = (uint8_t)text.at[i];
+        if ((next & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (next & 0x3f);
+    }
+    if (code < lowest[len] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+        return 0;
+    }
+    *ret_code = code;
+    return len;
+}
+
+enum err text_parse_u64(struct slice text, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    enum err err = text.len == 0 ? ERR_INPUT : ERR_NONE;
     for (size_t i = 0; i < text.len; i++) {
         if (text.at[i] < '0' || text.at[i] > '9') {
             return ERR_INPUT;
         }
         uint64_t digit = (uint64_t)(text.at[i] - '0');
-        if (number > (UINT64_MAX - digit) / 10) {
-            return ERR_LIMIT;
+        if (value > (UINT64_MAX - digit) / 10) {
+            err = ERR_LIMIT;
+            value = 0;
         }
-        number = number * 10 + digit;
+        value = value * 10 + digit;
     }
-    *ret_number = number;
-    return ERR_NONE;
+    if (err == ERR_NONE) {
+        *ret_value = value;
+    }
+    return err;
 }
 
-enum err text_parse_i64(struct slice text, int64_t *ret_number)
+enum err text_parse_i64(struct slice text, int64_t *ret_value)
 {
     bool is_negative = slice_starts_with(text, SLICE("-"));
-    uint64_t size = 0;
+    uint64_t size;
     enum err err = text_parse_u64(slice_from(text, is_negative ? 1 : 0), &size);
     if (err != ERR_NONE) {
         return err;
@@ -114,6 +107,74 @@ enum err text_parse_i64(struct slice text, int64_t *ret_number)
     if (size > (uint64_t)INT64_MAX + (is_negative ? 1 : 0)) {
         return ERR_LIMIT;
     }
-    *ret_number = is_negative ? (int64_t)(0 - size) : (int64_t)size;
+    if (!is_negative) {
+        *ret_value = (int64_t)size;
+    } else {
+        /* The lowest number has no positive of its own. */
+        *ret_value = size == 0 ? 0 : -(int64_t)(size - 1) - 1;
+    }
     return ERR_NONE;
+}
+
+struct slice text_lower_in(struct arena *arena, struct slice text)
+{
+    char *lower = arena_text(arena, text);
+    for (size_t i = 0; i < text.len; i++) {
+        if (lower[i] >= 'A' && lower[i] <= 'Z') {
+            lower[i] = (char)(lower[i] - 'A' + 'a');
+        }
+    }
+    return slice_of(lower, text.len);
+}
+
+static bool text_is_unsafe(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == '"' || code == '\\' ||
+           code == 0x61c || (code >= 0x200b && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+           code == 0xfeff || (code >= 0xe0000 && code <= 0xe007f);
+}
+
+static void text_escape_code(struct writer *writer, uint32_t code)
+{
+    switch (code) {
+    case '\n':
+        writer_bytes(writer, SLICE("\\n"));
+        return;
+    case '\r':
+        writer_bytes(writer, SLICE("\\r"));
+        return;
+    case '\t':
+        writer_bytes(writer, SLICE("\\t"));
+        return;
+    case '"':
+    case '\\':
+        writer_format(writer, "\\%c", (char)code);
+        return;
+    default:
+        writer_format(writer, code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
+    }
+}
+
+void text_escape(struct writer *writer, struct slice text)
+{
+    size_t safe_len = 0;
+    while (safe_len < text.len) {
+        uint32_t code = 0;
+        struct slice rest = slice_from(text, safe_len);
+        size_t len = text_character(rest, &code);
+        if (len > 0 && !text_is_unsafe(code)) {
+            safe_len += len;
+            continue;
+        }
+        writer_bytes(writer, slice_sub(text, 0, safe_len));
+        if (len == 0) {
+            writer_format(writer, "\\x%02x", (unsigned int)(uint8_t)rest.at[0]);
+        } else {
+            text_escape_code(writer, code);
+        }
+        text = slice_from(rest, len == 0 ? 1 : len);
+        safe_len = 0;
+    }
+    writer_bytes(writer, text);
 }

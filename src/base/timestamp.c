@@ -1,195 +1,257 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/timestamp.h"
 
+#include "base/must.h"
+#include "base/reader.h"
 #include "base/text.h"
-
-#define DAY_SECONDS ((int64_t)86400)
 
 struct civil {
     int64_t year;
-    unsigned month; /* 1 to 12 */
-    unsigned day;   /* 1 to 31 */
+    int64_t month; /* 1 to 12 */
+    int64_t day;   /* 1 to 31 */
+    int64_t hour;
+    int64_t minute;
+    int64_t second;
+    int64_t microsecond;
 };
 
-/* Years begin in March here, so that the leap day is the last one; an era has 400 years. */
-static int64_t civil_to_days(struct civil civil)
+static const char timestamp_months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                             "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+/* 1970-01-01 was a Thursday. */
+static const char timestamp_weekdays[7][4] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};
+
+static bool timestamp_is_leap(int64_t year)
 {
-    int64_t year = civil.year - (civil.month <= 2 ? 1 : 0);
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t year_of_era = year - era * 400;
-    int64_t month = (civil.month + 9) % 12;
-    int64_t day_of_year = (153 * month + 2) / 5 + civil.day - 1;
-    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    return era * 146097 + day_of_era - 719468;
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-static struct civil civil_from_days(int64_t days)
+static int64_t timestamp_days_in_month(int64_t year, int64_t month)
 {
-    days += 719468;
-    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-    int64_t day_of_era = days - era * 146097;
-    int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t month = (5 * day_of_year + 2) / 153;
-    struct civil civil = {
-        .year = year_of_era + era * 400 + (month >= 10 ? 1 : 0),
-        .month = (unsigned)(month < 10 ? month + 3 : month - 9),
-        .day = (unsigned)(day_of_year - (153 * month + 2) / 5 + 1),
-    };
-    return civil;
+    static const int64_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return days[month - 1] + (month == 2 && timestamp_is_leap(year) ? 1 : 0);
 }
 
-/* Splits into days, and seconds and microseconds of the day, rounding down before 1970 too. */
-static int64_t timestamp_split(int64_t timestamp, unsigned *ret_second, unsigned *ret_micro)
+/* From 0001-01-01 to the first day of the year. */
+static int64_t timestamp_days_before_year(int64_t year)
 {
-    int64_t day_micros = DAY_SECONDS * TIMESTAMP_SECOND;
-    int64_t days = timestamp / day_micros;
-    int64_t rest = timestamp % day_micros;
-    if (rest < 0) {
-        days--;
-        rest += day_micros;
+    int64_t past = year - 1;
+    return past * 365 + past / 4 - past / 100 + past / 400;
+}
+
+static int64_t timestamp_days(int64_t year, int64_t month, int64_t day)
+{
+    int64_t days = timestamp_days_before_year(year) - timestamp_days_before_year(1970);
+    for (int64_t past = 1; past < month; past++) {
+        days += timestamp_days_in_month(year, past);
     }
-    *ret_second = (unsigned)(rest / TIMESTAMP_SECOND);
-    *ret_micro = (unsigned)(rest % TIMESTAMP_SECOND);
-    return days;
+    return days + day - 1;
+}
+
+static int64_t timestamp_of(const struct civil *civil)
+{
+    int64_t seconds = timestamp_days(civil->year, civil->month, civil->day) * 86400;
+    seconds += civil->hour * 3600 + civil->minute * 60 + civil->second;
+    return seconds * TIMESTAMP_SECOND + civil->microsecond;
+}
+
+/* Whole days since 1970, rounded down also before it. */
+static int64_t timestamp_whole_days(int64_t timestamp)
+{
+    return (timestamp - TIMESTAMP_MIN) / TIMESTAMP_DAY + TIMESTAMP_MIN / TIMESTAMP_DAY;
+}
+
+static struct civil timestamp_civil(int64_t timestamp)
+{
+    must(timestamp >= TIMESTAMP_MIN && timestamp <= TIMESTAMP_MAX);
+    int64_t days = timestamp_whole_days(timestamp);
+    int64_t rest = timestamp - days * TIMESTAMP_DAY;
+    days += timestamp_days_before_year(1970);
+    /* A year too many at most: 146097 days are 400 years. */
+    int64_t year = days * 400 / 146097 + 1;
+    if (timestamp_days_before_year(year) > days) {
+        year--;
+    } else if (timestamp_days_before_year(year + 1) <= days) {
+        year++;
+    }
+    days -= timestamp_days_before_year(year);
+    int64_t month = 1;
+    while (days >= timestamp_days_in_month(year, month)) {
+        days -= timestamp_days_in_month(year, month);
+        month++;
+    }
+    int64_t seconds = rest / TIMESTAMP_SECOND;
+    return (struct civil){.year = year,
+                          .month = month,
+                          .day = days + 1,
+                          .hour = seconds / 3600,
+                          .minute = seconds / 60 % 60,
+                          .second = seconds % 60,
+                          .microsecond = rest % TIMESTAMP_SECOND};
 }
 
 struct slice timestamp_format(int64_t timestamp, char *text)
 {
-    unsigned second = 0;
-    unsigned micro = 0;
-    struct civil civil = civil_from_days(timestamp_split(timestamp, &second, &micro));
-    int len =
-        snprintf(text, TIMESTAMP_TEXT_SIZE, "%04d-%02u-%02uT%02u:%02u:%02u.%06uZ", (int)civil.year,
-                 civil.month, civil.day, second / 3600, second / 60 % 60, second % 60, micro);
+    struct civil civil = timestamp_civil(timestamp);
+    int len = snprintf(text, TIMESTAMP_TEXT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ",
+                       (int)civil.year, (int)civil.month, (int)civil.day, (int)civil.hour,
+                       (int)civil.minute, (int)civil.second, (int)civil.microsecond);
     return slice_of(text, (size_t)len);
 }
 
 struct slice timestamp_format_http(int64_t timestamp, char *text)
 {
-    static const char days[7][4] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};
-    static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    unsigned second = 0;
-    unsigned micro = 0;
-    int64_t day = timestamp_split(timestamp, &second, &micro);
-    struct civil civil = civil_from_days(day);
-    int len = snprintf(text, TIMESTAMP_TEXT_SIZE, "%s, %02u %s %04d %02u:%02u:%02u GMT",
-                       days[(day % 7 + 7) % 7], civil.day, months[civil.month - 1], (int)civil.year,
-                       second / 3600, second / 60 % 60, second % 60);
+    struct civil civil = timestamp_civil(timestamp);
+    int64_t weekday = (timestamp_whole_days(timestamp) % 7 + 7) % 7;
+    int len =
+        snprintf(text, TIMESTAMP_TEXT_SIZE, "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                 timestamp_weekdays[weekday], (int)civil.day, timestamp_months[civil.month - 1],
+                 (int)civil.year, (int)civil.hour, (int)civil.minute, (int)civil.second);
     return slice_of(text, (size_t)len);
 }
 
-/* Takes 'size' digits and the separator behind them, if any, from the front of 'rest'. */
-static bool timestamp_take(struct slice *rest, size_t size, const char *separators,
-                           unsigned *ret_number)
+static int64_t timestamp_read_number(struct reader *reader, size_t digits)
 {
-    uint64_t number = 0;
-    if (rest->len < size || text_parse_u64(slice_sub(*rest, 0, size), &number) != ERR_NONE) {
-        return false;
+    uint64_t value = 0;
+    if (text_parse_u64(reader_view(reader, digits), &value) != ERR_NONE) {
+        reader->failed = true;
     }
-    *rest = slice_from(*rest, size);
-    *ret_number = (unsigned)number;
-    if (separators == NULL) {
-        return true;
-    }
-    if (rest->len == 0 || rest->at[0] == '\0' || strchr(separators, rest->at[0]) == NULL) {
-        return false;
-    }
-    *rest = slice_from(*rest, 1);
-    return true;
+    return (int64_t)value;
 }
 
-static unsigned civil_month_days(struct civil civil)
+static void timestamp_expect(struct reader *reader, struct slice wanted)
 {
-    static const unsigned char days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool is_leap = civil.year % 4 == 0 && (civil.year % 100 != 0 || civil.year % 400 == 0);
-    return days[civil.month - 1] + (civil.month == 2 && is_leap ? 1u : 0u);
+    if (!slice_equals(reader_view(reader, wanted.len), wanted)) {
+        reader->failed = true;
+    }
 }
 
-static bool timestamp_take_date(struct slice *rest, int64_t *ret_days)
+static char timestamp_peek(const struct reader *reader)
 {
-    unsigned year = 0;
-    struct civil civil = {0};
-    if (!timestamp_take(rest, 4, "-", &year) || !timestamp_take(rest, 2, "-", &civil.month) ||
-        !timestamp_take(rest, 2, NULL, &civil.day)) {
-        return false;
-    }
-    civil.year = year;
-    if (year == 0 || civil.month < 1 || civil.month > 12 || civil.day < 1 ||
-        civil.day > civil_month_days(civil)) {
-        return false;
-    }
-    *ret_days = civil_to_days(civil);
-    return true;
+    return reader_left(reader) == 0 ? '\0' : reader->input.at[reader->index];
 }
 
-/* ".5" is 500000 microseconds; digits beyond the sixth are dropped. */
-static bool timestamp_take_fraction(struct slice *rest, int64_t *ret_micros)
+static void timestamp_read_date(struct reader *reader, struct civil *civil)
 {
-    int64_t unit = TIMESTAMP_SECOND / 10;
-    *ret_micros = 0;
-    if (!slice_starts_with(*rest, SLICE("."))) {
-        return true;
+    civil->year = timestamp_read_number(reader, 4);
+    timestamp_expect(reader, SLICE("-"));
+    civil->month = timestamp_read_number(reader, 2);
+    timestamp_expect(reader, SLICE("-"));
+    civil->day = timestamp_read_number(reader, 2);
+}
+
+static void timestamp_read_clock(struct reader *reader, struct civil *civil)
+{
+    civil->hour = timestamp_read_number(reader, 2);
+    timestamp_expect(reader, SLICE(":"));
+    civil->minute = timestamp_read_number(reader, 2);
+    timestamp_expect(reader, SLICE(":"));
+    civil->second = timestamp_read_number(reader, 2);
+}
+
+static void timestamp_read_fraction(struct reader *reader, struct civil *civil)
+{
+    if (timestamp_peek(reader) != '.') {
+        return;
     }
-    *rest = slice_from(*rest, 1);
+    reader_skip(reader, 1);
     size_t digits = 0;
-    while (rest->len > 0 && rest->at[0] >= '0' && rest->at[0] <= '9') {
-        *ret_micros += (rest->at[0] - '0') * unit;
-        unit /= 10;
-        digits++;
-        *rest = slice_from(*rest, 1);
+    for (; timestamp_peek(reader) >= '0' && timestamp_peek(reader) <= '9'; digits++) {
+        int64_t digit = timestamp_read_number(reader, 1);
+        if (digits < 6) {
+            civil->microsecond = civil->microsecond * 10 + digit;
+        }
     }
-    return digits > 0;
+    for (size_t i = digits; i < 6; i++) {
+        civil->microsecond *= 10;
+    }
+    if (digits == 0 || digits > 9) {
+        reader->failed = true;
+    }
 }
 
-/* "Z" or "+01:30", all that is left. */
-static bool timestamp_take_offset(struct slice rest, int64_t *ret_seconds)
+/* What must be taken off the local time, in minutes. */
+static int64_t timestamp_read_offset(struct reader *reader)
 {
-    unsigned hours = 0;
-    unsigned minutes = 0;
-    *ret_seconds = 0;
-    if (slice_equals_nocase(rest, SLICE("Z"))) {
-        return true;
+    char sign = (char)reader_u8(reader);
+    if (sign == 'Z' || sign == 'z') {
+        return 0;
     }
-    bool is_east = slice_starts_with(rest, SLICE("+"));
-    if (!is_east && !slice_starts_with(rest, SLICE("-"))) {
-        return false;
+    int64_t hours = timestamp_read_number(reader, 2);
+    timestamp_expect(reader, SLICE(":"));
+    int64_t minutes = timestamp_read_number(reader, 2);
+    if ((sign != '+' && sign != '-') || hours > 23 || minutes > 59) {
+        reader->failed = true;
     }
-    rest = slice_from(rest, 1);
-    if (!timestamp_take(&rest, 2, ":", &hours) || !timestamp_take(&rest, 2, NULL, &minutes) ||
-        rest.len > 0 || hours > 23 || minutes > 59) {
-        return false;
-    }
-    int64_t seconds = (int64_t)hours * 3600 + (int64_t)minutes * 60;
-    *ret_seconds = is_east ? seconds : -seconds;
-    return true;
+    return (hours * 60 + minutes) * (sign == '-' ? -1 : 1);
+}
+
+static bool timestamp_is_real(const struct civil *civil)
+{
+    return civil->year >= 1 && civil->month >= 1 && civil->month <= 12 && civil->day >= 1 &&
+           civil->day <= timestamp_days_in_month(civil->year, civil->month) && civil->hour <= 23 &&
+           civil->minute <= 59 && civil->second <= 59;
 }
 
 enum err timestamp_parse(struct slice text, int64_t *ret_timestamp)
 {
-    int64_t days = 0;
-    int64_t micros = 0;
-    int64_t offset = 0;
-    unsigned hour = 0;
-    unsigned minute = 0;
-    unsigned second = 0;
-    if (!timestamp_take_date(&text, &days)) {
+    struct reader reader = reader_of(text);
+    struct civil civil = {0};
+    int64_t offset_minutes = 0;
+    timestamp_read_date(&reader, &civil);
+    if (reader_left(&reader) > 0) {
+        char between = (char)reader_u8(&reader);
+        if (between != 'T' && between != 't' && between != ' ') {
+            return ERR_INPUT;
+        }
+        timestamp_read_clock(&reader, &civil);
+        timestamp_read_fraction(&reader, &civil);
+        offset_minutes = timestamp_read_offset(&reader);
+    }
+    if (reader_done(&reader) != ERR_NONE || !timestamp_is_real(&civil)) {
         return ERR_INPUT;
     }
-    if (text.len > 0) {
-        if (text.at[0] != 'T' && text.at[0] != 't' && text.at[0] != ' ') {
-            return ERR_INPUT;
-        }
-        text = slice_from(text, 1);
-        if (!timestamp_take(&text, 2, ":", &hour) || !timestamp_take(&text, 2, ":", &minute) ||
-            !timestamp_take(&text, 2, NULL, &second) || !timestamp_take_fraction(&text, &micros) ||
-            !timestamp_take_offset(text, &offset) || hour > 23 || minute > 59 || second > 59) {
-            return ERR_INPUT;
+    int64_t timestamp = timestamp_of(&civil) - offset_minutes * 60 * TIMESTAMP_SECOND;
+    if (timestamp < TIMESTAMP_MIN || timestamp > TIMESTAMP_MAX) {
+        return ERR_INPUT;
+    }
+    *ret_timestamp = timestamp;
+    return ERR_NONE;
+}
+
+static int64_t timestamp_read_month_name(struct reader *reader)
+{
+    struct slice name = reader_view(reader, 3);
+    for (int64_t month = 0; month < 12; month++) {
+        if (slice_equals(name, slice_of(timestamp_months[month], 3))) {
+            return month + 1;
         }
     }
-    int64_t of_day = (int64_t)hour * 3600 + minute * 60 + second - offset;
-    *ret_timestamp = (days * DAY_SECONDS + of_day) * TIMESTAMP_SECOND + micros;
+    reader->failed = true;
+    return 1;
+}
+
+enum err timestamp_parse_http(struct slice text, int64_t *ret_timestamp)
+{
+    struct reader reader = reader_of(text);
+    struct civil civil = {0};
+    reader_skip(&reader, 5);
+    civil.day = timestamp_read_number(&reader, 2);
+    timestamp_expect(&reader, SLICE(" "));
+    civil.month = timestamp_read_month_name(&reader);
+    timestamp_expect(&reader, SLICE(" "));
+    civil.year = timestamp_read_number(&reader, 4);
+    timestamp_expect(&reader, SLICE(" "));
+    timestamp_read_clock(&reader, &civil);
+    timestamp_expect(&reader, SLICE(" GMT"));
+    if (reader_done(&reader) != ERR_NONE || !timestamp_is_real(&civil)) {
+        return ERR_INPUT;
+    }
+    /* The weekday is looked at by writing the date again. */
+    char again[TIMESTAMP_TEXT_SIZE];
+    int64_t timestamp = timestamp_of(&civil);
+    if (!slice_equals(timestamp_format_http(timestamp, again), text)) {
+        return ERR_INPUT;
+    }
+    *ret_timestamp = timestamp;
     return ERR_NONE;
 }

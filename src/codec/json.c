@@ -1,48 +1,252 @@
 /* SPDX-License-Identifier: MIT */
 #include "codec/json.h"
 
+#include "base/limits.h"
+#include "base/must.h"
+#include "base/text.h"
+#include "base/writer.h"
+
 #include <jansson.h>
 
-struct json {
-    json_t *value;
-};
+#include <inttypes.h>
 
-static void json_end_document(void *at)
+#define JSON_PATH_SHOWN_SIZE 160
+
+void json_set_seed(uint32_t seed)
+{
+    json_object_seed(seed);
+}
+
+/* jansson recurses up to its own limit of 2048; ours is looked at before it is let near. */
+static enum err json_check_depth(struct slice text, struct error *error)
+{
+    size_t depth = 0;
+    bool is_in_string = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = text.at[i];
+        if (byte == '\\' && is_in_string) {
+            i++;
+        } else if (byte == '"') {
+            is_in_string = !is_in_string;
+        } else if (is_in_string) {
+            continue;
+        } else if (byte == '[' || byte == '{') {
+            depth++;
+        } else if ((byte == ']' || byte == '}') && depth > 0) {
+            depth--;
+        }
+        if (depth > LIMIT_JSON_DEPTH) {
+            return fail(error, ERR_INPUT, "JSON is nested more than %d deep", LIMIT_JSON_DEPTH);
+        }
+    }
+    return ERR_NONE;
+}
+
+/* jansson's own text quotes the input, which may hold a secret. */
+static const char *json_reason(const json_error_t *problem)
+{
+    switch (json_error_code(problem)) {
+    case json_error_invalid_utf8:
+        return "not UTF-8";
+    case json_error_premature_end_of_input:
+        return "it ends too early";
+    case json_error_end_of_input_expected:
+        return "something follows the document";
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return "U+0000 is not allowed";
+    case json_error_duplicate_key:
+        return "a member comes twice";
+    case json_error_numeric_overflow:
+        return "a number is too large";
+    case json_error_stack_overflow:
+        return "nested too deep";
+    case json_error_unknown:
+    case json_error_out_of_memory:
+    case json_error_cannot_open_file:
+    case json_error_invalid_argument:
+    case json_error_invalid_syntax:
+    case json_error_invalid_format:
+    case json_error_wrong_type:
+    case json_error_null_value:
+    case json_error_item_not_found:
+    case json_error_index_out_of_range:
+        break;
+    }
+    return "syntax error";
+}
+
+static void json_end(void *at)
 {
     json_decref(at);
 }
 
-enum err json_parse(struct arena *arena, struct slice text, struct json **ret_json,
-                    struct error *reterr)
+enum err json_parse_in(struct arena *arena, struct slice text, struct json *ret_document,
+                       struct error *error)
 {
-    json_error_t problem;
-    if (text.len == 0) {
-        return fail(reterr, ERR_INPUT, "the body is empty, JSON is expected");
+    enum err err = json_check_depth(text, error);
+    if (err != ERR_NONE) {
+        return err;
     }
-    json_t *value = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &problem);
+    json_error_t problem = {0};
+    json_t *value = json_loadb(text.len == 0 ? "" : text.at, text.len,
+                               JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
     if (value == NULL) {
-        return fail(reterr, ERR_INPUT, "the body is not valid JSON: line %d, column %d: %s",
-                    problem.line, problem.column, problem.text);
+        return fail(error, ERR_INPUT, "malformed JSON at line %d, column %d: %s", problem.line,
+                    problem.column, json_reason(&problem));
     }
-    arena_on_end(arena, json_end_document, value);
-    *ret_json = arena_alloc(arena, sizeof(**ret_json));
-    (*ret_json)->value = value;
+    arena_on_end(arena, json_end, value);
+    *ret_document = (struct json){.arena = arena, .value = value, .path = SLICE("")};
     return ERR_NONE;
 }
 
-enum err json_get_text(const struct json *json, const char *member, struct slice *ret_text,
-                       struct error *reterr)
+/* What is found below a value that is not the container it should be. */
+static struct json json_misplaced(const struct json *container, const char *wanted)
 {
-    if (!json_is_object(json->value)) {
-        return fail(reterr, ERR_INPUT, "the body must be a JSON object");
+    struct json json = *container;
+    if (json.wanted == NULL) {
+        json.wanted = wanted;
     }
-    const json_t *value = json_object_get(json->value, member);
-    if (value == NULL) {
-        return fail(reterr, ERR_INPUT, "'%s' is missing", member);
+    return json;
+}
+
+static struct json json_named(const struct json *object, struct slice name, json_t *value)
+{
+    const char *dot = object->path.len == 0 ? "" : ".";
+    struct json json = {.arena = object->arena, .value = value};
+    json.path =
+        arena_format(object->arena, "%.*s%s%.*s", SLICE_ARG(object->path), dot, SLICE_ARG(name));
+    return json;
+}
+
+struct json json_member(const struct json *object, const char *name)
+{
+    if (object->wanted != NULL || !json_is_object(object->value)) {
+        return json_misplaced(object, "an object");
     }
-    if (!json_is_string(value)) {
-        return fail(reterr, ERR_INPUT, "'%s' must be a string", member);
+    return json_named(object, slice_of_text(name), json_object_get(object->value, name));
+}
+
+struct json json_item(const struct json *array, size_t index)
+{
+    if (array->wanted != NULL || !json_is_array(array->value)) {
+        return json_misplaced(array, "an array");
     }
-    *ret_text = slice_of(json_string_value(value), json_string_length(value));
+    struct json json = {.arena = array->arena, .value = json_array_get(array->value, index)};
+    json.path = arena_format(array->arena, "%.*s[%zu]", SLICE_ARG(array->path), index);
+    return json;
+}
+
+bool json_is_absent(struct json json)
+{
+    return json.value == NULL && json.wanted == NULL;
+}
+
+bool json_is_given(struct json json)
+{
+    return json.wanted != NULL || (json.value != NULL && !json_is_null(json.value));
+}
+
+/* Names in a path may come from the other side: long, or not fit to be shown. */
+static struct slice json_shown_path(struct arena *arena, struct slice path)
+{
+    size_t len = path.len < JSON_PATH_SHOWN_SIZE ? path.len : JSON_PATH_SHOWN_SIZE;
+    while (len < path.len && ((unsigned char)path.at[len] & 0xc0) == 0x80) {
+        len--;
+    }
+    struct buf escaped;
+    buf_init(&escaped, JSON_PATH_SHOWN_SIZE * 4);
+    struct writer writer = writer_to(&escaped);
+    text_escape(&writer, slice_sub(path, 0, len));
+    must(writer_done(&writer) == ERR_NONE);
+    struct slice shown =
+        arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&escaped)), len < path.len ? "…" : "");
+    buf_release(&escaped);
+    return shown;
+}
+
+static enum err json_refuse(struct json json, const char *wanted, struct error *error)
+{
+    if (json.wanted != NULL) {
+        wanted = json.wanted;
+    }
+    if (json.path.len == 0) {
+        return fail(error, ERR_INPUT, "the document must be %s", wanted);
+    }
+    struct slice path = json_shown_path(json.arena, json.path);
+    if (json.value == NULL) {
+        return fail(error, ERR_INPUT, "'%.*s' is required", SLICE_ARG(path));
+    }
+    return fail(error, ERR_INPUT, "'%.*s' must be %s", SLICE_ARG(path), wanted);
+}
+
+enum err json_as_text(struct json json, struct slice *ret_text, struct error *error)
+{
+    if (json.wanted != NULL || !json_is_string(json.value)) {
+        return json_refuse(json, "a string", error);
+    }
+    *ret_text = slice_of(json_string_value(json.value), json_string_length(json.value));
     return ERR_NONE;
+}
+
+enum err json_as_int(struct json json, int64_t min, int64_t max, int64_t *ret_value,
+                     struct error *error)
+{
+    if (json.wanted == NULL && json_is_integer(json.value)) {
+        int64_t value = json_integer_value(json.value);
+        if (value >= min && value <= max) {
+            *ret_value = value;
+            return ERR_NONE;
+        }
+    }
+    char wanted[96];
+    (void)snprintf(wanted, sizeof(wanted), "an integer from %" PRId64 " to %" PRId64, min, max);
+    return json_refuse(json, wanted, error);
+}
+
+enum err json_as_bool(struct json json, bool *ret_value, struct error *error)
+{
+    if (json.wanted != NULL || !json_is_boolean(json.value)) {
+        return json_refuse(json, "true or false", error);
+    }
+    *ret_value = json_is_true(json.value);
+    return ERR_NONE;
+}
+
+enum err json_as_object(struct json json, struct error *error)
+{
+    if (json.wanted != NULL || !json_is_object(json.value)) {
+        return json_refuse(json, "an object", error);
+    }
+    return ERR_NONE;
+}
+
+enum err json_as_array(struct json json, size_t *ret_count, struct error *error)
+{
+    if (json.wanted != NULL || !json_is_array(json.value)) {
+        return json_refuse(json, "an array", error);
+    }
+    *ret_count = json_array_size(json.value);
+    return ERR_NONE;
+}
+
+struct json_members json_members_of(const struct json *object)
+{
+    struct json_members members = {.object = *object};
+    if (object->wanted == NULL && json_is_object(object->value)) {
+        members.next = json_object_iter(object->value);
+    }
+    return members;
+}
+
+bool json_next_member(struct json_members *members, struct slice *ret_name, struct json *ret_value)
+{
+    void *at = members->next;
+    if (at == NULL) {
+        return false;
+    }
+    *ret_name = slice_of(json_object_iter_key(at), json_object_iter_key_len(at));
+    *ret_value = json_named(&members->object, *ret_name, json_object_iter_value(at));
+    members->next = json_object_iter_next(members->object.value, at);
+    return true;
 }

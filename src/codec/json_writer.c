@@ -3,162 +3,202 @@
 
 #include "base/must.h"
 #include "base/text.h"
+#include "base/timestamp.h"
+
+#include <inttypes.h>
 
 struct json_writer json_writer_to(struct buf *buf)
 {
     return (struct json_writer){.buf = buf};
 }
 
-static void json_put(struct json_writer *json, struct slice bytes)
+enum err json_writer_done(const struct json_writer *json)
+{
+    if (json->failed) {
+        return ERR_LIMIT;
+    }
+    must(json->depth == 0 && json->places[0] == JSON_PLACE_END);
+    return ERR_NONE;
+}
+
+static void json_bytes(struct json_writer *json, struct slice bytes)
 {
     if (json->failed || buf_append(json->buf, bytes) != ERR_NONE) {
         json->failed = true;
     }
 }
 
-/* The comma before an item that is not the first of its level. */
-static void json_separate(struct json_writer *json)
+/* Before each value: the comma that is due, and what may come after the value. */
+static void json_take_place(struct json_writer *json)
 {
-    if (json->after_key) {
-        json->after_key = false;
-        return;
+    unsigned char *place = &json->places[json->depth];
+    must(*place == JSON_PLACE_VALUE || *place == JSON_PLACE_FIRST_ITEM ||
+         *place == JSON_PLACE_ITEM || *place == JSON_PLACE_MEMBER_VALUE);
+    if (*place == JSON_PLACE_ITEM) {
+        json_bytes(json, SLICE(","));
     }
-    uint32_t bit = (uint32_t)1 << (json->depth % 32);
-    if ((json->has_items & bit) != 0) {
-        json_put(json, SLICE(","));
+    if (*place == JSON_PLACE_VALUE) {
+        *place = JSON_PLACE_END;
+    } else if (*place == JSON_PLACE_MEMBER_VALUE) {
+        *place = JSON_PLACE_MEMBER;
+    } else {
+        *place = JSON_PLACE_ITEM;
     }
-    json->has_items |= bit;
 }
 
-static void json_begin(struct json_writer *json, struct slice bracket)
+static void json_begin(struct json_writer *json, struct slice bracket, enum json_place inside)
 {
-    json_separate(json);
-    json_put(json, bracket);
-    if (json->depth + 1 >= JSON_WRITER_DEPTH_MAX) {
+    if (json->failed || json->depth == LIMIT_JSON_DEPTH) {
         json->failed = true;
         return;
     }
+    json_take_place(json);
+    json_bytes(json, bracket);
     json->depth++;
-    json->has_items &= ~((uint32_t)1 << (json->depth % 32));
+    json->places[json->depth] = (unsigned char)inside;
 }
 
-static void json_end(struct json_writer *json, struct slice bracket)
+static void json_end(struct json_writer *json, struct slice bracket, enum json_place first,
+                     enum json_place later)
 {
-    must(!json->after_key);
-    must(json->depth > 0 || json->failed);
-    json_put(json, bracket);
-    json->depth -= json->depth > 0 ? 1 : 0;
+    if (json->failed) {
+        return;
+    }
+    unsigned char place = json->places[json->depth];
+    must(json->depth > 0 && (place == first || place == later));
+    json_bytes(json, bracket);
+    json->depth--;
 }
 
-void json_object_begin(struct json_writer *json)
+void json_begin_object(struct json_writer *json)
 {
-    json_begin(json, SLICE("{"));
+    json_begin(json, SLICE("{"), JSON_PLACE_FIRST_MEMBER);
 }
 
-void json_object_end(struct json_writer *json)
+void json_end_object(struct json_writer *json)
 {
-    json_end(json, SLICE("}"));
+    json_end(json, SLICE("}"), JSON_PLACE_FIRST_MEMBER, JSON_PLACE_MEMBER);
 }
 
-void json_array_begin(struct json_writer *json)
+void json_begin_array(struct json_writer *json)
 {
-    json_begin(json, SLICE("["));
+    json_begin(json, SLICE("["), JSON_PLACE_FIRST_ITEM);
 }
 
-void json_array_end(struct json_writer *json)
+void json_end_array(struct json_writer *json)
 {
-    json_end(json, SLICE("]"));
+    json_end(json, SLICE("]"), JSON_PLACE_FIRST_ITEM, JSON_PLACE_ITEM);
 }
 
-static bool json_is_plain(unsigned char byte)
+/* The length of the start of 'text' that stands for itself between the quotes. */
+static size_t json_plain_len(struct slice text)
 {
-    return byte >= 0x20 && byte != '"' && byte != '\\' && byte < 0x7f;
+    size_t len = 0;
+    while (len < text.len) {
+        unsigned char byte = (unsigned char)text.at[len];
+        if (byte < 0x20 || byte == '"' || byte == '\\') {
+            break;
+        }
+        uint32_t code;
+        size_t character = byte < 0x80 ? 1 : text_character(slice_from(text, len), &code);
+        if (character == 0) {
+            break;
+        }
+        len += character;
+    }
+    return len;
 }
 
-static void json_put_escape(struct json_writer *json, unsigned char byte)
+static void json_escaped_byte(struct json_writer *json, unsigned char byte)
 {
-    static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
-    for (size_t i = 0; i + 1 < sizeof(short_escapes); i += 2) {
-        if ((unsigned char)short_escapes[i] == byte) {
-            char escape[2] = {'\\', short_escapes[i + 1]};
-            json_put(json, slice_of(escape, sizeof(escape)));
-            return;
+    static const char named[] = "\"\\\b\f\n\r\t";
+    static const char names[] = "\"\\bfnrt";
+    if (byte >= 0x80) {
+        json_bytes(json, SLICE("\xef\xbf\xbd"));
+        return;
+    }
+    size_t index = slice_find_byte(slice_of_text(named), (char)byte);
+    char escape[8];
+    int len = index < sizeof(named) - 1
+                  ? snprintf(escape, sizeof(escape), "\\%c", names[index])
+                  : snprintf(escape, sizeof(escape), "\\u%04x", (unsigned int)byte);
+    json_bytes(json, slice_of(escape, (size_t)len));
+}
+
+static void json_quoted(struct json_writer *json, struct slice text)
+{
+    json_bytes(json, SLICE("\""));
+    while (text.len > 0 && !json->failed) {
+        size_t plain_len = json_plain_len(text);
+        json_bytes(json, slice_sub(text, 0, plain_len));
+        text = slice_from(text, plain_len);
+        if (text.len > 0) {
+            json_escaped_byte(json, (unsigned char)text.at[0]);
+            text = slice_from(text, 1);
         }
     }
-    char escape[7];
-    (void)snprintf(escape, sizeof(escape), "\\u%04x", byte);
-    json_put(json, slice_of(escape, 6));
-}
-
-/* One character that is not plain, at the start of 'rest'; returns its size. */
-static size_t json_put_special(struct json_writer *json, struct slice rest)
-{
-    unsigned char byte = (unsigned char)rest.at[0];
-    if (byte < 0x80) {
-        json_put_escape(json, byte);
-        return 1;
-    }
-    size_t size = text_utf8_size(rest);
-    json_put(json, size == 0 ? SLICE("\xef\xbf\xbd") : slice_sub(rest, 0, size));
-    return size == 0 ? 1 : size;
-}
-
-static void json_put_text(struct json_writer *json, struct slice text)
-{
-    json_put(json, SLICE("\""));
-    size_t plain = 0;
-    size_t index = 0;
-    while (index < text.len) {
-        if (json_is_plain((unsigned char)text.at[index])) {
-            index++;
-            continue;
-        }
-        json_put(json, slice_sub(text, plain, index - plain));
-        index += json_put_special(json, slice_from(text, index));
-        plain = index;
-    }
-    json_put(json, slice_from(text, plain));
-    json_put(json, SLICE("\""));
-}
-
-void json_key_slice(struct json_writer *json, struct slice name)
-{
-    must(!json->after_key);
-    json_separate(json);
-    json_put_text(json, name);
-    json_put(json, SLICE(":"));
-    json->after_key = true;
+    json_bytes(json, SLICE("\""));
 }
 
 void json_key(struct json_writer *json, const char *name)
 {
-    json_key_slice(json, slice_of_text(name));
+    json_key_text(json, slice_of_text(name));
+}
+
+void json_key_text(struct json_writer *json, struct slice name)
+{
+    if (json->failed) {
+        return;
+    }
+    unsigned char *place = &json->places[json->depth];
+    must(*place == JSON_PLACE_FIRST_MEMBER || *place == JSON_PLACE_MEMBER);
+    if (*place == JSON_PLACE_MEMBER) {
+        json_bytes(json, SLICE(","));
+    }
+    *place = JSON_PLACE_MEMBER_VALUE;
+    json_quoted(json, name);
+    json_bytes(json, SLICE(":"));
 }
 
 void json_text(struct json_writer *json, struct slice text)
 {
-    json_separate(json);
-    json_put_text(json, text);
+    if (json->failed) {
+        return;
+    }
+    json_take_place(json);
+    json_quoted(json, text);
 }
 
-void json_int(struct json_writer *json, int64_t number)
+void json_raw(struct json_writer *json, struct slice value)
+{
+    if (json->failed) {
+        return;
+    }
+    json_take_place(json);
+    json_bytes(json, value);
+}
+
+void json_int(struct json_writer *json, int64_t value)
 {
     char digits[24];
-    int len = snprintf(digits, sizeof(digits), "%lld", (long long)number);
-    json_separate(json);
-    json_put(json, slice_of(digits, (size_t)len));
+    int len = snprintf(digits, sizeof(digits), "%" PRId64, value);
+    json_raw(json, slice_of(digits, (size_t)len));
 }
 
 void json_bool(struct json_writer *json, bool value)
 {
-    json_separate(json);
-    json_put(json, value ? SLICE("true") : SLICE("false"));
+    json_raw(json, value ? SLICE("true") : SLICE("false"));
 }
 
-void json_null(struct json_writer *json)
+void json_no_value(struct json_writer *json)
 {
-    json_separate(json);
-    json_put(json, SLICE("null"));
+    json_raw(json, SLICE("null"));
+}
+
+void json_timestamp(struct json_writer *json, int64_t timestamp)
+{
+    char text[TIMESTAMP_TEXT_SIZE];
+    json_text(json, timestamp_format(timestamp, text));
 }
 
 void json_member_text(struct json_writer *json, const char *name, struct slice text)
@@ -167,10 +207,10 @@ void json_member_text(struct json_writer *json, const char *name, struct slice t
     json_text(json, text);
 }
 
-void json_member_int(struct json_writer *json, const char *name, int64_t number)
+void json_member_int(struct json_writer *json, const char *name, int64_t value)
 {
     json_key(json, name);
-    json_int(json, number);
+    json_int(json, value);
 }
 
 void json_member_bool(struct json_writer *json, const char *name, bool value)
@@ -179,7 +219,32 @@ void json_member_bool(struct json_writer *json, const char *name, bool value)
     json_bool(json, value);
 }
 
-enum err json_writer_done(const struct json_writer *json)
+void json_member_no_value(struct json_writer *json, const char *name)
 {
-    return json->failed || json->depth != 0 ? ERR_LIMIT : ERR_NONE;
+    json_key(json, name);
+    json_no_value(json);
+}
+
+void json_member_raw(struct json_writer *json, const char *name, struct slice value)
+{
+    json_key(json, name);
+    json_raw(json, value);
+}
+
+void json_member_timestamp(struct json_writer *json, const char *name, int64_t timestamp)
+{
+    json_key(json, name);
+    json_timestamp(json, timestamp);
+}
+
+void json_member_object(struct json_writer *json, const char *name)
+{
+    json_key(json, name);
+    json_begin_object(json);
+}
+
+void json_member_array(struct json_writer *json, const char *name)
+{
+    json_key(json, name);
+    json_begin_array(json);
 }

@@ -1,46 +1,69 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON, written straight into a buffer. Commas and escapes are the writer's business; text that is
- * not UTF-8 is written with U+FFFD in the place of each bad byte. What does not fit into the
- * buffer, or nests too deep, makes the writer failed, for good: write all, ask once with
- * json_writer_done. Calling begin and end in an order that is not JSON is a bug. */
+/* JSON into a buffer, value by value, with nothing held in between. What is written is always
+ * valid: commas come by themselves, text is escaped, bytes that are not UTF-8 become U+FFFD, and a
+ * key or an end in the wrong place is a bug (must). Going over the buffer's maximum or the depth
+ * makes the writer failed, for good; ask once, with json_writer_done(). Numbers are integers.
+ *
+ *   json_begin_object(&json);
+ *   json_member_text(&json, "name", name);
+ *   json_member_array(&json, "ports");
+ *   json_int(&json, 5432);
+ *   json_end_array(&json);
+ *   json_end_object(&json); */
 #ifndef GH_CODEC_JSON_WRITER_H
 #define GH_CODEC_JSON_WRITER_H
 
 #include "base/buf.h"
+#include "base/limits.h"
 
 #include <stdint.h>
 
-#define JSON_WRITER_DEPTH_MAX 32
+enum json_place {
+    JSON_PLACE_VALUE, /* the document's one value comes */
+    JSON_PLACE_END,   /* it was written */
+    JSON_PLACE_FIRST_ITEM,
+    JSON_PLACE_ITEM,
+    JSON_PLACE_FIRST_MEMBER,
+    JSON_PLACE_MEMBER,
+    JSON_PLACE_MEMBER_VALUE, /* a key was written, its value comes */
+};
 
 struct json_writer {
     struct buf *buf;
-    unsigned depth;
-    uint32_t has_items; /* a bit a level: whether the next item needs a comma */
-    bool after_key;
+    size_t depth;
     bool failed;
+    unsigned char places[LIMIT_JSON_DEPTH + 1]; /* enum json_place, of each open value */
 };
 
 struct json_writer json_writer_to(struct buf *buf);
+/* ERR_NONE, or ERR_LIMIT when something did not fit. The document must be complete. */
+enum err json_writer_done(const struct json_writer *json) MUST_USE;
 
-void json_object_begin(struct json_writer *json);
-void json_object_end(struct json_writer *json);
-void json_array_begin(struct json_writer *json);
-void json_array_end(struct json_writer *json);
-
-/* The next value belongs to this member. */
+void json_begin_object(struct json_writer *json);
+void json_end_object(struct json_writer *json);
+void json_begin_array(struct json_writer *json);
+void json_end_array(struct json_writer *json);
 void json_key(struct json_writer *json, const char *name);
-void json_key_slice(struct json_writer *json, struct slice name);
+/* For keys that are data. That no key comes twice is the caller's to see to. */
+void json_key_text(struct json_writer *json, struct slice name);
 
 void json_text(struct json_writer *json, struct slice text);
-void json_int(struct json_writer *json, int64_t number);
+void json_int(struct json_writer *json, int64_t value);
 void json_bool(struct json_writer *json, bool value);
-void json_null(struct json_writer *json);
+void json_no_value(struct json_writer *json); /* null */
+/* One JSON value, written as it is. */
+void json_raw(struct json_writer *json, struct slice value);
+/* RFC 3339, UTC, microseconds (base/timestamp.h). */
+void json_timestamp(struct json_writer *json, int64_t timestamp);
 
+/* A key and its value in one call; the array and the object are begun. */
 void json_member_text(struct json_writer *json, const char *name, struct slice text);
-void json_member_int(struct json_writer *json, const char *name, int64_t number);
+void json_member_int(struct json_writer *json, const char *name, int64_t value);
 void json_member_bool(struct json_writer *json, const char *name, bool value);
-
-/* ERR_NONE, or ERR_LIMIT when it did not fit. */
-enum err json_writer_done(const struct json_writer *json) MUST_USE;
+void json_member_no_value(struct json_writer *json, const char *name);
+void json_member_raw(struct json_writer *json, const char *name, struct slice value);
+void json_member_timestamp(struct json_writer *json, const char *name, int64_t timestamp);
+void json_member_object(struct json_writer *json, const char *name);
+void json_member_array(struct json_writer *json, const char *name);
 
 #endif

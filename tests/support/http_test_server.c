@@ -57,8 +57,8 @@ static enum err slow(struct http_call *call, struct error *reterr)
 {
     (void)usleep((useconds_t)number_at(call, 0) * 1000);
     struct json_writer json = http_call_json(call, 200);
-    json_object_begin(&json);
-    json_object_end(&json);
+    json_begin_object(&json);
+    json_end_object(&json);
     return http_call_json_end(call, &json, reterr);
 }
 
