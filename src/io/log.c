@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /* The one thing in the process that changes and is reached by name: a log handed through every call
- * would be in the way of each of them. All of it is atomic; the rest is set once, before threads. */
+ * would be in the way of each of them. All of it is atomic; the rest is set once, before threads.
+ */
 static struct {
     int fd;
     enum log_format format;
@@ -89,23 +90,36 @@ static enum err log_parse_level(struct slice item, int *levels, struct error *er
     return ERR_NONE;
 }
 
+/* 'levels' holds one a component; on an error it is not to be used. */
+static enum err log_parse_levels(struct slice text, int *levels, struct error *error)
+{
+    struct slice rest = text;
+    do {
+        enum err err = log_parse_level(slice_trim(slice_cut(rest, ',', &rest), " "), levels, error);
+        if (err != ERR_NONE) {
+            return err;
+        }
+    } while (rest.at != NULL);
+    return ERR_NONE;
+}
+
+bool log_levels_are_valid(struct slice levels)
+{
+    int ignored[LOG_COMPONENT_COUNT];
+    return log_parse_levels(levels, ignored, NULL) == ERR_NONE;
+}
+
 enum err log_set_levels(struct slice levels, struct error *error)
 {
     int wanted[LOG_COMPONENT_COUNT];
     for (size_t i = 0; i < LOG_COMPONENT_COUNT; i++) {
         wanted[i] = atomic_load_explicit(&log_state.levels[i], memory_order_relaxed);
     }
-    struct slice rest = levels;
-    do {
-        enum err err = log_parse_level(slice_trim(slice_cut(rest, ',', &rest), " "), wanted, error);
-        if (err != ERR_NONE) {
-            return err;
-        }
-    } while (rest.at != NULL);
-    for (size_t i = 0; i < LOG_COMPONENT_COUNT; i++) {
+    enum err err = log_parse_levels(levels, wanted, error);
+    for (size_t i = 0; err == ERR_NONE && i < LOG_COMPONENT_COUNT; i++) {
         atomic_store_explicit(&log_state.levels[i], wanted[i], memory_order_relaxed);
     }
-    return ERR_NONE;
+    return err;
 }
 
 struct slice log_levels(char *text, size_t size)
@@ -122,8 +136,7 @@ struct slice log_levels(char *text, size_t size)
 
 bool log_is_on(enum log_component component, enum log_level level)
 {
-    return (int)level <=
-           atomic_load_explicit(&log_state.levels[component], memory_order_relaxed);
+    return (int)level <= atomic_load_explicit(&log_state.levels[component], memory_order_relaxed);
 }
 
 /* Lines --------------------------------------------------------------------------------------- */
@@ -181,7 +194,7 @@ static void log_line_json(struct buf *buf, enum log_component component, enum lo
 {
     char time[TIMESTAMP_TEXT_SIZE];
     struct json_writer line = json_writer_to(buf);
-    json_object_begin(&line);
+    json_begin_object(&line);
     json_member_text(&line, "time", timestamp_format(log_now(), time));
     json_member_text(&line, "level", slice_of_text(log_level_names[level]));
     json_member_text(&line, "component", slice_of_text(log_component_names[component]));
@@ -193,7 +206,7 @@ static void log_line_json(struct buf *buf, enum log_component component, enum lo
             json_member_text(&line, fields[i].name, slice_sub(fields[i].text, 0, LOG_VALUE_MAX));
         }
     }
-    json_object_end(&line);
+    json_end_object(&line);
 }
 
 void log_write(enum log_component component, enum log_level level, const char *message,

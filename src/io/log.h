@@ -59,6 +59,7 @@ void log_start(int fd, enum log_format format);
 /* "info", or "warn,http=debug": a level for all, then for single components. On an error nothing
  * is changed. Safe while other threads log. */
 enum err log_set_levels(struct slice levels, struct error *error) MUST_USE;
+bool log_levels_are_valid(struct slice levels);
 /* The levels in force, in the same form, one "component=level" each. 'text' holds
  * LOG_LEVELS_SIZE. */
 struct slice log_levels(char *text, size_t size);

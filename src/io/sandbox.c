@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/sandbox.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What loops, TLS, both stores, name resolution and threads call. Everything else is refused with
+ * EPERM: a library that probes for a newer call goes on with the older one. */
+static const int sandbox_calls[] = {
+    /* memory and threads */
+    SCMP_SYS(brk),
+    SCMP_SYS(mmap),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(madvise),
+    SCMP_SYS(futex),
+    SCMP_SYS(set_robust_list),
+    SCMP_SYS(rseq),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(gettid),
+    SCMP_SYS(getpid),
+    SCMP_SYS(getcpu),
+    SCMP_SYS(membarrier),
+    SCMP_SYS(set_tid_address),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigtimedwait),
+    SCMP_SYS(tgkill),
+    /* time and randomness */
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_getres),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(getrandom),
+    /* descriptors and files */
+    SCMP_SYS(read),
+    SCMP_SYS(write),
+    SCMP_SYS(readv),
+    SCMP_SYS(writev),
+    SCMP_SYS(pread64),
+    SCMP_SYS(pwrite64),
+    SCMP_SYS(preadv),
+    SCMP_SYS(pwritev),
+    SCMP_SYS(close),
+    SCMP_SYS(lseek),
+    SCMP_SYS(open),
+    SCMP_SYS(openat),
+    SCMP_SYS(stat),
+    SCMP_SYS(fstat),
+    SCMP_SYS(lstat),
+    SCMP_SYS(newfstatat),
+    SCMP_SYS(statx),
+    SCMP_SYS(access),
+    SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2),
+    SCMP_SYS(readlink),
+    SCMP_SYS(readlinkat),
+    SCMP_SYS(getcwd),
+    SCMP_SYS(getdents64),
+    SCMP_SYS(fsync),
+    SCMP_SYS(fdatasync),
+    SCMP_SYS(ftruncate),
+    SCMP_SYS(fallocate),
+    SCMP_SYS(fcntl),
+    SCMP_SYS(flock),
+    SCMP_SYS(unlink),
+    SCMP_SYS(unlinkat),
+    SCMP_SYS(rename),
+    SCMP_SYS(renameat),
+    SCMP_SYS(renameat2),
+    SCMP_SYS(mkdir),
+    SCMP_SYS(mkdirat),
+    SCMP_SYS(fchmod),
+    SCMP_SYS(fchown),
+    SCMP_SYS(fstatfs),
+    SCMP_SYS(statfs),
+    SCMP_SYS(ioctl),
+    SCMP_SYS(dup),
+    SCMP_SYS(pipe2),
+    SCMP_SYS(umask),
+    /* waiting */
+    SCMP_SYS(epoll_create1),
+    SCMP_SYS(epoll_ctl),
+    SCMP_SYS(epoll_wait),
+    SCMP_SYS(epoll_pwait),
+    SCMP_SYS(poll),
+    SCMP_SYS(ppoll),
+    SCMP_SYS(select),
+    SCMP_SYS(pselect6),
+    SCMP_SYS(eventfd2),
+    /* sockets; making one is below */
+    SCMP_SYS(bind),
+    SCMP_SYS(connect),
+    SCMP_SYS(listen),
+    SCMP_SYS(accept),
+    SCMP_SYS(accept4),
+    SCMP_SYS(getsockname),
+    SCMP_SYS(getpeername),
+    SCMP_SYS(getsockopt),
+    SCMP_SYS(setsockopt),
+    SCMP_SYS(sendto),
+    SCMP_SYS(recvfrom),
+    SCMP_SYS(sendmsg),
+    SCMP_SYS(recvmsg),
+    SCMP_SYS(sendmmsg),
+    SCMP_SYS(recvmmsg),
+    SCMP_SYS(shutdown),
+    SCMP_SYS(socketpair),
+    /* who am I, what may I */
+    SCMP_SYS(getuid),
+    SCMP_SYS(geteuid),
+    SCMP_SYS(getgid),
+    SCMP_SYS(getegid),
+    SCMP_SYS(uname),
+    SCMP_SYS(sysinfo),
+    SCMP_SYS(getrusage),
+};
+
+static const int sandbox_families[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK};
+
+/* Calls that are harmless with some arguments only. */
+static int sandbox_add_conditions(scmp_filter_ctx filter)
+{
+    int result = 0;
+    for (size_t i = 0; i < COUNT_OF(sandbox_families); i++) {
+        result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+                                   SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)sandbox_families[i]));
+    }
+    /* Memory never becomes code. */
+    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
+    /* Threads, not processes. clone3 hides its flags from filters: libc then uses clone. */
+    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+                               SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+    result |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    /* Names of threads; nothing of one's privileges. */
+    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+                               SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+    /* Limits are read, of this process only, not set. */
+    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2,
+                               SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0));
+    return result;
+}
+
+static enum err sandbox_filter_calls(struct error *reterr)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    int result = filter == NULL ? -1 : seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    for (size_t i = 0; result == 0 && i < COUNT_OF(sandbox_calls); i++) {
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, sandbox_calls[i], 0);
+    }
+    if (result == 0) {
+        result = sandbox_add_conditions(filter);
+    }
+    if (result == 0) {
+        result = seccomp_load(filter);
+    }
+    seccomp_release(filter);
+    return result == 0 ? ERR_NONE
+                       : fail(reterr, ERR_UNSUPPORTED,
+                              "the kernel takes no seccomp filter; --sandbox off goes without");
+}
+
+/* Files ---------------------------------------------------------------------------------------- */
+
+#define SANDBOX_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define SANDBOX_WRITE                                                                              \
+    (SANDBOX_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |               \
+     LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |   \
+     LANDLOCK_ACCESS_FS_MAKE_SOCK)
+/* All that version 1 knows; what a version does not know it refuses to be asked for. */
+#define SANDBOX_HANDLED (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
+
+/* Names, time zones, certificates, libraries that name resolution loads, our own numbers. */
+static const char *const sandbox_readable[] = {
+    "/etc/resolv.conf",    "/etc/hosts",     "/etc/nsswitch.conf",
+    "/etc/gai.conf",       "/etc/services",  "/etc/ssl",
+    "/etc/localtime",      "/etc/host.conf", "/usr/lib",
+    "/usr/share/zoneinfo", "/lib",           "/proc/self",
+    "/etc/ld.so.cache",    "/dev/urandom",   "/run/systemd/resolve",
+};
+
+static enum err sandbox_allow(int rules, const char *path, uint64_t access, struct error *reterr)
+{
+    struct landlock_path_beneath_attr rule = {.allowed_access = access};
+    struct stat status;
+    rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
+    if (rule.parent_fd < 0 || fstat(rule.parent_fd, &status) != 0) {
+        return errno == ENOENT
+                   ? ERR_NONE /* nothing there to be read */
+                   : fail(reterr, ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+    }
+    if (!S_ISDIR(status.st_mode)) {
+        rule.allowed_access &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
+    }
+    long result = syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    int cause = errno;
+    (void)close(rule.parent_fd);
+    return result == 0 ? ERR_NONE
+                       : fail(reterr, ERR_IO, "landlock refuses '%s': %s", path, strerror(cause));
+}
+
+static enum err sandbox_allow_all(int rules, const char *const *paths, size_t count,
+                                  uint64_t access, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < count && paths[i] != NULL && err == ERR_NONE; i++) {
+        err = sandbox_allow(rules, paths[i], access, reterr);
+    }
+    return err;
+}
+
+static enum err sandbox_confine_files(const struct sandbox_settings *settings, int *ret_version,
+                                      struct error *reterr)
+{
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    *ret_version = version > 0 ? (int)version : 0;
+    if (version <= 0) {
+        return ERR_NONE;
+    }
+    struct landlock_ruleset_attr handled = {.handled_access_fs = SANDBOX_HANDLED};
+    int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+    if (rules < 0) {
+        return fail(reterr, ERR_IO, "landlock: %s", strerror(errno));
+    }
+    enum err err = sandbox_allow_all(rules, sandbox_readable, COUNT_OF(sandbox_readable),
+                                     SANDBOX_READ, reterr);
+    if (err == ERR_NONE) {
+        err = sandbox_allow_all(rules, settings->readable, SANDBOX_PATHS_MAX, SANDBOX_READ, reterr);
+    }
+    if (err == ERR_NONE) {
+        err =
+            sandbox_allow_all(rules, settings->writable, SANDBOX_PATHS_MAX, SANDBOX_WRITE, reterr);
+    }
+    if (err == ERR_NONE && syscall(SYS_landlock_restrict_self, rules, 0) != 0) {
+        err = fail(reterr, ERR_IO, "landlock: %s", strerror(errno));
+    }
+    (void)close(rules);
+    return err;
+}
+
+enum err sandbox_start(const struct sandbox_settings *settings, struct sandbox_state *ret_state,
+                       struct error *reterr)
+{
+    struct rlimit no_core = {0};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || setrlimit(RLIMIT_CORE, &no_core) != 0 ||
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+        return fail(reterr, ERR_IO, "cannot give up privileges: %s", strerror(errno));
+    }
+    enum err err = sandbox_confine_files(settings, &ret_state->landlock_version, reterr);
+    if (err == ERR_NONE) {
+        err = sandbox_filter_calls(reterr);
+    }
+    ret_state->has_filter = err == ERR_NONE;
+    return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Confines the process, for good: no new privileges, no core dumps, no program can be run, no
+ * system call but those a gateway needs, no file but those it names (Landlock, where the kernel has
+ * it). Put on by the main thread after everything is open and before any other thread starts, so
+ * that all inherit it. What must run commands one day is started before. */
+#ifndef GH_IO_SANDBOX_H
+#define GH_IO_SANDBOX_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+#define SANDBOX_PATHS_MAX 8
+
+struct sandbox_settings {
+    const char *writable[SANDBOX_PATHS_MAX]; /* folders; ends with NULL */
+    const char *readable[SANDBOX_PATHS_MAX]; /* files or folders, beside what every process needs */
+};
+
+struct sandbox_state {
+    bool has_filter;
+    int landlock_version; /* 0: the kernel has none */
+};
+
+enum err sandbox_start(const struct sandbox_settings *settings, struct sandbox_state *ret_state,
+                       struct error *reterr) MUST_USE;
+
+#endif
