@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Serves the files that the build embedded: each in the smallest form that the client takes, with
+ * an ETag, and for ever where the name holds the content's hash. */
+#ifndef GH_CONSOLE_CONSOLE_H
+#define GH_CONSOLE_CONSOLE_H
+
+#include "http/exchange.h"
+
+/* For every path without a route: the file of that path, or 404. */
+void console_answer(struct exchange *exchange);
+
+#endif
