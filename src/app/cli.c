@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "app/cli.h"
+
+#include "app/control.h"
+#include "app/serve.h"
+#include "app/settings.h"
+#include "app/version.h"
+#include "base/memory.h"
+#include "codec/json.h"
+#include "codec/json_writer.h"
+
+struct cli {
+    struct arena arena;
+    char **arguments; /* behind the command's words */
+    char **environment;
+    const char *data_dir; /* of commands that talk to a running gateway */
+};
+
+struct cli_command {
+    const char *words[2]; /* the second may be NULL */
+    const char *form;
+    const char *help;
+    enum err (*run)(struct cli *cli, struct error *reterr);
+    bool has_settings; /* takes the flags of the settings */
+};
+
+static enum err cli_serve(struct cli *cli, struct error *reterr)
+{
+    struct settings settings;
+    enum err err = settings_read(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
+    return err == ERR_NONE ? serve_run(&settings, reterr) : err;
+}
+
+static enum err cli_check(struct cli *cli, struct error *reterr)
+{
+    struct settings settings;
+    enum err err = settings_read(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
+    return err == ERR_NONE ? serve_check(&settings, reterr) : err;
+}
+
+static enum err cli_version(struct cli *cli, struct error *reterr)
+{
+    (void)cli;
+    (void)reterr;
+    (void)printf("gatehouse %s\n", GATEHOUSE_VERSION);
+    return ERR_NONE;
+}
+
+static enum err cli_settings(struct cli *cli, struct error *reterr)
+{
+    (void)cli;
+    (void)reterr;
+    settings_print_markdown(stdout);
+    return ERR_NONE;
+}
+
+static enum err cli_org_list(struct cli *cli, struct error *reterr)
+{
+    struct slice body = SLICE_NONE;
+    struct json document;
+    size_t count = 0;
+    enum err err = control_call(&cli->arena, cli->data_dir, "GET", "/control/organizations",
+                                SLICE_NONE, &body, reterr);
+    if (err == ERR_NONE) {
+        err = json_parse_in(&cli->arena, body, &document, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json data = json_member(&document, "data");
+    err = json_as_array(data, &count, reterr);
+    for (size_t i = 0; i < count && err == ERR_NONE; i++) {
+        struct json organization = json_item(&data, i);
+        struct slice id = SLICE_NONE;
+        struct slice name = SLICE_NONE;
+        err = json_as_text(json_member(&organization, "id"), &id, reterr);
+        if (err == ERR_NONE) {
+            err = json_as_text(json_member(&organization, "name"), &name, reterr);
+        }
+        (void)printf("%.*s  %.*s\n", SLICE_ARG(id), SLICE_ARG(name));
+    }
+    return err;
+}
+
+/* {"member": argument} */
+static enum err cli_send(struct cli *cli, const char *method, const char *path, const char *member,
+                         struct error *reterr)
+{
+    struct buf buf CLEANUP(buf_release);
+    struct slice answer = SLICE_NONE;
+    buf_init(&buf, 4096);
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    json_member_text(&json, member, slice_of_text(cli->arguments[0]));
+    json_end_object(&json);
+    if (json_writer_done(&json) != ERR_NONE) {
+        return fail(reterr, ERR_LIMIT, "'%s' is too long", member);
+    }
+    return control_call(&cli->arena, cli->data_dir, method, path, buf_view(&buf), &answer, reterr);
+}
+
+static enum err cli_org_create(struct cli *cli, struct error *reterr)
+{
+    if (cli->arguments[0] == NULL) {
+        return fail(reterr, ERR_INPUT, "org create: a NAME is expected");
+    }
+    enum err err = cli_send(cli, "POST", "/control/organizations", "name", reterr);
+    if (err == ERR_NONE) {
+        (void)printf("created organization '%s'\n", cli->arguments[0]);
+    }
+    return err;
+}
+
+static enum err cli_log_levels(struct cli *cli, struct error *reterr)
+{
+    struct slice body = SLICE_NONE;
+    struct slice levels = SLICE_NONE;
+    struct json document;
+    enum err err = ERR_NONE;
+    if (cli->arguments[0] != NULL) {
+        err = cli_send(cli, "PUT", "/control/log-levels", "levels", reterr);
+    }
+    if (err == ERR_NONE) {
+        err = control_call(&cli->arena, cli->data_dir, "GET", "/control/log-levels", SLICE_NONE,
+                           &body, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = json_parse_in(&cli->arena, body, &document, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = json_as_text(json_member(&document, "levels"), &levels, reterr);
+    }
+    if (err == ERR_NONE) {
+        (void)printf("%.*s\n", SLICE_ARG(levels));
+    }
+    return err;
+}
+
+static const struct cli_command cli_commands[] = {
+    {{"serve", NULL}, "[--SETTING VALUE ...]", "run the gateway", cli_serve, true},
+    {{"check", NULL},
+     "[--SETTING VALUE ...]",
+     "say whether it would start, and with what",
+     cli_check,
+     true},
+    {{"org", "list"},
+     "[--data-dir FOLDER]",
+     "the organizations of the running gateway",
+     cli_org_list,
+     false},
+    {{"org", "create"}, "NAME [--data-dir FOLDER]", "a new organization", cli_org_create, false},
+    {{"log-levels", NULL},
+     "[LEVELS] [--data-dir FOLDER]",
+     "what the running gateway logs; or change it: info,http=debug",
+     cli_log_levels,
+     false},
+    {{"settings", NULL}, "", "all settings, as a page of documentation", cli_settings, false},
+    {{"version", NULL}, "", "the version", cli_version, false},
+};
+
+static void cli_print_help(FILE *out)
+{
+    (void)fprintf(out, "gatehouse: an access gateway for databases and servers\n\n");
+    for (size_t i = 0; i < COUNT_OF(cli_commands); i++) {
+        const struct cli_command *command = &cli_commands[i];
+        char words[80];
+        (void)snprintf(words, sizeof(words), "%s%s%s %s", command->words[0],
+                       command->words[1] == NULL ? "" : " ",
+                       command->words[1] == NULL ? "" : command->words[1], command->form);
+        (void)fprintf(out, "  gatehouse %-42s %s\n", words, command->help);
+    }
+    (void)fprintf(out, "\nSettings of 'serve' and 'check', also as GATEHOUSE_... in the "
+                       "environment:\n\n");
+    settings_print_help(out);
+}
+
+static const struct cli_command *cli_find(char **arguments, size_t *ret_word_count)
+{
+    for (size_t i = 0; i < COUNT_OF(cli_commands); i++) {
+        const struct cli_command *command = &cli_commands[i];
+        bool has_two = command->words[1] != NULL;
+        if (arguments[0] != NULL && strcmp(arguments[0], command->words[0]) == 0 &&
+            (!has_two || (arguments[1] != NULL && strcmp(arguments[1], command->words[1]) == 0))) {
+            *ret_word_count = has_two ? 2 : 1;
+            return command;
+        }
+    }
+    return NULL;
+}
+
+/* Takes --data-dir out of the arguments of a command that has no other flag. */
+static enum err cli_take_data_dir(struct cli *cli, struct error *reterr)
+{
+    const char *from_environment = getenv("GATEHOUSE_DATA_DIR");
+    cli->data_dir = from_environment != NULL ? from_environment : "./gatehouse-data";
+    size_t kept = 0;
+    for (size_t i = 0; cli->arguments[i] != NULL; i++) {
+        if (strcmp(cli->arguments[i], "--data-dir") == 0 && cli->arguments[i + 1] != NULL) {
+            cli->data_dir = cli->arguments[++i];
+        } else if (strncmp(cli->arguments[i], "--", 2) == 0) {
+            return fail(reterr, ERR_INPUT, "'%s': only --data-dir FOLDER is possible here",
+                        cli->arguments[i]);
+        } else {
+            cli->arguments[kept++] = cli->arguments[i];
+        }
+    }
+    cli->arguments[kept] = NULL;
+    return ERR_NONE;
+}
+
+static bool cli_wants_help(char **arguments)
+{
+    for (; *arguments != NULL; arguments++) {
+        if (strcmp(*arguments, "--help") == 0 || strcmp(*arguments, "-h") == 0 ||
+            strcmp(*arguments, "help") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int cli_run(char **arguments, char **environment)
+{
+    size_t word_count = 0;
+    const struct cli_command *command = cli_find(arguments, &word_count);
+    if (cli_wants_help(arguments)) {
+        cli_print_help(stdout);
+        return 0;
+    }
+    if (command == NULL) {
+        (void)fprintf(stderr, "gatehouse: %s%s; 'gatehouse help' lists the commands\n",
+                      arguments[0] == NULL ? "a command is expected" : "no such command: ",
+                      arguments[0] == NULL ? "" : arguments[0]);
+        return 2;
+    }
+    struct cli cli = {.arguments = arguments + word_count, .environment = environment};
+    struct error error = {0};
+    arena_init(&cli.arena);
+    enum err err = command->has_settings ? ERR_NONE : cli_take_data_dir(&cli, &error);
+    if (err == ERR_NONE) {
+        err = command->run(&cli, &error);
+    }
+    arena_release(&cli.arena);
+    if (err != ERR_NONE) {
+        (void)fprintf(stderr, "gatehouse: %s\n", error.message);
+        return err == ERR_INPUT ? 2 : 1;
+    }
+    return 0;
+}

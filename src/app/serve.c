@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+#include "app/serve.h"
+
+#include "api/api.h"
+#include "api/routes.h"
+#include "app/version.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "console/console.h"
+#include "io/fault.h"
+#include "io/log.h"
+#include "io/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct serve {
+    const struct settings *settings;
+    struct arena arena;
+    int lock_fd;
+    struct store *store;
+    struct tls_server *tls;
+    struct fault fault;
+    bool has_fault;
+    size_t worker_count;
+    int listen_fds[LIMIT_WORKER_COUNT];
+    int control_fd;
+    unsigned port;
+    struct sandbox_state sandbox;
+    struct pool *pool;
+    struct router *router;
+    struct http_server server;
+    struct api api;
+    struct worker *workers[LIMIT_WORKER_COUNT];
+    struct http_worker *https[LIMIT_WORKER_COUNT];
+};
+
+/* Opening -------------------------------------------------------------------------------------- */
+
+/* The folder is ours alone; the lock in it tells two gateways apart that were given the same one.
+ */
+static enum err serve_open_folder(struct serve *serve, struct error *reterr)
+{
+    const char *folder = settings_text(serve->settings, SETTING_DATA_DIR);
+    (void)umask(0077);
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
+        return fail(reterr, ERR_IO, "--data-dir: cannot make '%s': %s", folder, strerror(errno));
+    }
+    const char *path = arena_format(&serve->arena, "%s/lock", folder).at;
+    serve->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (serve->lock_fd < 0) {
+        return fail(reterr, ERR_IO, "--data-dir: cannot write in '%s': %s", folder,
+                    strerror(errno));
+    }
+    if (flock(serve->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        return fail(reterr, ERR_BUSY, "--data-dir: another gateway uses '%s'", folder);
+    }
+    return ERR_NONE;
+}
+
+static enum err serve_open_store(struct serve *serve, struct error *reterr)
+{
+    struct store_settings settings = {
+        .url = serve->settings->store_url,
+        .connection_count_max = settings_number(serve->settings, SETTING_POOL_THREADS),
+        .wait_ms_max = LIMIT_STORE_WAIT_MS,
+    };
+    enum err err = store_open(&settings, &serve->store, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--database-url: ");
+    }
+    return err;
+}
+
+static enum err serve_load_tls(const struct settings *settings, struct tls_server **ret_tls,
+                               struct error *reterr)
+{
+    *ret_tls = NULL;
+    if (settings_is(settings, SETTING_TLS_CERT, "")) {
+        return ERR_NONE;
+    }
+    enum err err = tls_server_new(settings_text(settings, SETTING_TLS_CERT),
+                                  settings_text(settings, SETTING_TLS_KEY), SLICE("h2,http/1.1"),
+                                  ret_tls, reterr);
+    if (err == ERR_NONE && tls_server_warning(*ret_tls).len > 0) {
+        log_line(LOG_APP, LOG_WARN, "the certificate is not good",
+                 log_text("cause", tls_server_warning(*ret_tls)));
+    }
+    return err;
+}
+
+static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
+{
+    const char *folder = settings_text(serve->settings, SETTING_DATA_DIR);
+    struct slice address = slice_of_text(settings_text(serve->settings, SETTING_LISTEN));
+    serve->worker_count = settings_number(serve->settings, SETTING_WORKERS);
+    if (serve->worker_count == 0) {
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        serve->worker_count = processors < 1 ? 1 : (size_t)processors;
+    }
+    if (serve->worker_count > LIMIT_WORKER_COUNT) {
+        serve->worker_count = LIMIT_WORKER_COUNT;
+    }
+    enum err err = listener_open_sockets(address, serve->worker_count, serve->listen_fds, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr,
+                     arena_format(&serve->arena, "--listen: %.*s: ", SLICE_ARG(address)).at);
+        return err;
+    }
+    serve->port = listener_port(serve->listen_fds[0]);
+    return listener_open_unix(arena_format(&serve->arena, "%s/control.sock", folder).at,
+                              &serve->control_fd, reterr);
+}
+
+/* As many connections as the machine allows, not as many as a shell starts with. */
+static void serve_raise_limits(void)
+{
+    struct rlimit files = {0};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static enum err serve_confine(struct serve *serve, struct error *reterr)
+{
+    if (settings_is(serve->settings, SETTING_SANDBOX, "off")) {
+        log_line(LOG_APP, LOG_WARN, "the sandbox is off",
+                 log_text("setting", SLICE("--sandbox off")));
+        return ERR_NONE;
+    }
+    struct sandbox_settings paths = {
+        .writable = {settings_text(serve->settings, SETTING_DATA_DIR)},
+    };
+    if (slice_starts_with(slice_of_text(serve->settings->store_url), SLICE("sqlite:"))) {
+        const char *path = serve->settings->store_url + strlen("sqlite:");
+        const char *slash = strrchr(path, '/');
+        paths.writable[1] =
+            slash == NULL ? "." : arena_text(&serve->arena, slice_of(path, (size_t)(slash - path)));
+    }
+    if (serve->tls != NULL) {
+        paths.readable[0] = settings_text(serve->settings, SETTING_TLS_CERT);
+        paths.readable[1] = settings_text(serve->settings, SETTING_TLS_KEY);
+    }
+    enum err err = sandbox_start(&paths, &serve->sandbox, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--sandbox: ");
+    }
+    return err;
+}
+
+static enum err serve_open(struct serve *serve, struct error *reterr)
+{
+    const struct settings *settings = serve->settings;
+    log_start(STDERR_FILENO, settings_is(settings, SETTING_LOG_FORMAT, "json") ? LOG_FORMAT_JSON
+                                                                               : LOG_FORMAT_TEXT);
+    struct slice levels = slice_of_text(settings_text(settings, SETTING_LOG_LEVEL));
+    enum err err = log_set_levels(levels, reterr);
+    if (err == ERR_NONE && !settings_is(settings, SETTING_FAULT_SWITCH, "")) {
+        serve->has_fault = true;
+        err = fault_parse(slice_of_text(settings_text(settings, SETTING_FAULT_SWITCH)),
+                          &serve->fault, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = serve_open_folder(serve, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = serve_load_tls(settings, &serve->tls, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = serve_open_store(serve, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = serve_open_sockets(serve, reterr);
+    }
+    serve_raise_limits();
+    return err == ERR_NONE ? serve_confine(serve, reterr) : err;
+}
+
+static void serve_init(struct serve *serve, const struct settings *settings)
+{
+    *serve = (struct serve){.settings = settings, .lock_fd = -1, .control_fd = -1};
+    arena_init(&serve->arena);
+}
+
+static void serve_close(struct serve *serve)
+{
+    store_close(serve->store);
+    tls_server_unref(serve->tls);
+    if (serve->lock_fd >= 0) {
+        (void)close(serve->lock_fd);
+    }
+    arena_release(&serve->arena);
+}
+
+/* Running -------------------------------------------------------------------------------------- */
+
+static void serve_make_server(struct serve *serve)
+{
+    serve->router = router_new(api_routes, api_route_count);
+    serve->pool =
+        pool_new(settings_number(serve->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
+    serve->server = (struct http_server){
+        .router = serve->router,
+        .on_other_path = console_answer,
+        .pool = serve->pool,
+        .context = &serve->api,
+        .metrics_for_anyone = settings_is(serve->settings, SETTING_METRICS_ACCESS, "anyone"),
+        .connection_count_max = LIMIT_HTTP_CONNECTIONS,
+    };
+    serve->api = (struct api){
+        .store = serve->store,
+        .pool = serve->pool,
+        .router = serve->router,
+        .workers = serve->https,
+        .worker_count = serve->worker_count,
+        .version = GATEHOUSE_VERSION,
+    };
+}
+
+static enum err serve_start_workers(struct serve *serve, struct error *reterr)
+{
+    for (size_t i = 0; i < serve->worker_count; i++) {
+        serve->workers[i] = worker_new(i, serve->has_fault ? &serve->fault : NULL);
+        serve->https[i] = http_worker_new(&serve->server, serve->workers[i], serve->listen_fds[i],
+                                          i == 0 ? serve->control_fd : -1, serve->tls);
+    }
+    for (size_t i = 0; i < serve->worker_count; i++) {
+        if (worker_start(serve->workers[i]) != ERR_NONE) {
+            return fail(reterr, ERR_IO, "cannot start a thread: %s", strerror(errno));
+        }
+    }
+    return ERR_NONE;
+}
+
+/* What a person who typed one command wants to know; the log is for later. */
+static void serve_greet(const struct serve *serve)
+{
+    const struct settings *settings = serve->settings;
+    const char *scheme = serve->tls != NULL ? "https" : "http";
+    const char *listen = settings_text(settings, SETTING_LISTEN);
+    size_t host_len = (size_t)(strrchr(listen, ':') - listen);
+    bool is_any = host_len == 0 || strncmp(listen, "0.0.0.0", host_len) == 0 ||
+                  strncmp(listen, "[::]", host_len) == 0;
+    const char *host = is_any ? "127.0.0.1" : listen;
+    int len = is_any ? (int)strlen(host) : (int)host_len;
+    (void)printf("\n  Gatehouse %s is running.\n\n", GATEHOUSE_VERSION);
+    if (!settings_is(settings, SETTING_PUBLIC_URL, "")) {
+        (void)printf("  Public   %s\n", settings_text(settings, SETTING_PUBLIC_URL));
+    }
+    (void)printf("  Open     %s://%.*s:%u/\n", scheme, len, host, serve->port);
+    (void)printf("  Try      curl %s://%.*s:%u/api/healthz\n", scheme, len, host, serve->port);
+    (void)printf("  Data     %s\n", settings_text(settings, SETTING_DATA_DIR));
+    (void)printf("  Stop     Ctrl+C\n\n");
+    (void)printf("  Signing in comes with the next version: until then there are no accounts, and\n"
+                 "  the pages above are all there is to see. On this machine, the commands of the\n"
+                 "  gateway's owner work: gatehouse org list, gatehouse org create NAME.\n\n");
+    (void)fflush(stdout);
+    log_line(LOG_APP, LOG_INFO, "listening", log_text("address", slice_of_text(listen)),
+             log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),
+             log_number("landlock", serve->sandbox.landlock_version),
+             log_number("seccomp", serve->sandbox.has_filter ? 1 : 0));
+}
+
+static void serve_reload(struct serve *serve)
+{
+    struct tls_server *tls = NULL;
+    struct error error = {0};
+    if (serve_load_tls(serve->settings, &tls, &error) != ERR_NONE) {
+        log_line(LOG_APP, LOG_ERROR, "the old certificate stays in use", log_error_field(&error));
+        return;
+    }
+    if (tls == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < serve->worker_count; i++) {
+        http_worker_set_tls(serve->https[i], tls);
+    }
+    tls_server_unref(serve->tls);
+    serve->tls = tls;
+    log_line(LOG_APP, LOG_INFO, "the certificate was read again",
+             log_text("file", slice_of_text(settings_text(serve->settings, SETTING_TLS_CERT))));
+}
+
+static void serve_stop(struct serve *serve)
+{
+    uint64_t seconds = settings_number(serve->settings, SETTING_SHUTDOWN_SECONDS);
+    log_line(LOG_APP, LOG_INFO, "stopping", log_number("seconds_at_most", (int64_t)seconds));
+    for (size_t i = 0; i < serve->worker_count; i++) {
+        http_worker_drain(serve->https[i], seconds * 1000);
+    }
+    for (size_t i = 0; i < serve->worker_count; i++) {
+        worker_join(serve->workers[i]);
+    }
+    pool_free(serve->pool);
+    for (size_t i = 0; i < serve->worker_count; i++) {
+        worker_free(serve->workers[i]);
+        http_worker_free(serve->https[i]);
+    }
+    router_free(serve->router);
+    (void)unlink(arena_format(&serve->arena, "%s/control.sock",
+                              settings_text(serve->settings, SETTING_DATA_DIR))
+                     .at);
+}
+
+static void serve_wait(struct serve *serve, const sigset_t *signals)
+{
+    int number = 0;
+    while (sigwait(signals, &number) == 0 && number == SIGHUP) {
+        serve_reload(serve);
+    }
+}
+
+enum err serve_run(const struct settings *settings, struct error *reterr)
+{
+    struct serve serve;
+    serve_init(&serve, settings);
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGHUP);
+    /* Before any thread starts, so that none of them is interrupted. */
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    enum err err = serve_open(&serve, reterr);
+    if (err == ERR_NONE) {
+        serve_make_server(&serve);
+        err = serve_start_workers(&serve, reterr);
+        if (err == ERR_NONE) {
+            serve_greet(&serve);
+            serve_wait(&serve, &signals);
+            serve_stop(&serve);
+        }
+    }
+    serve_close(&serve);
+    return err;
+}
+
+enum err serve_check(const struct settings *settings, struct error *reterr)
+{
+    struct serve serve;
+    serve_init(&serve, settings);
+    enum err err = serve_open(&serve, reterr);
+    if (err == ERR_NONE) {
+        (void)printf("data folder  %s\n", settings_text(settings, SETTING_DATA_DIR));
+        (void)printf("store        answers, its tables are up to date\n");
+        (void)printf("listen       %s, %zu workers\n", settings_text(settings, SETTING_LISTEN),
+                     serve.worker_count);
+        (void)printf("tls          %s\n", serve.tls != NULL ? "on" : "off");
+        (void)printf("seccomp      %s\n", serve.sandbox.has_filter ? "on" : "off");
+        (void)printf("landlock     %s (version %d)\n",
+                     serve.sandbox.landlock_version > 0 ? "on" : "off",
+                     serve.sandbox.landlock_version);
+        (void)printf("it would start\n");
+    }
+    serve_close(&serve);
+    return err;
+}

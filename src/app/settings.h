@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The settings: one table makes the flags, the environment variables, the defaults, the help and
+ * the page of documentation. A flag goes before the environment, that before the default. A value
+ * is checked when it is read; a wrong one stops the start. */
+#ifndef GH_APP_SETTINGS_H
+#define GH_APP_SETTINGS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum setting_kind {
+    SETTING_PATH,
+    SETTING_ADDRESS, /* host:port */
+    SETTING_URL,     /* http or https */
+    SETTING_STORE,   /* sqlite: or postgres:// */
+    SETTING_NUMBER,  /* between the bounds */
+    SETTING_CHOICE,  /* one of the words in the form, split by '|' */
+    SETTING_LEVELS,  /* of the log */
+    SETTING_FAULT,   /* for tests, not in the help */
+};
+
+/* X(name, flag, kind, default, form, least, most, help) */
+#define SETTING_MAP(X)                                                                             \
+    X(SETTING_DATA_DIR, "data-dir", SETTING_PATH, "./gatehouse-data", "FOLDER", 0, 0,              \
+      "where the gateway keeps its store and its control socket; made when absent")                \
+    X(SETTING_DATABASE_URL, "database-url", SETTING_STORE, "", "URL", 0, 0,                        \
+      "the store: sqlite:PATH or postgres://...; by default SQLite in the data folder")            \
+    X(SETTING_LISTEN, "listen", SETTING_ADDRESS, "127.0.0.1:8009", "HOST:PORT", 0, 0,              \
+      "where the API and the pages are served; port 0 takes a free one")                           \
+    X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
+      "how people reach this gateway, when a proxy or another name stands before it")              \
+    X(SETTING_TLS_CERT, "tls-cert", SETTING_PATH, "", "FILE", 0, 0,                                \
+      "certificate and its issuers (PEM); turns TLS on; read again on SIGHUP")                     \
+    X(SETTING_TLS_KEY, "tls-key", SETTING_PATH, "", "FILE", 0, 0,                                  \
+      "the certificate's private key (PEM)")                                                       \
+    X(SETTING_LOG_FORMAT, "log-format", SETTING_CHOICE, "text", "text|json", 0, 0,                 \
+      "lines for people or for machines; they go to the standard error")                           \
+    X(SETTING_LOG_LEVEL, "log-level", SETTING_LEVELS, "info", "LEVELS", 0, 0,                      \
+      "error, warn, info or debug, also by component: info,http=debug")                            \
+    X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, 64,                             \
+      "threads that own connections; 0: one a processor")                                          \
+    X(SETTING_POOL_THREADS, "pool-threads", SETTING_NUMBER, "16", "COUNT", 1, 256,                 \
+      "threads for requests that use the store, started when needed")                              \
+    X(SETTING_SHUTDOWN_SECONDS, "shutdown-seconds", SETTING_NUMBER, "10", "SECONDS", 0, 3600,      \
+      "how long a stop waits for answers being given")                                             \
+    X(SETTING_METRICS_ACCESS, "metrics-access", SETTING_CHOICE, "loopback", "loopback|anyone", 0,  \
+      0, "who may read /metrics")                                                                  \
+    X(SETTING_SANDBOX, "sandbox", SETTING_CHOICE, "on", "on|off", 0, 0,                            \
+      "confine the process to what it needs; off only to debug it")                                \
+    X(SETTING_FAULT_SWITCH, "fault", SETTING_FAULT, "", "FAULT", 0, 0, "")
+
+#define SETTING_ENUM(name, flag, kind, value, form, least, most, help) name,
+enum setting { SETTING_MAP(SETTING_ENUM) SETTING_COUNT };
+#undef SETTING_ENUM
+
+struct settings {
+    const char *values[SETTING_COUNT];
+    const char *store_url; /* the default hangs on the data folder */
+};
+
+/* 'arguments' are those behind the command; ends with NULL like 'environment'. Texts die with the
+ * arena or with the arguments. */
+enum err settings_read(struct arena *arena, char **arguments, char **environment,
+                       struct settings *ret_settings, struct error *reterr) MUST_USE;
+
+const char *settings_text(const struct settings *settings, enum setting setting);
+uint64_t settings_number(const struct settings *settings, enum setting setting);
+bool settings_is(const struct settings *settings, enum setting setting, const char *word);
+
+void settings_print_help(FILE *out);
+/* docs/configuration.md, which the build makes. */
+void settings_print_markdown(FILE *out);
+
+#endif
