@@ -167,9 +167,9 @@ void tls_reader_on_event(void *owner, unsigned events)
     size_t len = 0;
     (void)events;
     must(seen->read_size <= READ_SIZE_MAX);
-    must(buf_reserve(seen->in, seen->read_size, &at) == ERR_NONE);
+    must(buf_reserve(&seen->in, seen->read_size, &at) == ERR_NONE);
     seen->read_err = stream_read(seen->stream, at, seen->read_size, &len);
-    buf_commit(seen->in, len);
+    buf_commit(&seen->in, len);
     if (seen->read_err != ERR_NONE && seen->read_err != ERR_AGAIN) {
         stream_watch(seen->stream, 0);
     }

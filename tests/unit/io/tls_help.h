@@ -59,7 +59,7 @@ int tls_peers_shake_hands(struct tls_peers *peers);
 /* What an owner that does nothing special has seen. */
 struct tls_seen {
     struct stream *stream;
-    struct buf *in; /* all that was read */
+    struct buf in; /* all that was read */
     enum err read_err;
     size_t read_size;
 };
