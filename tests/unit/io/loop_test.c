@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/loop.h"
+
+#include "base/memory.h"
+#include "io/fault.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct counted {
+    struct loop *loop;
+    struct loop_task task;
+    struct loop_task *other;
+    unsigned count;
+};
+
+static void count_on_task(void *owner)
+{
+    struct counted *counted = owner;
+    counted->count++;
+}
+
+static void again_on_task(void *owner)
+{
+    struct counted *counted = owner;
+    counted->count++;
+    loop_defer(counted->loop, &counted->task);
+}
+
+static void cancel_on_task(void *owner)
+{
+    struct counted *counted = owner;
+    loop_task_cancel(counted->other);
+}
+
+static void free_on_task(void *owner)
+{
+    memory_free(owner);
+}
+
+static void count_on_idle(uv_idle_t *idle)
+{
+    struct counted *counted = idle->data;
+    assert_int_equal(counted->count, 0);
+    loop_defer(counted->loop, &counted->task);
+    assert_int_equal(counted->count, 0);
+    (void)uv_idle_stop(idle);
+}
+
+static void a_task_runs_once_however_often_it_is_put_off(void **state)
+{
+    (void)state;
+    struct counted counted = {.loop = loop_new(NULL)};
+    loop_task_init(&counted.task, count_on_task, &counted);
+    loop_defer(counted.loop, &counted.task);
+    loop_defer(counted.loop, &counted.task);
+    assert_int_equal(counted.count, 0);
+    loop_turn(counted.loop);
+    assert_int_equal(counted.count, 1);
+    loop_turn(counted.loop);
+    assert_int_equal(counted.count, 1);
+    loop_defer(counted.loop, &counted.task);
+    loop_turn(counted.loop);
+    assert_int_equal(counted.count, 2);
+    loop_free(counted.loop);
+}
+
+static void a_task_runs_when_the_callbacks_of_the_turn_are_over(void **state)
+{
+    (void)state;
+    struct counted counted = {.loop = loop_new(NULL)};
+    uv_idle_t idle;
+    loop_task_init(&counted.task, count_on_task, &counted);
+    assert_int_equal(uv_idle_init(loop_uv(counted.loop), &idle), 0);
+    idle.data = &counted;
+    assert_int_equal(uv_idle_start(&idle, count_on_idle), 0);
+    loop_turn(counted.loop);
+    assert_int_equal(counted.count, 1);
+    uv_close((uv_handle_t *)&idle, NULL);
+    loop_free(counted.loop);
+}
+
+static void a_task_that_puts_itself_off_runs_once_a_turn(void **state)
+{
+    (void)state;
+    struct counted counted = {.loop = loop_new(NULL)};
+    loop_task_init(&counted.task, again_on_task, &counted);
+    loop_defer(counted.loop, &counted.task);
+    for (unsigned i = 1; i < 5; i++) {
+        loop_turn(counted.loop);
+        assert_int_equal(counted.count, i);
+    }
+    loop_task_cancel(&counted.task);
+    loop_turn(counted.loop);
+    assert_int_equal(counted.count, 4);
+    loop_free(counted.loop);
+}
+
+static void a_task_may_cancel_one_that_is_due_in_the_same_turn(void **state)
+{
+    (void)state;
+    struct loop *loop = loop_new(NULL);
+    struct counted victim = {.loop = loop};
+    struct counted canceller = {.loop = loop, .other = &victim.task};
+    loop_task_init(&victim.task, count_on_task, &victim);
+    loop_task_init(&canceller.task, cancel_on_task, &canceller);
+    loop_defer(loop, &canceller.task);
+    loop_defer(loop, &victim.task);
+    loop_turn(loop);
+    loop_turn(loop);
+    assert_int_equal(victim.count, 0);
+    loop_free(loop);
+}
+
+static void a_task_may_free_its_owner_even_as_the_loop_ends(void **state)
+{
+    (void)state;
+    struct loop *loop = loop_new(NULL);
+    for (size_t i = 0; i < 2; i++) {
+        struct counted *counted = memory_new(sizeof(*counted));
+        loop_task_init(&counted->task, free_on_task, counted);
+        loop_defer(loop, &counted->task);
+        if (i == 0) {
+            loop_turn(loop);
+        }
+    }
+    loop_free(loop);
+}
+
+static void stop_on_task(void *owner)
+{
+    struct counted *counted = owner;
+    loop_stop(counted->loop);
+}
+
+static void a_loop_runs_until_it_is_stopped_and_may_run_again(void **state)
+{
+    (void)state;
+    struct counted counted = {.loop = loop_new(NULL)};
+    loop_task_init(&counted.task, stop_on_task, &counted);
+    for (size_t i = 0; i < 2; i++) {
+        loop_defer(counted.loop, &counted.task);
+        loop_run(counted.loop);
+    }
+    loop_free(counted.loop);
+}
+
+static void a_loop_knows_its_fault(void **state)
+{
+    (void)state;
+    struct fault fault = {.is_short = true};
+    struct loop *loop = loop_new(&fault);
+    assert_ptr_equal(loop_fault(loop), &fault);
+    loop_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_task_runs_once_however_often_it_is_put_off),
+        cmocka_unit_test(a_task_runs_when_the_callbacks_of_the_turn_are_over),
+        cmocka_unit_test(a_task_that_puts_itself_off_runs_once_a_turn),
+        cmocka_unit_test(a_task_may_cancel_one_that_is_due_in_the_same_turn),
+        cmocka_unit_test(a_task_may_free_its_owner_even_as_the_loop_ends),
+        cmocka_unit_test(a_loop_runs_until_it_is_stopped_and_may_run_again),
+        cmocka_unit_test(a_loop_knows_its_fault),
+    };
+    return cmocka_run_group_tests_name("io/loop", tests, NULL, NULL);
+}
