@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "tls_help.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -195,6 +196,40 @@ static void a_connection_that_breaks_at_any_call_ends(void **state)
     tls_server_unref(server);
 }
 
+struct echo_thread {
+    pthread_t thread;
+    struct tls_server *server;
+    bool complete;
+};
+
+static void *run_echoes(void *argument)
+{
+    struct echo_thread *self = argument;
+    self->complete = true;
+    for (size_t i = 0; i < 10; i++) {
+        struct tls_wish wish = {.server = self->server};
+        self->complete = echo_run(wish, LIMIT_KIB(100)) && self->complete;
+    }
+    tls_server_unref(self->server);
+    return NULL;
+}
+
+static void threads_share_a_server_that_ends_with_the_last_of_them(void **state)
+{
+    (void)state;
+    struct echo_thread threads[4] = {{.complete = false}};
+    struct tls_server *server = tls_server_make("gateway.test", SLICE("h2"));
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        threads[i].server = tls_server_ref(server);
+        assert_int_equal(pthread_create(&threads[i].thread, NULL, run_echoes, &threads[i]), 0);
+    }
+    tls_server_unref(server);
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        assert_int_equal(pthread_join(threads[i].thread, NULL), 0);
+        assert_true(threads[i].complete);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +237,7 @@ int main(void)
         cmocka_unit_test(narrow_sockets_only_slow_it_down),
         cmocka_unit_test(every_disturbance_only_slows_it_down),
         cmocka_unit_test(a_connection_that_breaks_at_any_call_ends),
+        cmocka_unit_test(threads_share_a_server_that_ends_with_the_last_of_them),
     };
     return cmocka_run_group_tests_name("io/tls_echo", tests, NULL, NULL);
 }
