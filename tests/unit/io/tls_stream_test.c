@@ -198,6 +198,69 @@ static void a_request_that_came_with_the_handshake_is_read_after_a_write(void **
     finish(&peers, &seen);
 }
 
+struct calls {
+    struct stream *stream;
+    unsigned count;
+    enum err write_err;
+};
+
+static void read_and_count(void *owner, unsigned events)
+{
+    struct calls *calls = owner;
+    char bytes[100];
+    size_t len = 0;
+    (void)events;
+    calls->count++;
+    enum err err = stream_read(calls->stream, bytes, sizeof(bytes), &len);
+    assert_true(err == ERR_NONE || err == ERR_AGAIN);
+}
+
+static void half_a_record_calls_nobody_again_and_again(void **state)
+{
+    (void)state;
+    struct tls_peers peers;
+    struct tls_seen seen;
+    open_pair(&peers, (struct tls_wish){.fault = NULL}, &seen, 100);
+    struct calls calls = {.stream = peers.server};
+    stream_own(peers.server, read_and_count, &calls);
+    assert_int_equal(write(peers.client_fd,
+                           "\x17\x03\x03\x00\x20"
+                           "abcd",
+                           9),
+                     9);
+    turn(&peers);
+    assert_in_range(calls.count, 1, 2);
+    finish(&peers, &seen);
+}
+
+static void write_and_count(void *owner, unsigned events)
+{
+    struct calls *calls = owner;
+    size_t len = 0;
+    assert_int_equal(events, STREAM_WRITABLE);
+    calls->count++;
+    calls->write_err = stream_write(calls->stream, &SLICE("hi"), 1, &len);
+    stream_watch(calls->stream, calls->write_err == ERR_AGAIN ? STREAM_WRITABLE : 0);
+}
+
+static void who_writes_first_is_called_as_the_handshake_goes_on(void **state)
+{
+    (void)state;
+    struct tls_peers peers;
+    tls_peers_start(&peers, (struct tls_wish){.fault = NULL});
+    struct calls calls = {.stream = peers.server};
+    stream_own(peers.server, write_and_count, &calls);
+    stream_watch(peers.server, STREAM_WRITABLE);
+    turn(&peers);
+    assert_int_equal(calls.count, 0);
+    assert_int_equal(tls_peers_shake_hands(&peers), 1);
+    int reason = 0;
+    assert_int_equal(receive(&peers, &reason), 2);
+    assert_int_equal(calls.write_err, ERR_NONE);
+    assert_in_range(calls.count, 2, 4);
+    tls_peers_end(&peers);
+}
+
 static void count_records(int is_write, int version, int type, const void *at, size_t len, SSL *ssl,
                           void *owner)
 {
@@ -481,6 +544,8 @@ int main(void)
         cmocka_unit_test(bytes_inside_are_reported_although_the_socket_is_silent),
         cmocka_unit_test(bytes_inside_wait_until_they_are_watched_for),
         cmocka_unit_test(a_request_that_came_with_the_handshake_is_read_after_a_write),
+        cmocka_unit_test(half_a_record_calls_nobody_again_and_again),
+        cmocka_unit_test(who_writes_first_is_called_as_the_handshake_goes_on),
         cmocka_unit_test(a_head_and_its_body_leave_in_one_record),
         cmocka_unit_test(empty_parts_are_taken_at_once),
         cmocka_unit_test(after_the_clients_end_we_still_answer),
