@@ -44,8 +44,8 @@ void http_response_error(struct http_response *response, int status, struct slic
     http_response_restart(response, status);
     response->content_type = SLICE("application/json");
     struct json_writer json = json_writer_to(&response->buf);
-    json_object_begin(&json);
+    json_begin_object(&json);
     json_member_text(&json, "message", message);
-    json_object_end(&json);
+    json_end_object(&json);
     must(json_writer_done(&json) == ERR_NONE);
 }

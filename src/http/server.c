@@ -120,7 +120,7 @@ struct http_worker *http_worker_new(const struct http_server *server, struct wor
     http->server = server;
     http->worker = worker;
     http->loop = worker_loop(worker);
-    http->tls = tls_server_ref(tls);
+    http->tls = tls == NULL ? NULL : tls_server_ref(tls);
     list_init(&http->connections);
     list_init(&http->unused_exchanges);
     timer_init(&http->drain_deadline, http_worker_cut, http);
