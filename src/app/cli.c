@@ -59,8 +59,8 @@ static enum err cli_org_list(struct cli *cli, struct error *reterr)
     struct slice body = SLICE_NONE;
     struct json document;
     size_t count = 0;
-    enum err err = control_call(&cli->arena, cli->data_dir, "GET", "/control/organizations",
-                                SLICE_NONE, &body, reterr);
+    struct control_request request = {"GET", "/control/organizations", SLICE_NONE};
+    enum err err = control_call(&cli->arena, cli->data_dir, &request, &body, reterr);
     if (err == ERR_NONE) {
         err = json_parse_in(&cli->arena, body, &document, reterr);
     }
@@ -96,7 +96,8 @@ static enum err cli_send(struct cli *cli, const char *method, const char *path, 
     if (json_writer_done(&json) != ERR_NONE) {
         return fail(reterr, ERR_LIMIT, "'%s' is too long", member);
     }
-    return control_call(&cli->arena, cli->data_dir, method, path, buf_view(&buf), &answer, reterr);
+    struct control_request request = {method, path, buf_view(&buf)};
+    return control_call(&cli->arena, cli->data_dir, &request, &answer, reterr);
 }
 
 static enum err cli_org_create(struct cli *cli, struct error *reterr)
@@ -116,13 +117,13 @@ static enum err cli_log_levels(struct cli *cli, struct error *reterr)
     struct slice body = SLICE_NONE;
     struct slice levels = SLICE_NONE;
     struct json document;
+    struct control_request request = {"GET", "/control/log-levels", SLICE_NONE};
     enum err err = ERR_NONE;
     if (cli->arguments[0] != NULL) {
         err = cli_send(cli, "PUT", "/control/log-levels", "levels", reterr);
     }
     if (err == ERR_NONE) {
-        err = control_call(&cli->arena, cli->data_dir, "GET", "/control/log-levels", SLICE_NONE,
-                           &body, reterr);
+        err = control_call(&cli->arena, cli->data_dir, &request, &body, reterr);
     }
     if (err == ERR_NONE) {
         err = json_parse_in(&cli->arena, body, &document, reterr);

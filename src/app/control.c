@@ -72,8 +72,8 @@ static enum err control_read(struct arena *arena, struct slice answer, struct sl
     return fail(reterr, ERR_INPUT, "%.*s", SLICE_ARG(message));
 }
 
-enum err control_call(struct arena *arena, const char *data_dir, const char *method,
-                      const char *path, struct slice body, struct slice *ret_body,
+enum err control_call(struct arena *arena, const char *data_dir,
+                      const struct control_request *request, struct slice *ret_body,
                       struct error *reterr)
 {
     struct buf answer CLEANUP(buf_release);
@@ -83,11 +83,12 @@ enum err control_call(struct arena *arena, const char *data_dir, const char *met
     if (err != ERR_NONE) {
         return err;
     }
-    struct slice request = arena_format(arena,
-                                        "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                                        "Content-Length: %zu\r\n\r\n%.*s",
-                                        method, path, body.len, SLICE_ARG(body));
-    err = control_exchange(fd, request, &answer);
+    struct slice text =
+        arena_format(arena,
+                     "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                     "Content-Length: %zu\r\n\r\n%.*s",
+                     request->method, request->path, request->body.len, SLICE_ARG(request->body));
+    err = control_exchange(fd, text, &answer);
     (void)close(fd);
     if (err != ERR_NONE) {
         return fail(reterr, err, "the gateway did not answer: %s", err_text(err));

@@ -6,10 +6,15 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Sends one request; ERR_NONE with the body of an answer in the 200s. Any other answer's message
- * becomes the error. */
-enum err control_call(struct arena *arena, const char *data_dir, const char *method,
-                      const char *path, struct slice body, struct slice *ret_body,
+struct control_request {
+    const char *method;
+    const char *path;
+    struct slice body; /* JSON, or empty */
+};
+
+/* ERR_NONE with the body of an answer in the 200s. Any other answer's message becomes the error. */
+enum err control_call(struct arena *arena, const char *data_dir,
+                      const struct control_request *request, struct slice *ret_body,
                       struct error *reterr) MUST_USE;
 
 #endif

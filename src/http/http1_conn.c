@@ -265,7 +265,7 @@ static void http1_conn_resume(struct http1_conn *conn)
         return;
     }
     if (conn->phase == HTTP1_PHASE_HEAD && conn->input_ended) {
-        http1_conn_close(conn);
+        http1_conn_linger(conn);
         return;
     }
     if (conn->phase == HTTP1_PHASE_HEAD && conn->inbox.len > 0) {
@@ -326,8 +326,7 @@ static void http1_conn_on_end(struct http1_conn *conn)
         return;
     }
     if (conn->phase == HTTP1_PHASE_HANDLE || conn->phase == HTTP1_PHASE_ANSWER) {
-        conn->keep_alive = false; /* a client may close its half and wait for the answer */
-        http1_conn_watch(conn);
+        http1_conn_watch(conn); /* a client may close its half and wait for the answers */
         return;
     }
     http1_conn_close(conn);

@@ -16,7 +16,7 @@ static nghttp2_nv http2_field(struct slice name, struct slice value)
     };
 }
 
-/* How much of the current part goes into the next DATA frame. */
+/* Fills the next DATA frame from the current part. check-sizes: given parameters */
 static ssize_t http2_read_part(nghttp2_session *session, int32_t stream_id, uint8_t *at,
                                size_t size, uint32_t *flags, nghttp2_data_source *source,
                                void *owner)

@@ -112,7 +112,7 @@ static enum err take_byte(struct http1_chunked *chunked, char byte)
         return take_expected(chunked, byte, '\n',
                              chunked->left > 0 ? HTTP1_CHUNKED_DATA : HTTP1_CHUNKED_TRAILER_START);
     case HTTP1_CHUNKED_DATA:
-        break; /* taken in runs by http1_chunked_next() */
+        return ERR_INTERNAL; /* never here: taken in runs by http1_chunked_next() */
     case HTTP1_CHUNKED_DATA_CR:
         return take_expected(chunked, byte, '\r', HTTP1_CHUNKED_DATA_LF);
     case HTTP1_CHUNKED_DATA_LF:

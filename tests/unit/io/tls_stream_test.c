@@ -261,6 +261,7 @@ static void who_writes_first_is_called_as_the_handshake_goes_on(void **state)
     tls_peers_end(&peers);
 }
 
+/* check-sizes: given parameters */
 static void count_records(int is_write, int version, int type, const void *at, size_t len, SSL *ssl,
                           void *owner)
 {

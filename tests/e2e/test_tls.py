@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""HTTPS and HTTP/2, with curl, a frame-level client, and certificates that change."""
+import json
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import pytest
+from conftest import PATIENCE, wait_for
+
+
+def make_certificate(folder, name):
+    cert, key = folder / f"{name}.pem", folder / f"{name}.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", key, "-out",
+                    cert, "-subj", f"/CN={name}", "-addext",
+                    "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+                   check=True, stderr=subprocess.DEVNULL)
+    return cert, key
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory):
+    from conftest import Gateway
+    folder = tmp_path_factory.mktemp("secure")
+    cert, key = make_certificate(folder, "first")
+    gateway = Gateway(folder, "--tls-cert", str(cert), "--tls-key", str(key))
+    gateway.cert = cert
+    yield gateway
+    assert gateway.is_alive(), gateway.text()
+    assert gateway.stop() == 0, gateway.text()
+
+
+def curl(gateway, *arguments, path="/api/healthz"):
+    result = subprocess.run(["curl", "-sS", "--cacert", gateway.cert, "-w",
+                             "\n%{http_code} %{http_version}", *arguments, gateway.url(path)],
+                            capture_output=True, text=True, timeout=30)
+    assert result.returncode == 0, result.stderr
+    body, _, last = result.stdout.rpartition("\n")
+    return body, last
+
+
+def test_https_speaks_both_versions(secure):
+    assert curl(secure, "--http1.1") == ('{"liveness":"OK"}', "200 1.1")
+    assert curl(secure, "--http2") == ('{"liveness":"OK"}', "200 2")
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_errors_and_files_are_the_same_over_tls(secure, version):
+    body, last = curl(secure, version, path="/api/nothing")
+    assert last.startswith("404") and "message" in json.loads(body)
+    assert curl(secure, version, "-X", "DELETE")[1].startswith("405")
+    assert curl(secure, version, "-I")[1].startswith("200")
+    assert curl(secure, version, "-d", "x" * 2_000_000)[1].startswith("413")
+    assert "Gatehouse" in curl(secure, version, path="/")[0]
+    assert curl(secure, version, path="/" + "a" * 9000)[1].startswith("414")
+    assert curl(secure, version, "-H", "X: " + "a" * 40000)[1][:3] in ("431", "000")
+
+
+def test_old_versions_of_tls_are_refused(secure):
+    for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.minimum_version = context.maximum_version = version
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            context.wrap_socket(socket.create_connection(("127.0.0.1", secure.port), PATIENCE))
+
+
+def test_plain_http_on_the_tls_port_is_closed(secure):
+    with secure.connect() as conn:
+        conn.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert b"200" not in conn.recv(4096)
+    assert curl(secure)[1].startswith("200")
+
+
+def served_name(gateway):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection(("127.0.0.1", gateway.port), PATIENCE) as conn:
+        with context.wrap_socket(conn) as tls:
+            der = tls.getpeercert(binary_form=True)
+    return re.search(rb"first|second", der).group().decode()
+
+
+def test_sighup_reads_the_certificate_again(start, tmp_path):
+    cert, key = make_certificate(tmp_path, "first")
+    gateway = start("--tls-cert", str(cert), "--tls-key", str(key))
+    assert served_name(gateway) == "first"
+    good = cert.read_bytes(), key.read_bytes()
+    second, second_key = make_certificate(tmp_path, "second")
+    cert.write_bytes(b"broken")
+    gateway.signal(signal.SIGHUP)
+    wait_for(lambda: "the old certificate stays" in gateway.text(), what="the refusal")
+    assert served_name(gateway) == "first"
+    cert.write_bytes(second.read_bytes())
+    key.write_bytes(second_key.read_bytes())
+    gateway.signal(signal.SIGHUP)
+    wait_for(lambda: served_name(gateway) == "second", what="the new certificate")
+    assert good != (cert.read_bytes(), key.read_bytes())
+
+
+class H2Client:
+    def __init__(self, gateway):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.set_alpn_protocols(["h2"])
+        self.sock = context.wrap_socket(
+            socket.create_connection(("127.0.0.1", gateway.port), PATIENCE))
+        assert self.sock.selected_alpn_protocol() == "h2"
+        self.conn = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+        self.conn.initiate_connection()
+        self.flush()
+
+    def flush(self):
+        self.sock.sendall(self.conn.data_to_send())
+
+    def get(self, path, method="GET", end=True):
+        stream = self.conn.get_next_available_stream_id()
+        self.conn.send_headers(stream, [(":method", method), (":path", path), (":scheme", "https"),
+                                        (":authority", "localhost")], end_stream=end)
+        return stream
+
+    def events(self):
+        """Until the server closes."""
+        while True:
+            try:
+                data = self.sock.recv(65536)
+            except (ConnectionError, ssl.SSLError):
+                return
+            if not data:
+                return
+            for event in self.conn.receive_data(data):
+                yield event
+            self.flush()
+
+    def statuses(self, count):
+        got = {}
+        for event in self.events():
+            if isinstance(event, h2.events.ResponseReceived):
+                got[event.stream_id] = int(dict(event.headers)[":status"])
+            if len(got) == count:
+                return got
+        return got
+
+
+def test_many_streams_are_answered_on_one_connection(secure):
+    client = H2Client(secure)
+    paths = ["/api/healthz", "/", "/api/nothing", "/robots.txt"] * 20
+    streams = [client.get(path) for path in paths]
+    client.flush()
+    got = client.statuses(len(streams))
+    assert [got[s] for s in streams] == [200, 200, 404, 200] * 20
+
+
+def test_streams_opened_and_reset_without_end_end_the_connection(secure):
+    client = H2Client(secure)
+    closed = False
+    try:
+        for i in range(3000):
+            stream = client.get("/api/healthz")
+            client.conn.reset_stream(stream)
+            if i % 50 == 0:
+                client.flush()
+        client.flush()
+        for event in client.events():
+            if isinstance(event, h2.events.ConnectionTerminated):
+                closed = True
+                break
+    except (ConnectionError, ssl.SSLError, h2.exceptions.ProtocolError):
+        closed = True
+    assert closed
+    assert curl(secure)[1].startswith("200")
+
+
+def test_a_body_over_http2_may_be_refused_while_it_comes(secure):
+    client = H2Client(secure)
+    stream = client.get("/api/healthz", method="POST", end=False)
+    client.flush()
+    got = []
+    for event in client.events():
+        if isinstance(event, h2.events.ResponseReceived):
+            got.append(int(dict(event.headers)[":status"]))
+        window = min(client.conn.local_flow_control_window(stream), 16384) if not got else 0
+        if window:
+            client.conn.send_data(stream, b"x" * window)
+            client.flush()
+        if got:
+            break
+    assert got == [413]
+
+
+def test_garbage_after_the_preface_closes_the_connection(secure):
+    client = H2Client(secure)
+    client.sock.sendall(b"\x00\x00\x05\xff\xff\xff\xff\xff\xff" * 100 + b"\x00" * 5000)
+    list(client.events())
+    assert curl(secure)[1].startswith("200")
+
+
+def test_a_stop_finishes_http2_streams(start, tmp_path):
+    cert, key = make_certificate(tmp_path, "first")
+    gateway = start("--tls-cert", str(cert), "--tls-key", str(key))
+    client = H2Client(gateway)
+    client.get("/api/healthz")
+    client.flush()
+    assert list(client.statuses(1).values()) == [200]
+    gateway.signal(signal.SIGTERM)
+    assert gateway.process.wait(PATIENCE) == 0
