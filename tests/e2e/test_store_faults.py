@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The store is lost, full, shared, newer, killed: nothing acknowledged is lost, and it comes back."""
+import http.client
 import json
 import os
 import random
@@ -9,7 +10,7 @@ import threading
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE, UnixConnection, wait_for
+from conftest import PATIENCE, Gateway, UnixConnection, wait_for
 
 
 def names(gateway):
@@ -32,7 +33,7 @@ def test_what_is_written_is_read_again_after_a_restart(start, store_url, tmp_pat
 
 
 @pytest.mark.parametrize("body,says", [
-    (b"", "empty"), (b"{", "JSON"), (b"[]", "object"), (b'{"name":5}', "'name'"), (b"{}", "'name'"),
+    (b"", "ends too early"), (b"{", "JSON"), (b"[]", "object"), (b'{"name":5}', "'name'"), (b"{}", "'name'"),
     (b'{"name":"a","name":"b"}', "JSON"), (b'{"name":"a"} x', "JSON"), (b'{"name":""}', "'name'"),
     (b'{"name":"\xff"}', "JSON"), (b'{"name":"a\\u0000"}', "JSON"), (b'{"name":" a"}', "'name'"),
     (b'{"name":"' + b"x" * 101 + b'"}', "'name'"), (b'{"name":"a\\nb"}', "'name'"),
@@ -105,11 +106,11 @@ def test_a_full_disk_is_503_and_recovers(start, tmp_path):
     try:
         gateway = start("--database-url", f"sqlite:{disk}/store.db")
         assert create(gateway, "before")[0] == 201
-        with open(disk / "ballast", "wb") as ballast:
-            with pytest.raises(OSError):
-                while True:
-                    ballast.write(b"x" * 4096)
-                    ballast.flush()
+        ballast = os.open(disk / "ballast", os.O_CREAT | os.O_WRONLY)
+        with pytest.raises(OSError):
+            while True:
+                os.write(ballast, b"x" * 4096)
+        os.close(ballast)
         created, refused = {"before"}, None
         for i in range(2000):
             status, answer = create(gateway, f"{i} " + "x" * 90)
@@ -139,14 +140,11 @@ def write_until_it_dies(gateway, prefix, acknowledged):
             response.read()
             if response.status == 201:
                 acknowledged.append(name)
-    except OSError:
-        return
-    except Exception as broken:  # http.client names a cut answer in many ways
-        assert not gateway.is_alive() or True, broken
+    except (OSError, http.client.HTTPException):
+        return  # killed
 
 
 def test_kill_9_under_load_loses_no_acknowledged_write(tmp_path):
-    from conftest import Gateway
     rng = random.Random(3)
     written = {"default"}
     for round_number in range(50):
