@@ -78,6 +78,9 @@ size_t slice_find_byte(struct slice slice, char byte)
 
 size_t slice_find(struct slice slice, struct slice wanted)
 {
+    if (wanted.len == 0) {
+        return 0;
+    }
     const char *found = slice.len == 0 ? NULL : memmem(slice.at, slice.len, wanted.at, wanted.len);
     return found == NULL ? slice.len : (size_t)(found - slice.at);
 }
