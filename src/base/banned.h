@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Included before every file by the build: functions that cannot be used safely do not compile.
  * Each has a better neighbour: copies go through struct buf, numbers through text.h, times
- * through time.h. */
+ * through timestamp.h. */
 #ifndef GH_BASE_BANNED_H
 #define GH_BASE_BANNED_H
 
