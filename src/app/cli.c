@@ -6,8 +6,11 @@
 #include "app/settings.h"
 #include "app/version.h"
 #include "base/memory.h"
+#include "base/must.h"
 #include "codec/json.h"
 #include "codec/json_writer.h"
+
+#include <unistd.h>
 
 struct cli {
     struct arena arena;
@@ -236,7 +239,10 @@ int cli_run(char **arguments, char **environment)
     }
     struct cli cli = {.arguments = arguments + word_count, .environment = environment};
     struct error error = {0};
+    uint32_t seed = 0;
     arena_init(&cli.arena);
+    must(getentropy(&seed, sizeof(seed)) == 0);
+    json_set_seed(seed);
     enum err err = command->has_settings ? ERR_NONE : cli_take_data_dir(&cli, &error);
     if (err == ERR_NONE) {
         err = command->run(&cli, &error);

@@ -39,7 +39,7 @@ static void http2_stream_on_deadline(void *owner)
         return;
     }
     (void)nghttp2_submit_rst_stream(stream->conn->session, NGHTTP2_FLAG_NONE, stream->id,
-                                    NGHTTP2_CANCEL);
+                                    stream->is_answer_done ? NGHTTP2_NO_ERROR : NGHTTP2_CANCEL);
     http2_conn_flush(stream->conn);
 }
 
@@ -187,18 +187,18 @@ static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream
     return 0;
 }
 
-/* The answer is out while the client still sends: it may stop, without an error (RFC 9113 8.1). */
+/* The answer is out while the client still sends. Some clients lose an answer that a reset follows
+ * at once, so what comes is dropped for a while first (RFC 9113 8.1 allows both). */
 static int http2_on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *owner)
 {
-    (void)owner;
+    struct http2_conn *conn = owner;
     bool may_end = frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS;
     struct http2_stream *stream =
         may_end ? nghttp2_session_get_stream_user_data(session, frame->hd.stream_id) : NULL;
     if (stream != NULL && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
         stream->is_answer_done = true;
         if (!stream->is_request_ended) {
-            return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->id,
-                                             NGHTTP2_NO_ERROR);
+            timer_start(conn->conn.http->loop, &stream->timer, LIMIT_HTTP_LINGER_MS);
         }
     }
     return 0;

@@ -184,8 +184,11 @@ static void listener_rest(struct listener *listener, int cause)
 static void listener_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
-    (void)status;
     (void)events;
+    if (status < 0) {
+        listener_rest(listener, -status); /* libuv stopped watching: try again */
+        return;
+    }
     for (int i = 0; i < LIMIT_ACCEPTS_PER_TURN; i++) {
         struct sockaddr_storage peer = {0};
         socklen_t size = sizeof(peer);

@@ -45,7 +45,9 @@ void loop_free(struct loop *loop)
     if (loop == NULL) {
         return;
     }
-    loop_turn(loop); /* what was closed or put off in the last turn ends here */
+    do {
+        loop_turn(loop); /* what was closed or put off in the last turn ends here */
+    } while (!list_is_empty(&loop->tasks));
     timer_wheel_close(loop);
     uv_close((uv_handle_t *)&loop->turn_end, NULL);
     uv_close((uv_handle_t *)&loop->no_wait, NULL);

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -135,30 +136,41 @@ static const int sandbox_calls[] = {
     SCMP_SYS(getrusage),
 };
 
-static const int sandbox_families[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK};
+/* A call is let through when this argument, under the mask, is the value. */
+struct sandbox_condition {
+    int call;
+    unsigned argument;
+    uint64_t mask;
+    uint64_t value;
+};
 
-/* Calls that are harmless with some arguments only. */
+static const struct sandbox_condition sandbox_conditions[] = {
+    {SCMP_SYS(socket), 0, UINT64_MAX, AF_INET},
+    {SCMP_SYS(socket), 0, UINT64_MAX, AF_INET6},
+    {SCMP_SYS(socket), 0, UINT64_MAX, AF_UNIX},
+    {SCMP_SYS(socket), 0, UINT64_MAX, AF_NETLINK},    /* name resolution asks for the interfaces */
+    {SCMP_SYS(mprotect), 2, PROT_EXEC, 0},            /* memory never becomes code */
+    {SCMP_SYS(clone), 0, CLONE_THREAD, CLONE_THREAD}, /* threads, not processes */
+    {SCMP_SYS(prctl), 0, UINT64_MAX, PR_SET_NAME},    /* names of threads, no privileges */
+    {SCMP_SYS(prlimit64), 2, UINT64_MAX, 0},          /* limits are read, not set */
+};
+
 static int sandbox_add_conditions(scmp_filter_ctx filter)
 {
     int result = 0;
-    for (size_t i = 0; i < COUNT_OF(sandbox_families); i++) {
-        result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                                   SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)sandbox_families[i]));
+    for (size_t i = 0; i < COUNT_OF(sandbox_conditions) && result == 0; i++) {
+        const struct sandbox_condition *condition = &sandbox_conditions[i];
+        struct scmp_arg_cmp comparison = {
+            .arg = condition->argument,
+            .op = SCMP_CMP_MASKED_EQ,
+            .datum_a = condition->mask,
+            .datum_b = condition->value,
+        };
+        result = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, condition->call, 1, &comparison);
     }
-    /* Memory never becomes code. */
-    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-                               SCMP_A2(SCMP_CMP_MASKED_EQ, 4 /* PROT_EXEC */, 0));
-    /* Threads, not processes. clone3 hides its flags from filters: libc then uses clone. */
-    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                               SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-    result |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    /* Names of threads; nothing of one's privileges. */
-    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                               SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
-    /* Limits are read, of this process only, not set. */
-    result |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2,
-                               SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0));
-    return result;
+    /* clone3 hides its flags from filters; told that it does not exist, libc uses clone. */
+    return result == 0 ? seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0)
+                       : result;
 }
 
 static enum err sandbox_filter_calls(struct error *reterr)
