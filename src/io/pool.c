@@ -16,10 +16,23 @@ struct pool {
     size_t thread_count;
     size_t thread_count_max;
     size_t idle_count;
+    size_t running_count;
+    bool is_waking; /* an idle thread was called and has not come yet */
     uint64_t done_count;
     uint64_t refused_count;
     bool ending;
 };
+
+/* One thread is called at a time, and calls the next itself if there is more to do: a burst of
+ * short jobs is done by few threads that stay awake instead of many that wake for one job each.
+ * With the lock held. */
+static void pool_wake_one(struct pool *pool)
+{
+    if (pool->idle_count > 0 && !pool->is_waking && !list_is_empty(&pool->queue)) {
+        pool->is_waking = true;
+        (void)pthread_cond_signal(&pool->job_came);
+    }
+}
 
 /* Waits for a job; NULL when the pool ends and nothing is left. Called with the lock held. */
 static struct pool_job *pool_next(struct pool *pool)
@@ -31,9 +44,12 @@ static struct pool_job *pool_next(struct pool *pool)
         pool->idle_count++;
         (void)pthread_cond_wait(&pool->job_came, &pool->lock);
         pool->idle_count--;
+        pool->is_waking = false;
     }
+    struct list *link = list_take_first(&pool->queue);
     pool->queued_count--;
-    return LIST_ITEM(list_take_first(&pool->queue), struct pool_job, link);
+    pool_wake_one(pool);
+    return LIST_ITEM(link, struct pool_job, link);
 }
 
 static void *pool_work(void *argument)
@@ -41,9 +57,11 @@ static void *pool_work(void *argument)
     struct pool *pool = argument;
     (void)pthread_mutex_lock(&pool->lock);
     for (struct pool_job *job = pool_next(pool); job != NULL; job = pool_next(pool)) {
+        pool->running_count++;
         (void)pthread_mutex_unlock(&pool->lock);
         job->run(job);
         (void)pthread_mutex_lock(&pool->lock);
+        pool->running_count--;
         pool->done_count++;
     }
     (void)pthread_mutex_unlock(&pool->lock);
@@ -68,7 +86,11 @@ struct pool *pool_new(size_t thread_count_max, size_t queue_count_max)
 {
     must(thread_count_max > 0);
     struct pool *pool = memory_new(sizeof(*pool));
-    must(pthread_mutex_init(&pool->lock, NULL) == 0);
+    pthread_mutexattr_t spinning; /* the lock is held for a few instructions at a time */
+    must(pthread_mutexattr_init(&spinning) == 0);
+    must(pthread_mutexattr_settype(&spinning, PTHREAD_MUTEX_ADAPTIVE_NP) == 0);
+    must(pthread_mutex_init(&pool->lock, &spinning) == 0);
+    (void)pthread_mutexattr_destroy(&spinning);
     must(pthread_cond_init(&pool->job_came, NULL) == 0);
     list_init(&pool->queue);
     pool->threads = memory_new_array(thread_count_max, sizeof(pthread_t));
@@ -109,9 +131,7 @@ static enum err pool_take(struct pool *pool, struct pool_job *job)
     }
     list_append(&pool->queue, &job->link);
     pool->queued_count++;
-    if (pool->idle_count > 0) {
-        (void)pthread_cond_signal(&pool->job_came);
-    }
+    pool_wake_one(pool);
     return ERR_NONE;
 }
 
@@ -128,7 +148,7 @@ struct pool_stats pool_stats(struct pool *pool)
     (void)pthread_mutex_lock(&pool->lock);
     struct pool_stats stats = {
         .thread_count = pool->thread_count,
-        .running_count = pool->thread_count - pool->idle_count,
+        .running_count = pool->running_count,
         .queued_count = pool->queued_count,
         .done_count = pool->done_count,
         .refused_count = pool->refused_count,
