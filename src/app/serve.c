@@ -214,6 +214,7 @@ static void serve_make_server(struct serve *serve)
         .context = &serve->api,
         .metrics_for_anyone = settings_is(serve->settings, SETTING_METRICS_ACCESS, "anyone"),
         .connection_count_max = LIMIT_HTTP_CONNECTIONS,
+        .deadlines = HTTP_DEADLINES,
     };
     serve->api = (struct api){
         .store = serve->store,
@@ -259,9 +260,11 @@ static void serve_greet(const struct serve *serve)
     (void)printf("  Try      curl %s://%.*s:%u/api/healthz\n", scheme, len, host, serve->port);
     (void)printf("  Data     %s\n", settings_text(settings, SETTING_DATA_DIR));
     (void)printf("  Stop     Ctrl+C\n\n");
-    (void)printf("  Signing in comes with the next version: until then there are no accounts, and\n"
-                 "  the pages above are all there is to see. On this machine, the commands of the\n"
-                 "  gateway's owner work: gatehouse org list, gatehouse org create NAME.\n\n");
+    (void)printf(
+        "  Signing in comes with the next version: until then there are no accounts, and\n"
+        "  the pages above are all there is to see. On this machine, its owner can do more:\n\n"
+        "  %s org list --data-dir %s\n\n",
+        program_invocation_name, settings_text(settings, SETTING_DATA_DIR));
     (void)fflush(stdout);
     log_line(LOG_APP, LOG_INFO, "listening", log_text("address", slice_of_text(listen)),
              log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),

@@ -67,7 +67,8 @@ void http1_conn_flush(struct http1_conn *conn)
         enum err err = stream_write(conn->stream, conn->out, conn->out_count, &size);
         if (err == ERR_AGAIN) {
             if (conn->phase == HTTP1_PHASE_ANSWER) {
-                timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_WRITE_MS);
+                timer_start(conn->conn.http->loop, &conn->timer,
+                            conn->conn.http->server->deadlines.write_ms);
             }
             http1_conn_watch(conn);
             return;

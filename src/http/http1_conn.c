@@ -121,7 +121,7 @@ static void http1_conn_expect_body(struct http1_conn *conn, const struct http1_r
         exchange_run(conn->exchange);
         return;
     }
-    timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_BODY_MS);
+    timer_start(conn->conn.http->loop, &conn->timer, conn->conn.http->server->deadlines.body_ms);
     if (parsed->expect_continue) {
         http1_conn_put(conn, SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
         http1_conn_flush(conn);
@@ -269,7 +269,8 @@ static void http1_conn_resume(struct http1_conn *conn)
         return;
     }
     if (conn->phase == HTTP1_PHASE_HEAD && conn->inbox.len > 0) {
-        timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_HEAD_MS);
+        timer_start(conn->conn.http->loop, &conn->timer,
+                    conn->conn.http->server->deadlines.head_ms);
     }
     http1_conn_watch(conn);
 }
@@ -286,7 +287,7 @@ void http1_conn_answered(struct http1_conn *conn)
         return;
     }
     conn->phase = HTTP1_PHASE_HEAD;
-    timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_IDLE_MS);
+    timer_start(conn->conn.http->loop, &conn->timer, conn->conn.http->server->deadlines.idle_ms);
     if (!conn->is_consuming && (conn->inbox.len > 0 || conn->input_ended)) {
         http1_conn_resume(conn);
     }
@@ -313,7 +314,8 @@ static void http1_conn_take_input(struct http1_conn *conn, struct slice input)
         return;
     }
     if (conn->phase == HTTP1_PHASE_HEAD && was_idle && conn->inbox.len > 0) {
-        timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_HEAD_MS);
+        timer_start(conn->conn.http->loop, &conn->timer,
+                    conn->conn.http->server->deadlines.head_ms);
     }
     http1_conn_watch(conn);
 }
@@ -426,6 +428,6 @@ void http1_conn_start(struct http_worker *http, struct stream *take_stream,
     loop_task_init(&conn->sent_task, http1_conn_part_sent, conn);
     http_conn_add(http, &conn->conn);
     stream_own(take_stream, http1_conn_on_event, conn);
-    timer_start(http->loop, &conn->timer, LIMIT_HTTP_HEAD_MS);
+    timer_start(http->loop, &conn->timer, http->server->deadlines.head_ms);
     http1_conn_watch(conn);
 }

@@ -34,7 +34,7 @@ static ssize_t http2_read_part(nghttp2_session *session, int32_t stream_id, uint
         memcpy(at, stream->part.at, len);
     }
     stream->part = slice_from(stream->part, len);
-    timer_start(http->loop, &stream->timer, LIMIT_HTTP_WRITE_MS);
+    timer_start(http->loop, &stream->timer, http->server->deadlines.write_ms);
     if (stream->part.len > 0) {
         return (ssize_t)len;
     }
@@ -87,7 +87,8 @@ static void http2_answer(struct exchange *exchange)
     }
     nghttp2_data_provider body = {.source = {.ptr = stream}, .read_callback = http2_read_part};
     bool has_body = http2_has_body(exchange) && (stream->is_streaming || stream->part.len > 0);
-    timer_start(stream->conn->conn.http->loop, &stream->timer, LIMIT_HTTP_WRITE_MS);
+    timer_start(stream->conn->conn.http->loop, &stream->timer,
+                stream->conn->conn.http->server->deadlines.write_ms);
     if (nghttp2_submit_response(stream->conn->session, stream->id, fields, count,
                                 has_body ? &body : NULL) != 0) {
         (void)nghttp2_submit_rst_stream(stream->conn->session, NGHTTP2_FLAG_NONE, stream->id,
@@ -116,7 +117,8 @@ static void http2_send(struct exchange *exchange, struct slice part)
         return;
     }
     stream->part = part;
-    timer_start(stream->conn->conn.http->loop, &stream->timer, LIMIT_HTTP_WRITE_MS);
+    timer_start(stream->conn->conn.http->loop, &stream->timer,
+                stream->conn->conn.http->server->deadlines.write_ms);
     (void)nghttp2_session_resume_data(stream->conn->session, stream->id);
     http2_conn_flush(stream->conn);
 }

@@ -77,7 +77,8 @@ static enum err http2_conn_write_outbox(struct http2_conn *conn)
 void http2_conn_stream_ended(struct http2_conn *conn)
 {
     if (list_is_empty(&conn->streams) && !conn->is_closed) {
-        timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_IDLE_MS);
+        timer_start(conn->conn.http->loop, &conn->timer,
+                    conn->conn.http->server->deadlines.idle_ms);
     }
 }
 
@@ -95,7 +96,8 @@ void http2_conn_flush(struct http2_conn *conn)
         err = err == ERR_NONE ? http2_conn_write_outbox(conn) : err;
     } while (err == ERR_NONE);
     if (err == ERR_AGAIN) {
-        timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_WRITE_MS);
+        timer_start(conn->conn.http->loop, &conn->timer,
+                    conn->conn.http->server->deadlines.write_ms);
         http2_conn_watch(conn);
         return;
     }
@@ -208,6 +210,6 @@ void http2_conn_start(struct http_worker *http, struct stream *take_stream,
     http2_conn_make_session(conn);
     http_conn_add(http, &conn->conn);
     stream_own(take_stream, http2_conn_on_event, conn);
-    timer_start(http->loop, &conn->timer, LIMIT_HTTP_HEAD_MS);
+    timer_start(http->loop, &conn->timer, http->server->deadlines.head_ms);
     http2_conn_take_input(conn, input);
 }

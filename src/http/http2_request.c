@@ -142,7 +142,8 @@ static void http2_stream_start(struct http2_stream *stream)
     if (stream->is_request_ended) {
         exchange_run(exchange);
     } else {
-        timer_start(stream->conn->conn.http->loop, &stream->timer, LIMIT_HTTP_BODY_MS);
+        timer_start(stream->conn->conn.http->loop, &stream->timer,
+                    stream->conn->conn.http->server->deadlines.body_ms);
     }
 }
 

@@ -4,12 +4,27 @@
 #ifndef GH_HTTP_SERVER_H
 #define GH_HTTP_SERVER_H
 
+#include "base/limits.h"
 #include "http/exchange.h"
 #include "http/metrics.h"
 #include "io/listener.h"
 #include "io/pool.h"
 #include "io/tls_stream.h"
 #include "io/worker.h"
+
+/* How long each phase of a connection may take. */
+struct http_deadlines {
+    uint64_t head_ms;
+    uint64_t body_ms;
+    uint64_t idle_ms;
+    uint64_t write_ms; /* without any progress */
+};
+
+#define HTTP_DEADLINES                                                                             \
+    ((struct http_deadlines){.head_ms = LIMIT_HTTP_HEAD_MS,                                        \
+                             .body_ms = LIMIT_HTTP_BODY_MS,                                        \
+                             .idle_ms = LIMIT_HTTP_IDLE_MS,                                        \
+                             .write_ms = LIMIT_HTTP_WRITE_MS})
 
 struct http_server {
     const struct router *router;
@@ -19,6 +34,7 @@ struct http_server {
     void *context; /* for the handlers */
     bool metrics_for_anyone;
     size_t connection_count_max; /* of one worker */
+    struct http_deadlines deadlines;
 };
 
 struct http_worker;

@@ -122,8 +122,45 @@ def test_a_slow_reader_holds_back_the_stream_and_not_the_memory(tmp_path):
         assert server.resident_kib() < before + 1024
         received = 0
         while received < 200_000_000:
-            received += len(conn.recv(1_000_000))
+            part = conn.recv(1_000_000)
+            assert part
+            received += len(part)
         assert server.resident_kib() < before + 4096
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("request_part,answer,seconds", [
+    (b"", b"", 0.4),
+    (b"GET /slow/1 HTTP/1.1\r\nHost: a\r\n", b" 408 ", 0.4),
+    (b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc", b" 408 ", 0.6),
+    (b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc", b" 408 ", 0.6),
+    (b"GET /slow/1 HTTP/1.1\r\nHost: a\r\n\r\n", b" 200 ", 0.9),
+])
+def test_every_phase_has_its_deadline(tmp_path, request_part, answer, seconds):
+    server = TestServer(tmp_path)
+    with server.connect() as conn:
+        start = time.monotonic()
+        conn.sendall(request_part)
+        received = receive_all(conn)
+        assert seconds - 0.05 < time.monotonic() - start < seconds + 1.5
+        assert answer in received and received.count(b"HTTP/1.1 ") == (1 if answer else 0)
+    assert server.stop() == 0
+
+
+def test_a_client_that_takes_nothing_is_cut(tmp_path):
+    server = TestServer(tmp_path)
+    with server.connect() as conn:
+        conn.sendall(b"GET /stream/100000/10000 HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(1.5)
+        received = len(receive_all(conn))
+        assert received < 100_000_000
+    assert server.request("GET", "/slow/1")[0] == 200
+    assert server.stop() == 0
+
+
+def test_a_handler_may_take_longer_than_any_deadline(tmp_path):
+    server = TestServer(tmp_path)
+    assert server.request("GET", "/slow/1500")[0] == 200
     assert server.stop() == 0
 
 

@@ -190,6 +190,7 @@ int main(int argument_count, char **arguments)
         .on_other_path = other_path,
         .pool = pool_new(8, LIMIT_POOL_QUEUE_COUNT),
         .connection_count_max = LIMIT_HTTP_CONNECTIONS,
+        .deadlines = {.head_ms = 400, .body_ms = 600, .idle_ms = 900, .write_ms = 700},
     };
     (void)printf("port %u\n", listener_port(fd));
     (void)fflush(stdout);
