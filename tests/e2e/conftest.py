@@ -18,7 +18,7 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.abspath(os.environ.get("GATEHOUSE_BINARY", os.path.join(ROOT, "build/gatehouse")))
 HTTP_TEST_SERVER = os.path.join(
-    os.environ.get("GATEHOUSE_TEST_PROGRAMS", os.path.join(ROOT, "build-test/tests/support")),
+    os.environ.get("GATEHOUSE_TEST_PROGRAMS", os.path.join(ROOT, "build/test/tests/support")),
     "http_test_server")
 # Sanitizers make everything slower and start helpers that the sandbox refuses.
 IS_SANITIZED = "GATEHOUSE_SANITIZED" in os.environ
