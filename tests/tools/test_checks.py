@@ -21,6 +21,7 @@ def layers(tmp_path, files):
 
 def test_layers_may_include_what_is_below(tmp_path):
     result = layers(tmp_path, {"app/a.c": '#include "base/b.h"\n#include <unistd.h>\n',
+                               "base/b.h": "#ifndef GH_BASE_B_H\n#endif\n",
                                "base/b.c": '#include "base/b.h"\n#include <string.h>\n',
                                "io/i.c": "#if 1\n#endif\n"})
     assert result.returncode == 0, result.stdout
@@ -31,6 +32,7 @@ def test_layers_may_include_what_is_below(tmp_path):
     ("base/b.c", "#include <unistd.h>\n", "pure layer"),
     ("app/a.c", '#include "a.h"\n', "from src/"),
     ("app/a.c", "#ifdef X\n", "condition"),
+    ("app/a.c", "#ifndef X\n", "condition"),
     ("extra/e.c", "\n", "not in src/LAYERS"),
 ])
 def test_layers_finds(tmp_path, name, text, says):
