@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/timestamp.h"
 #include "base/writer.h"
 #include "codec/json_writer.h"
@@ -148,6 +149,23 @@ static int64_t log_now(void)
     return (int64_t)now.tv_sec * TIMESTAMP_SECOND + now.tv_nsec / 1000;
 }
 
+/* What a cut line still needs: ,"cut":true} and its end. */
+#define LOG_CUT_SIZE 16
+
+/* Not inside a character. */
+static struct slice log_cut_value(struct slice value, bool *is_cut)
+{
+    if (value.len <= LOG_VALUE_MAX) {
+        return value;
+    }
+    *is_cut = true;
+    size_t len = LOG_VALUE_MAX;
+    while (len > LOG_VALUE_MAX - 4 && ((unsigned char)value.at[len] & 0xc0) == 0x80) {
+        len--;
+    }
+    return slice_sub(value, 0, len);
+}
+
 /* A value stays on its line and is seen as one word or quoted: whatever it holds. */
 static void log_write_value(struct writer *line, struct slice value)
 {
@@ -160,32 +178,39 @@ static void log_write_value(struct writer *line, struct slice value)
         writer_bytes(line, value);
         return;
     }
-    struct json_writer quoted = json_writer_to(line->buf);
-    json_text(&quoted, value);
-    line->failed = line->failed || quoted.failed;
+    writer_bytes(line, SLICE("\""));
+    text_escape(line, value);
+    writer_bytes(line, SLICE("\""));
 }
 
-static void log_write_text(struct writer *line, enum log_component component, enum log_level level,
-                           const char *message)
+static void log_line_text(struct buf *buf, enum log_component component, enum log_level level,
+                          const char *message, const struct log_field *fields, size_t count)
 {
     char time[TIMESTAMP_TEXT_SIZE];
     struct slice now = timestamp_format(log_now(), time);
+    struct writer line = writer_to(buf);
+    bool is_cut = false;
     time[10] = ' ';
-    writer_format(line, "%.*s %s%-5s%s %-5s  %s", (int)now.len - 4, now.at,
+    writer_format(&line, "%.*s %s%-5s%s %-5s  %s", (int)now.len - 4, now.at,
                   log_state.has_colour ? log_level_colours[level] : "", log_level_names[level],
                   log_state.has_colour ? "\x1b[0m" : "", log_component_names[component], message);
-}
-
-static void log_line_text(struct buf *buf, const struct log_field *fields, size_t count)
-{
-    struct writer line = writer_to(buf);
     for (size_t i = 0; i < count; i++) {
+        size_t len = buf->len;
         writer_format(&line, "%s%s=", i == 0 ? "  " : " ", fields[i].name);
         if (fields[i].is_number) {
             writer_format(&line, "%lld", (long long)fields[i].number);
         } else {
-            log_write_value(&line, fields[i].text);
+            log_write_value(&line, log_cut_value(fields[i].text, &is_cut));
         }
+        if (line.failed || buf->len > LOG_LINE_MAX - LOG_CUT_SIZE) {
+            buf_truncate(buf, len);
+            line = writer_to(buf);
+            is_cut = true;
+            break;
+        }
+    }
+    if (is_cut) {
+        writer_bytes(&line, SLICE(" cut=true"));
     }
 }
 
@@ -194,17 +219,29 @@ static void log_line_json(struct buf *buf, enum log_component component, enum lo
 {
     char time[TIMESTAMP_TEXT_SIZE];
     struct json_writer line = json_writer_to(buf);
+    bool is_cut = false;
     json_begin_object(&line);
     json_member_text(&line, "time", timestamp_format(log_now(), time));
     json_member_text(&line, "level", slice_of_text(log_level_names[level]));
     json_member_text(&line, "component", slice_of_text(log_component_names[component]));
     json_member_text(&line, "message", slice_of_text(message));
     for (size_t i = 0; i < count; i++) {
+        size_t len = buf->len;
+        struct json_writer before = line;
         if (fields[i].is_number) {
             json_member_int(&line, fields[i].name, fields[i].number);
         } else {
-            json_member_text(&line, fields[i].name, slice_sub(fields[i].text, 0, LOG_VALUE_MAX));
+            json_member_text(&line, fields[i].name, log_cut_value(fields[i].text, &is_cut));
         }
+        if (line.failed || buf->len > LOG_LINE_MAX - LOG_CUT_SIZE) {
+            buf_truncate(buf, len);
+            line = before;
+            is_cut = true;
+            break;
+        }
+    }
+    if (is_cut) {
+        json_member_bool(&line, "cut", true);
     }
     json_end_object(&line);
 }
@@ -212,22 +249,16 @@ static void log_line_json(struct buf *buf, enum log_component component, enum lo
 void log_write(enum log_component component, enum log_level level, const char *message,
                const struct log_field *fields, size_t count)
 {
-    struct buf buf;
+    struct buf buf CLEANUP(buf_release);
     buf_init(&buf, LOG_LINE_MAX);
     if (log_state.format == LOG_FORMAT_JSON) {
         log_line_json(&buf, component, level, message, fields, count);
     } else {
-        struct writer line = writer_to(&buf);
-        log_write_text(&line, component, level, message);
-        log_line_text(&buf, fields, count);
-    }
-    if (buf.len == LOG_LINE_MAX) {
-        buf_truncate(&buf, LOG_LINE_MAX - 1);
+        log_line_text(&buf, component, level, message, fields, count);
     }
     if (buf_append(&buf, SLICE("\n")) == ERR_NONE) {
         /* A log that is full or closed must not stop the gateway: the line is lost. */
         ssize_t written = write(log_state.fd, buf_view(&buf).at, buf.len);
         (void)written;
     }
-    buf_release(&buf);
 }

@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-/* A line is cut there; a value of a JSON line earlier, so that the line stays JSON. */
+/* With its end. A value is cut at LOG_VALUE_MAX, and a line before the field that does not fit any
+ * more; the last field of such a line is cut=true. */
 #define LOG_LINE_MAX  8192
 #define LOG_VALUE_MAX 1000
 /* Holds what log_levels writes. */
@@ -53,7 +54,8 @@ struct log_field log_number(const char *name, int64_t number);
 /* "error": the error's message. */
 struct log_field log_error_field(const struct error *error);
 
-/* Before the first line; lines go to this descriptor, one write each. Default: text on stderr. */
+/* Before the first line; lines go to this descriptor, one write each, and are lost where it is full
+ * or closed (SIGPIPE must be ignored). Default: text on stderr. Colour on a terminal alone. */
 void log_start(int fd, enum log_format format);
 
 /* "info", or "warn,http=debug": a level for all, then for single components. On an error nothing
@@ -67,11 +69,16 @@ struct slice log_levels(char *text, size_t size);
 bool log_is_on(enum log_component component, enum log_level level);
 
 /* log_line(LOG_HTTP, LOG_INFO, "listening", log_text("address", address), log_number("port",
- * port)); The fields are evaluated only when the level is on. */
-#define log_line(component, level, message, ...)                                                   \
+ * port)); The fields, as many as one likes or none, are evaluated only when the level is on. */
+#define log_line(component, level, ...) LOG_LINE(component, level, __VA_ARGS__, LOG_FIELDS_END)
+
+/* The end makes that there is always something behind the message; it is not counted. */
+#define LOG_FIELDS_END ((struct log_field){.name = NULL})
+#define LOG_LINE(component, level, message, ...)                                                   \
     (log_is_on(component, level)                                                                   \
          ? log_write(component, level, message, (const struct log_field[]){__VA_ARGS__},           \
-                     sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field))   \
+                     sizeof((const struct log_field[]){__VA_ARGS__}) / sizeof(struct log_field) -  \
+                         1)                                                                        \
          : (void)0)
 
 void log_write(enum log_component component, enum log_level level, const char *message,
