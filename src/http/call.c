@@ -156,6 +156,8 @@ static void call_answer_error(struct http_call *call, const struct error *error)
     } else if (status == 503) {
         log_line(LOG_API, LOG_WARN, "a request could not be served",
                  log_text("path", call->request->path), log_error_field(error));
+        struct slice detail = SLICE_NONE;
+        message = slice_cut(message, ':', &detail); /* which server and why is for the log */
     }
     http_response_error(call->response, status, message);
     if (status == 503) {

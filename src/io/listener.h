@@ -16,7 +16,8 @@ struct listener;
  * Fails when another process listens there, even one that shares its port. */
 enum err listener_open_sockets(struct slice address, size_t count, int *ret_fds,
                                struct error *reterr) MUST_USE;
-/* A Unix socket that only this user may use; a left-over file of a dead process is replaced. */
+/* A Unix socket that only this user may use. What stands at the path is replaced: the caller knows,
+ * by a lock of his own, that no other process listens there. */
 enum err listener_open_unix(const char *path, int *ret_fd, struct error *reterr) MUST_USE;
 /* The port a socket is bound to; 0 for a Unix socket. */
 unsigned listener_port(int fd);

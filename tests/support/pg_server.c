@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PG_SERVER_ARGUMENTS_MAX 16
+
 struct pg_server {
     char folder[64];
     char bin[128];
@@ -37,7 +39,12 @@ static pid_t pg_server_spawn(struct pg_server *server, const char *program,
                              const char *const *arguments)
 {
     char path[256];
+    const char *whole[PG_SERVER_ARGUMENTS_MAX + 1] = {path}; /* it finds its neighbours by that */
     (void)snprintf(path, sizeof(path), "%s/%s", server->bin, program);
+    for (size_t i = 1; arguments[i] != NULL; i++) {
+        must(i < PG_SERVER_ARGUMENTS_MAX);
+        whole[i] = arguments[i];
+    }
     pid_t pid = fork();
     must(pid >= 0);
     if (pid == 0) {
@@ -45,7 +52,7 @@ static pid_t pg_server_spawn(struct pg_server *server, const char *program,
         must(chdir("/") == 0);
         must(freopen("/dev/null", "w", stdout) != NULL);
         must(freopen("/dev/null", "w", stderr) != NULL);
-        (void)execv(path, (char *const *)(uintptr_t)arguments); /* execv has no const */
+        (void)execv(path, (char *const *)(uintptr_t)whole); /* execv has no const */
         _exit(127);
     }
     return pid;
