@@ -8,7 +8,7 @@
 struct asset {
     struct slice path; /* "/index.html" */
     struct slice content_type;
-    struct slice etag; /* quoted */
+    struct slice etag; /* as it stands in the header: weak, for all forms of the file */
     struct slice identity;
     struct slice gzip;   /* empty where it would not be smaller */
     struct slice brotli; /* likewise */

@@ -34,16 +34,19 @@ static const struct asset *console_find(struct slice path)
     return NULL;
 }
 
+static struct slice console_etag_value(struct slice etag)
+{
+    return slice_starts_with(etag, SLICE("W/")) ? slice_from(etag, 2) : etag;
+}
+
 /* RFC 9110 13.1.2: a list of tags, or "*"; weak comparison. */
 static bool console_etag_matches(struct slice given, struct slice etag)
 {
     struct slice rest = given;
     while (rest.at != NULL) {
         struct slice tag = slice_trim(slice_cut(rest, ',', &rest), " \t");
-        if (slice_starts_with(tag, SLICE("W/"))) {
-            tag = slice_from(tag, 2);
-        }
-        if (slice_equals(tag, etag) || slice_equals(tag, SLICE("*"))) {
+        if (slice_equals(console_etag_value(tag), console_etag_value(etag)) ||
+            slice_equals(tag, SLICE("*"))) {
             return true;
         }
     }

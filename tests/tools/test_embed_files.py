@@ -71,7 +71,7 @@ def test_bytes_come_out_as_they_went_in(tmp_path):
     assert subprocess.run(["brotli", "-dc"], input=index["brotli"], check=True,
                           capture_output=True).stdout == page
     assert index["type"] == "text/html; charset=utf-8"
-    assert index["etag"] == f'"{hashlib.sha256(page).hexdigest()[:32]}"'
+    assert index["etag"] == f'W/"{hashlib.sha256(page).hexdigest()[:32]}"'
     assert table["/assets/a.png"]["identity"] == picture
     for small in ("/assets/a.png", "/short.txt"):
         assert table[small]["gzip"] == table[small]["brotli"] == b""
