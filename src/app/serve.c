@@ -146,8 +146,8 @@ static enum err serve_confine(struct serve *serve, struct error *reterr)
             slash == NULL ? "." : arena_text(&serve->arena, slice_of(path, (size_t)(slash - path)));
     }
     if (serve->tls != NULL) {
-        paths.readable[0] = settings_text(serve->settings, SETTING_TLS_CERT);
-        paths.readable[1] = settings_text(serve->settings, SETTING_TLS_KEY);
+        paths.replaced[0] = settings_text(serve->settings, SETTING_TLS_CERT);
+        paths.replaced[1] = settings_text(serve->settings, SETTING_TLS_KEY);
     }
     enum err err = sandbox_start(&paths, &serve->sandbox, reterr);
     if (err != ERR_NONE) {

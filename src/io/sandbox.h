@@ -14,7 +14,9 @@
 
 struct sandbox_settings {
     const char *writable[SANDBOX_PATHS_MAX]; /* folders; ends with NULL */
-    const char *readable[SANDBOX_PATHS_MAX]; /* files or folders, beside what every process needs */
+    /* Files that others put a new one in the place of (certificates): all of their folder becomes
+     * readable, so they should have one of their own. */
+    const char *replaced[SANDBOX_PATHS_MAX];
 };
 
 struct sandbox_state {
