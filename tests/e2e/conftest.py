@@ -207,8 +207,10 @@ def start(tmp_path):
         return gateway
 
     yield start_one
+    codes = [gateway.stop() for gateway in started if gateway.is_alive() and gateway.port]
     for gateway in started:
         gateway.kill()
+    assert not any(codes), [gateway.text() for gateway in started]  # leaks show at the end
 
 
 @pytest.fixture(scope="module")
