@@ -164,6 +164,19 @@ def test_a_handler_may_take_longer_than_any_deadline(tmp_path):
     assert server.stop() == 0
 
 
+def test_what_the_pool_cannot_hold_is_told_to_come_again(tmp_path):
+    server = TestServer(tmp_path)
+    conns = [server.connect() for _ in range(60)]
+    for conn in conns:
+        conn.sendall(b"GET /slow/300 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    answers = [receive_all(conn) for conn in conns]
+    refused = [answer for answer in answers if b" 503 " in answer]
+    assert 30 <= len(refused) < 60 and all(b"Retry-After: 1" in answer for answer in refused)
+    assert sum(b" 200 OK" in answer for answer in answers) == 60 - len(refused)
+    assert server.request("GET", "/slow/1")[0] == 200
+    assert server.stop() == 0
+
+
 def test_shutdown_waits_for_answers_being_given(tmp_path):
     server = TestServer(tmp_path)
     with server.connect() as idle, server.connect() as busy:

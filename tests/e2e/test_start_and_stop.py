@@ -3,13 +3,14 @@
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
 import time
 
 import pytest
-from conftest import BINARY, IS_SANITIZED, PATIENCE, Gateway, wait_for
+from conftest import BINARY, IS_SANITIZED, PATIENCE, wait_for
 
 
 def run(*arguments, env=None):
@@ -160,6 +161,26 @@ def test_the_network_may_be_as_bad_as_it_likes(start):
     for _ in range(5):
         assert gateway.get_json("/api/healthz") == (200, {"liveness": "OK"})
     assert len(gateway.get("/")[2]) > 1000
+
+
+def test_without_descriptors_it_waits_and_goes_on(start):
+    gateway = start()
+    resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE, (40, 40))
+    conns = [gateway.connect() for _ in range(60)]
+    wait_for(lambda: "cannot accept connections for a moment" in gateway.text(), what="the line")
+    before = os.times().elapsed, cpu_seconds(gateway.process.pid)
+    time.sleep(1)
+    busy = (cpu_seconds(gateway.process.pid) - before[1]) / (os.times().elapsed - before[0])
+    assert busy < 0.2, "it spins"
+    for conn in conns:
+        conn.close()
+    assert gateway.get_json("/api/healthz") == (200, {"liveness": "OK"})
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 GDB = r"""

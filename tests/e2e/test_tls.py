@@ -194,6 +194,34 @@ def test_a_body_over_http2_may_be_refused_while_it_comes(secure):
     assert got == [413]
 
 
+def frame(kind, flags, stream, payload):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+FLOODS = {
+    # A head that never ends (CVE-2024-28182), settings and pings that all want an answer.
+    "continuation": frame(1, 0, 1, b"\x82") + frame(9, 0, 1, b"\x40\x01a\x01b") * 50000,
+    "settings": frame(4, 0, 0, b"\x00\x03\x00\x00\x00\x64" * 100) * 5000,
+    "ping": frame(6, 0, 0, b"12345678") * 200000,
+}
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+def test_a_flood_of_frames_ends_the_connection_or_costs_nothing(secure, kind):
+    before = secure.resident_kib()
+    client = H2Client(secure)
+    client.sock.settimeout(5)
+    try:
+        client.sock.sendall(FLOODS[kind])
+        while client.sock.recv(65536):
+            pass
+    except (OSError, ssl.SSLError):
+        pass
+    client.sock.close()
+    assert curl(secure)[1].startswith("200")
+    assert secure.resident_kib() < before + 16384
+
+
 def test_garbage_after_the_preface_closes_the_connection(secure):
     client = H2Client(secure)
     client.sock.sendall(b"\x00\x00\x05\xff\xff\xff\xff\xff\xff" * 100 + b"\x00" * 5000)

@@ -188,7 +188,7 @@ int main(int argument_count, char **arguments)
     struct http_server server = {
         .router = router_new(routes, COUNT_OF(routes)),
         .on_other_path = other_path,
-        .pool = pool_new(8, LIMIT_POOL_QUEUE_COUNT),
+        .pool = pool_new(8, 16),
         .connection_count_max = LIMIT_HTTP_CONNECTIONS,
         .deadlines = {.head_ms = 400, .body_ms = 600, .idle_ms = 900, .write_ms = 700},
     };
