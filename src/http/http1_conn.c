@@ -67,17 +67,18 @@ void http1_conn_watch(struct http1_conn *conn)
  * the stream still holds, cannot be sent. */
 static void http1_conn_linger(struct http1_conn *conn)
 {
+    struct loop *loop = conn->conn.http->loop;
     enum err err = stream_shutdown(conn->stream);
     conn->is_shut_down = err == ERR_NONE;
     if ((err != ERR_NONE && err != ERR_AGAIN) || (conn->input_ended && conn->is_shut_down)) {
         http1_conn_close(conn);
         return;
     }
-    if (conn->phase != HTTP1_PHASE_LINGER) {
-        conn->phase = HTTP1_PHASE_LINGER;
-        buf_clear(&conn->inbox);
-        timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_LINGER_MS);
-    }
+    conn->phase = HTTP1_PHASE_LINGER;
+    buf_clear(&conn->inbox);
+    timer_start(loop, &conn->timer,
+                conn->is_shut_down ? LIMIT_HTTP_LINGER_MS
+                                   : conn->conn.http->server->deadlines.write_ms);
     http1_conn_watch(conn);
 }
 

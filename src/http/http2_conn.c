@@ -33,15 +33,6 @@ void http2_conn_close(struct http2_conn *conn)
     loop_defer(conn->conn.http->loop, &conn->free_task);
 }
 
-static void http2_conn_watch(struct http2_conn *conn)
-{
-    unsigned events = STREAM_READABLE;
-    if (conn->outbox.len > 0) {
-        events = STREAM_WRITABLE; /* what is not taken is not asked for: back-pressure */
-    }
-    stream_watch(conn->stream, events);
-}
-
 /* Moves frames from nghttp2 into the outbox until it holds a good write. */
 static enum err http2_conn_fill_outbox(struct http2_conn *conn)
 {
@@ -82,6 +73,28 @@ void http2_conn_stream_ended(struct http2_conn *conn)
     }
 }
 
+/* Waits until the socket takes more, and not for ever. */
+static void http2_conn_wait(struct http2_conn *conn)
+{
+    conn->is_blocked = true;
+    timer_start(conn->conn.http->loop, &conn->timer, conn->conn.http->server->deadlines.write_ms);
+    stream_watch(conn->stream, STREAM_WRITABLE); /* what is not taken is not asked for */
+}
+
+/* All is out: what was waited for is over. */
+static void http2_conn_rest(struct http2_conn *conn)
+{
+    buf_clear(&conn->outbox);
+    if (conn->is_blocked && list_is_empty(&conn->streams)) {
+        timer_start(conn->conn.http->loop, &conn->timer,
+                    conn->conn.http->server->deadlines.idle_ms);
+    } else if (conn->is_blocked) {
+        timer_stop(&conn->timer);
+    }
+    conn->is_blocked = false;
+    stream_watch(conn->stream, STREAM_READABLE);
+}
+
 void http2_conn_flush(struct http2_conn *conn)
 {
     if (conn->is_busy || conn->is_closed) {
@@ -95,20 +108,18 @@ void http2_conn_flush(struct http2_conn *conn)
         }
         err = err == ERR_NONE ? http2_conn_write_outbox(conn) : err;
     } while (err == ERR_NONE);
-    if (err == ERR_AGAIN) {
-        timer_start(conn->conn.http->loop, &conn->timer,
-                    conn->conn.http->server->deadlines.write_ms);
-        http2_conn_watch(conn);
-        return;
-    }
     bool is_over =
         !nghttp2_session_want_read(conn->session) && !nghttp2_session_want_write(conn->session);
-    if (err != ERR_NONE || is_over) {
-        http2_conn_close(conn);
-        return;
+    if (err == ERR_NONE && is_over) {
+        err = stream_shutdown(conn->stream) == ERR_AGAIN ? ERR_AGAIN : ERR_CLOSED;
     }
-    buf_clear(&conn->outbox);
-    http2_conn_watch(conn);
+    if (err == ERR_AGAIN) {
+        http2_conn_wait(conn);
+    } else if (err != ERR_NONE) {
+        http2_conn_close(conn);
+    } else {
+        http2_conn_rest(conn);
+    }
 }
 
 static void http2_conn_take_input(struct http2_conn *conn, struct slice input)
