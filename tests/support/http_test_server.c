@@ -179,8 +179,11 @@ int main(int argument_count, char **arguments)
     (void)sigaddset(&signals, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     log_start(STDERR_FILENO, LOG_FORMAT_TEXT);
-    bool is_faulty = argument_count > 1;
+    bool is_faulty = argument_count > 1 && strcmp(arguments[1], "-") != 0;
+    struct tls_server *tls = NULL;
     if ((is_faulty && fault_parse(slice_of_text(arguments[1]), &fault, &error) != ERR_NONE) ||
+        (argument_count > 3 && tls_server_new(arguments[2], arguments[3], SLICE("h2,http/1.1"),
+                                              &tls, &error) != ERR_NONE) ||
         listener_open_sockets(SLICE("127.0.0.1:0"), 1, &fd, &error) != ERR_NONE) {
         (void)fprintf(stderr, "%s\n", error.message);
         return 1;
@@ -195,7 +198,7 @@ int main(int argument_count, char **arguments)
     (void)printf("port %u\n", listener_port(fd));
     (void)fflush(stdout);
     struct worker *worker = worker_new(0, is_faulty ? &fault : NULL);
-    struct http_worker *http = http_worker_new(&server, worker, fd, -1, NULL);
+    struct http_worker *http = http_worker_new(&server, worker, fd, -1, tls);
     must(worker_start(worker) == ERR_NONE);
     int number = 0;
     (void)sigwait(&signals, &number);
@@ -204,6 +207,7 @@ int main(int argument_count, char **arguments)
     pool_free(server.pool);
     worker_free(worker);
     http_worker_free(http);
+    tls_server_unref(tls);
     router_free((struct router *)(uintptr_t)server.router);
     return 0;
 }
