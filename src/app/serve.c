@@ -156,6 +156,14 @@ static enum err serve_confine(struct serve *serve, struct error *reterr)
     return err;
 }
 
+static void serve_warn(const struct settings *settings)
+{
+    for (size_t i = 0; i < settings->warning_count; i++) {
+        log_line(LOG_APP, LOG_WARN, "no setting has the name of this variable",
+                 log_text("variable", slice_of_text(settings->warnings[i])));
+    }
+}
+
 static enum err serve_open(struct serve *serve, struct error *reterr)
 {
     const struct settings *settings = serve->settings;
@@ -163,6 +171,7 @@ static enum err serve_open(struct serve *serve, struct error *reterr)
                                                                                : LOG_FORMAT_TEXT);
     struct slice levels = slice_of_text(settings_text(settings, SETTING_LOG_LEVEL));
     enum err err = log_set_levels(levels, reterr);
+    serve_warn(settings);
     if (err == ERR_NONE && !settings_is(settings, SETTING_FAULT_SWITCH, "")) {
         serve->has_fault = true;
         err = fault_parse(slice_of_text(settings_text(settings, SETTING_FAULT_SWITCH)),

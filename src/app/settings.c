@@ -3,8 +3,11 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "codec/url.h"
 #include "io/fault.h"
 #include "io/log.h"
+
+#include <arpa/inet.h>
 
 struct setting_row {
     const char *flag;
@@ -23,6 +26,8 @@ static const struct setting_row setting_rows[SETTING_COUNT] = {SETTING_MAP(SETTI
 
 #define SETTING_VARIABLE_PREFIX "GATEHOUSE_"
 #define SETTING_NAME_SIZE       64
+#define SETTING_SHOWN_MAX       80
+#define SETTING_SHOWN_SIZE      128
 
 /* "tls-cert" → "GATEHOUSE_TLS_CERT" */
 static struct slice setting_variable(const struct setting_row *row, char *text)
@@ -35,6 +40,17 @@ static struct slice setting_variable(const struct setting_row *row, char *text)
         text[i] = text[i] == '-' ? '_' : text[i];
     }
     return slice_of(text, (size_t)len);
+}
+
+/* ", 0 to 64", or nothing when it is no number. */
+static const char *setting_bounds(const struct setting_row *row, char *text)
+{
+    text[0] = '\0';
+    if (row->kind == SETTING_NUMBER) {
+        (void)snprintf(text, SETTING_NAME_SIZE, ", %llu to %llu", (unsigned long long)row->least,
+                       (unsigned long long)row->most);
+    }
+    return text;
 }
 
 /* Checks -------------------------------------------------------------------------------------- */
@@ -50,8 +66,24 @@ static bool setting_is_address(struct slice value)
         return false;
     }
     struct slice host = slice_sub(value, 0, colon - 1);
-    bool is_v6 = slice_starts_with(host, SLICE("[")) && slice_ends_with(host, SLICE("]"));
-    return port <= 65535 && (is_v6 || slice_find_byte(host, ':') == host.len);
+    if (port > 65535 || !slice_starts_with(host, SLICE("["))) {
+        return port <= 65535 && slice_find_byte(host, ':') == host.len;
+    }
+    char text[INET6_ADDRSTRLEN] = "";
+    struct in6_addr address;
+    bool is_v6 = host.len >= 2 && host.len - 2 < sizeof(text) && host.at[host.len - 1] == ']';
+    (void)snprintf(text, sizeof(text), "%.*s", is_v6 ? (int)host.len - 2 : 0, host.at + 1);
+    return is_v6 && inet_pton(AF_INET6, text, &address) == 1;
+}
+
+/* Paths are added to it. */
+static bool setting_is_base_url(struct slice value)
+{
+    struct url url;
+    return url_parse(value, &url, NULL) == ERR_NONE && url.host.len > 0 && !url.has_user &&
+           url.query.len == 0 && url.fragment.len == 0 &&
+           (slice_equals_nocase(url.scheme, SLICE("http")) ||
+            slice_equals_nocase(url.scheme, SLICE("https")));
 }
 
 static bool setting_is_choice(const struct setting_row *row, struct slice value)
@@ -94,7 +126,7 @@ static const char *setting_objection(const struct setting_row *row, struct slice
     case SETTING_ADDRESS:
         return setting_is_address(value) ? NULL : "HOST:PORT is expected, like 127.0.0.1:8009";
     case SETTING_URL:
-        return setting_starts(value, "http://", "https://") ? NULL : "http(s)://… is expected";
+        return setting_is_base_url(value) ? NULL : "http(s)://HOST is expected, without a query";
     case SETTING_STORE:
         return setting_is_store(value) ? NULL : "sqlite:PATH or postgres://… is expected";
     case SETTING_NUMBER:
@@ -111,6 +143,18 @@ static const char *setting_objection(const struct setting_row *row, struct slice
     return NULL;
 }
 
+/* On one line, whatever it holds, and short enough to leave room for the reason. */
+static const char *setting_shown(struct slice value, char *text)
+{
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, 512);
+    struct writer writer = writer_to(&buf);
+    text_escape(&writer, slice_sub(value, 0, SETTING_SHOWN_MAX));
+    (void)snprintf(text, SETTING_SHOWN_SIZE, "%.*s%s", SLICE_ARG(buf_view(&buf)),
+                   value.len > SETTING_SHOWN_MAX ? "…" : "");
+    return text;
+}
+
 static enum err setting_set(struct settings *settings, enum setting setting, const char *value,
                             struct error *reterr)
 {
@@ -121,20 +165,73 @@ static enum err setting_set(struct settings *settings, enum setting setting, con
         return ERR_NONE;
     }
     char variable[SETTING_NAME_SIZE];
-    char bounds[64] = "";
+    char shown[SETTING_SHOWN_SIZE];
+    char bounds[SETTING_NAME_SIZE];
     (void)setting_variable(row, variable);
-    if (row->kind == SETTING_NUMBER) {
-        (void)snprintf(bounds, sizeof(bounds), ", %llu to %llu", (unsigned long long)row->least,
-                       (unsigned long long)row->most);
-    }
     /* A store's URL may hold a password. */
-    return fail(reterr, ERR_INPUT, "--%s (%s): '%s': %s%s", row->flag, variable,
-                row->kind == SETTING_STORE ? "…" : value, objection, bounds);
+    struct slice repeated = row->kind == SETTING_STORE ? SLICE("…") : slice_of_text(value);
+    return fail(reterr, ERR_INPUT, "--%s (%s): '%s': %s%s%s", row->flag, variable,
+                setting_shown(repeated, shown), row->kind == SETTING_CHOICE ? "one of " : "",
+                objection, setting_bounds(row, bounds));
 }
 
 /* Sources ------------------------------------------------------------------------------------- */
 
-static enum err settings_read_variable(struct slice name, const char *value,
+/* How many letters to put in, take out or change make one word of the other. */
+static size_t setting_distance(struct slice a, struct slice b)
+{
+    size_t row[SETTING_NAME_SIZE];
+    for (size_t i = 0; i <= b.len; i++) {
+        row[i] = i;
+    }
+    for (size_t i = 0; i < a.len; i++) {
+        size_t corner = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < b.len; j++) {
+            size_t change = corner + (a.at[i] == b.at[j] ? 0 : 1);
+            size_t other = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            corner = row[j + 1];
+            row[j + 1] = change < other ? change : other;
+        }
+    }
+    return row[b.len];
+}
+
+/* The flag, or with 'as_variable' the variable, that was probably meant; or NULL. */
+static const struct setting_row *setting_nearest(struct slice name, bool as_variable)
+{
+    const struct setting_row *nearest = NULL;
+    size_t least = 4; /* more than three slips of the finger are another word */
+    for (size_t i = 0; i < SETTING_COUNT && name.len < SETTING_NAME_SIZE; i++) {
+        char variable[SETTING_NAME_SIZE];
+        const struct setting_row *row = &setting_rows[i];
+        struct slice known =
+            as_variable ? setting_variable(row, variable) : slice_of_text(row->flag);
+        size_t distance = setting_distance(name, known);
+        if (row->kind != SETTING_FAULT && distance < least) {
+            least = distance;
+            nearest = row;
+        }
+    }
+    return nearest;
+}
+
+static void settings_warn(struct arena *arena, struct slice name, struct settings *settings)
+{
+    char variable[SETTING_NAME_SIZE];
+    const struct setting_row *nearest = setting_nearest(name, true);
+    if (settings->warning_count == SETTINGS_WARNINGS_MAX) {
+        return;
+    }
+    const char *warning = arena_text(arena, name);
+    if (nearest != NULL) {
+        struct slice meant = setting_variable(nearest, variable);
+        warning = arena_format(arena, "%.*s (%.*s?)", SLICE_ARG(name), SLICE_ARG(meant)).at;
+    }
+    settings->warnings[settings->warning_count++] = warning;
+}
+
+static enum err settings_read_variable(struct arena *arena, struct slice name, const char *value,
                                        struct settings *settings, struct error *reterr)
 {
     for (int i = 0; i < SETTING_COUNT; i++) {
@@ -143,40 +240,36 @@ static enum err settings_read_variable(struct slice name, const char *value,
             return setting_set(settings, (enum setting)i, value, reterr);
         }
     }
-    return fail(reterr, ERR_INPUT,
-                "%.*s in the environment: there is no such setting; 'gatehouse serve --help' lists "
-                "them",
-                SLICE_ARG(name));
+    settings_warn(arena, name, settings);
+    return ERR_NONE;
 }
 
-static enum err settings_read_environment(char **environment, struct settings *settings,
-                                          struct error *reterr)
+static enum err settings_read_environment(struct arena *arena, char **environment,
+                                          struct settings *settings, struct error *reterr)
 {
     enum err err = ERR_NONE;
     for (; *environment != NULL && err == ERR_NONE; environment++) {
         struct slice value = SLICE_NONE;
         struct slice name = slice_cut(slice_of_text(*environment), '=', &value);
-        if (slice_starts_with(name, SLICE(SETTING_VARIABLE_PREFIX))) {
-            err = settings_read_variable(name, value.at, settings, reterr);
+        if (value.at != NULL && slice_starts_with(name, SLICE(SETTING_VARIABLE_PREFIX))) {
+            err = settings_read_variable(arena, name, value.at, settings, reterr);
         }
     }
     return err;
 }
 
-static int setting_find_flag(const char *argument, struct slice *ret_value)
+/* What is behind '=' or '://' is not repeated: it may be a secret whose flag was misspelt. */
+static enum err settings_refuse_argument(struct slice flag, struct error *reterr)
 {
-    struct slice flag = slice_of_text(argument);
-    *ret_value = SLICE_NONE;
-    if (!slice_starts_with(flag, SLICE("--"))) {
-        return -1;
+    char text[SETTING_SHOWN_SIZE];
+    const struct setting_row *nearest = NULL;
+    if (slice_starts_with(flag, SLICE("--"))) {
+        nearest = setting_nearest(slice_from(flag, 2), false);
     }
-    flag = slice_cut(slice_from(flag, 2), '=', ret_value);
-    for (int i = 0; i < SETTING_COUNT; i++) {
-        if (slice_equals(slice_of_text(setting_rows[i].flag), flag)) {
-            return i;
-        }
-    }
-    return -1;
+    return fail(reterr, ERR_INPUT, "'%s': there is no such flag; %s%s",
+                setting_shown(slice_sub(flag, 0, slice_find(flag, SLICE("://"))), text),
+                nearest == NULL ? "" : "did you mean --",
+                nearest == NULL ? "'gatehouse serve --help' lists them" : nearest->flag);
 }
 
 static enum err settings_read_flags(char **arguments, struct settings *settings,
@@ -185,11 +278,14 @@ static enum err settings_read_flags(char **arguments, struct settings *settings,
     enum err err = ERR_NONE;
     for (; *arguments != NULL && err == ERR_NONE; arguments++) {
         struct slice value = SLICE_NONE;
-        int setting = setting_find_flag(*arguments, &value);
+        struct slice flag = slice_cut(slice_of_text(*arguments), '=', &value);
+        int setting = slice_starts_with(flag, SLICE("--")) ? SETTING_COUNT - 1 : -1;
+        while (setting >= 0 &&
+               !slice_equals(slice_from(flag, 2), slice_of_text(setting_rows[setting].flag))) {
+            setting--;
+        }
         if (setting < 0) {
-            return fail(reterr, ERR_INPUT,
-                        "'%s': there is no such flag; 'gatehouse serve --help' lists them",
-                        *arguments);
+            return settings_refuse_argument(flag, reterr);
         }
         if (value.at == NULL && arguments[1] == NULL) {
             return fail(reterr, ERR_INPUT, "--%s: the value is missing: %s",
@@ -208,7 +304,7 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
     for (int i = 0; i < SETTING_COUNT; i++) {
         settings.values[i] = setting_rows[i].value;
     }
-    enum err err = settings_read_environment(environment, &settings, reterr);
+    enum err err = settings_read_environment(arena, environment, &settings, reterr);
     if (err == ERR_NONE) {
         err = settings_read_flags(arguments, &settings, reterr);
     }
@@ -256,10 +352,12 @@ void settings_print_help(FILE *out)
             continue;
         }
         char flag[SETTING_NAME_SIZE];
+        char bounds[SETTING_NAME_SIZE];
         (void)snprintf(flag, sizeof(flag), "--%s %s", row->flag, row->form);
         (void)fprintf(out, "  %-34s %s\n", flag, row->help);
         if (row->value[0] != '\0') {
-            (void)fprintf(out, "  %-34s default: %s\n", "", row->value);
+            (void)fprintf(out, "  %-34s default: %s%s\n", "", row->value,
+                          setting_bounds(row, bounds));
         }
     }
 }
@@ -282,10 +380,13 @@ void settings_print_markdown(FILE *out)
     for (int i = 0; i < SETTING_COUNT; i++) {
         const struct setting_row *row = &setting_rows[i];
         char variable[SETTING_NAME_SIZE];
+        char bounds[SETTING_NAME_SIZE];
+        char form[SETTING_NAME_SIZE * 2];
         (void)setting_variable(row, variable);
         if (row->kind != SETTING_FAULT) {
             (void)fprintf(out, "| `--%s` | `%s` | ", row->flag, variable);
-            settings_print_cell(out, row->form);
+            (void)snprintf(form, sizeof(form), "%s%s", row->form, setting_bounds(row, bounds));
+            settings_print_cell(out, form);
             settings_print_cell(out, row->value);
             settings_print_cell(out, row->help);
             (void)fprintf(out, "\n");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings: one table makes the flags, the environment variables, the defaults, the help and
  * the page of documentation. A flag goes before the environment, that before the default. A value
- * is checked when it is read; a wrong one stops the start. */
+ * is checked when it is read; a wrong one stops the start. Variables of unknown name do not: others
+ * set such (an orchestrator, for a service of this name), and a warning tells of them. */
 #ifndef GH_APP_SETTINGS_H
 #define GH_APP_SETTINGS_H
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/limits.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +42,7 @@ enum setting_kind {
       "lines for people or for machines; they go to the standard error")                           \
     X(SETTING_LOG_LEVEL, "log-level", SETTING_LEVELS, "info", "LEVELS", 0, 0,                      \
       "error, warn, info or debug, also by component: info,http=debug")                            \
-    X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, 64,                             \
+    X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
       "threads that own connections; 0: one a processor")                                          \
     X(SETTING_POOL_THREADS, "pool-threads", SETTING_NUMBER, "16", "COUNT", 1, 256,                 \
       "threads for requests that use the store, started when needed")                              \
@@ -56,9 +58,14 @@ enum setting_kind {
 enum setting { SETTING_MAP(SETTING_ENUM) SETTING_COUNT };
 #undef SETTING_ENUM
 
+/* Further ones are passed over. */
+#define SETTINGS_WARNINGS_MAX 8
+
 struct settings {
     const char *values[SETTING_COUNT];
     const char *store_url; /* the default hangs on the data folder */
+    const char *warnings[SETTINGS_WARNINGS_MAX];
+    size_t warning_count;
 };
 
 /* 'arguments' are those behind the command; ends with NULL like 'environment'. Texts die with the

@@ -34,7 +34,6 @@ def run(*arguments, env=None):
     (["--listen"], {}, "--listen: the value is missing"),
     (["extra"], {}, "'extra'"),
     ([], {"GATEHOUSE_LISTEN": "nowhere"}, "GATEHOUSE_LISTEN"),
-    ([], {"GATEHOUSE_LISTENS": "127.0.0.1:1"}, "GATEHOUSE_LISTENS"),
     (["--data-dir", "/proc/nothing"], {}, "--data-dir"),
 ])
 def test_a_wrong_setting_stops_the_start_with_one_line(tmp_path, arguments, env, says):
@@ -48,6 +47,13 @@ def test_the_environment_is_read_and_a_flag_goes_first(start, tmp_path):
     gateway = start("--log-format", "text", env={"GATEHOUSE_LOG_FORMAT": "json",
                                                  "GATEHOUSE_LOG_LEVEL": "debug"})
     assert re.search(r"info +app +listening", gateway.text())
+
+
+def test_variables_of_others_do_not_stop_the_start(start):
+    gateway = start(env={"GATEHOUSE_LISTN": "127.0.0.1:1",
+                         "GATEHOUSE_SERVICE_HOST": "10.0.0.1"})
+    assert "GATEHOUSE_LISTN (GATEHOUSE_LISTEN?)" in gateway.text()
+    assert "GATEHOUSE_SERVICE_HOST" in gateway.text()
 
 
 def test_help_names_every_setting():
