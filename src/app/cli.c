@@ -7,6 +7,7 @@
 #include "app/version.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "codec/json.h"
 #include "codec/json_writer.h"
 
@@ -201,6 +202,8 @@ static enum err cli_take_data_dir(struct cli *cli, struct error *reterr)
     for (size_t i = 0; cli->arguments[i] != NULL; i++) {
         if (strcmp(cli->arguments[i], "--data-dir") == 0 && cli->arguments[i + 1] != NULL) {
             cli->data_dir = cli->arguments[++i];
+        } else if (strncmp(cli->arguments[i], "--data-dir=", strlen("--data-dir=")) == 0) {
+            cli->data_dir = cli->arguments[i] + strlen("--data-dir=");
         } else if (strncmp(cli->arguments[i], "--", 2) == 0) {
             return fail(reterr, ERR_INPUT, "'%s': only --data-dir FOLDER is possible here",
                         cli->arguments[i]);
@@ -212,15 +215,36 @@ static enum err cli_take_data_dir(struct cli *cli, struct error *reterr)
     return ERR_NONE;
 }
 
+/* 'help' is a command; behind one it may be somebody's name. */
 static bool cli_wants_help(char **arguments)
 {
+    if (arguments[0] != NULL && strcmp(arguments[0], "help") == 0) {
+        return true;
+    }
     for (; *arguments != NULL; arguments++) {
-        if (strcmp(*arguments, "--help") == 0 || strcmp(*arguments, "-h") == 0 ||
-            strcmp(*arguments, "help") == 0) {
+        if (strcmp(*arguments, "--help") == 0 || strcmp(*arguments, "-h") == 0) {
             return true;
         }
     }
     return false;
+}
+
+/* On one line, whatever was typed. */
+static int cli_refuse_command(char **arguments)
+{
+    struct buf typed CLEANUP(buf_release);
+    buf_init(&typed, 256);
+    struct writer writer = writer_to(&typed);
+    for (size_t i = 0; i < 2 && arguments[i] != NULL; i++) {
+        writer_bytes(&writer, i == 0 ? SLICE("no such command: ") : SLICE(" "));
+        text_escape(&writer, slice_of_text(arguments[i]));
+    }
+    if (typed.len == 0) {
+        writer_bytes(&writer, SLICE("a command is expected"));
+    }
+    (void)fprintf(stderr, "gatehouse: %.*s; 'gatehouse help' lists the commands\n",
+                  SLICE_ARG(buf_view(&typed)));
+    return 2;
 }
 
 int cli_run(char **arguments, char **environment)
@@ -232,10 +256,7 @@ int cli_run(char **arguments, char **environment)
         return 0;
     }
     if (command == NULL) {
-        (void)fprintf(stderr, "gatehouse: %s%s; 'gatehouse help' lists the commands\n",
-                      arguments[0] == NULL ? "a command is expected" : "no such command: ",
-                      arguments[0] == NULL ? "" : arguments[0]);
-        return 2;
+        return cli_refuse_command(arguments);
     }
     struct cli cli = {.arguments = arguments + word_count, .environment = environment};
     struct error error = {0};
