@@ -251,7 +251,8 @@ static enum err settings_read_environment(struct arena *arena, char **environmen
     for (; *environment != NULL && err == ERR_NONE; environment++) {
         struct slice value = SLICE_NONE;
         struct slice name = slice_cut(slice_of_text(*environment), '=', &value);
-        if (value.at != NULL && slice_starts_with(name, SLICE(SETTING_VARIABLE_PREFIX))) {
+        /* An empty one is as good as none: that is how such files leave something out. */
+        if (value.len > 0 && slice_starts_with(name, SLICE(SETTING_VARIABLE_PREFIX))) {
             err = settings_read_variable(arena, name, value.at, settings, reterr);
         }
     }
