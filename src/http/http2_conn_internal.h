@@ -16,7 +16,7 @@ struct http2_conn {
     struct timer timer;
     struct buf outbox; /* frames on their way; a bounded part of what nghttp2 holds */
     struct list streams;
-    bool is_busy; /* inside nghttp2: frames are flushed when it returns */
+    bool is_busy;    /* inside nghttp2: frames are flushed when it returns */
     bool is_blocked; /* the socket takes no more right now */
     bool is_closed;
 };

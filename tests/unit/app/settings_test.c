@@ -121,7 +121,7 @@ static void unknown_variables_are_warned_of_with_what_was_meant(void **state)
     char close[] = "GATEHOUSE_LISTN=127.0.0.1:1";
     char service[] = "GATEHOUSE_PORT_8009_TCP=tcp://10.0.0.1:8009";
     char without_value[] = "GATEHOUSE_WORKERS";
-    char empty[] = "GATEHOUSE_=";
+    char empty[] = "GATEHOUSE_=x";
     char *environment[] = {close, service, without_value, empty, NULL};
     assert_int_equal(read_settings(nothing, environment, &settings, NULL), ERR_NONE);
     assert_int_equal(settings.warning_count, 3);
