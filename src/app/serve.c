@@ -65,6 +65,13 @@ static enum err serve_open_folder(struct serve *serve, struct error *reterr)
     return ERR_NONE;
 }
 
+/* The path of the embedded store, or NULL when it is a server. */
+static const char *serve_store_file(const struct serve *serve)
+{
+    const char *url = serve->settings->store_url;
+    return slice_starts_with(slice_of_text(url), SLICE("sqlite:")) ? url + strlen("sqlite:") : NULL;
+}
+
 static enum err serve_open_store(struct serve *serve, struct error *reterr)
 {
     struct store_settings settings = {
@@ -72,6 +79,12 @@ static enum err serve_open_store(struct serve *serve, struct error *reterr)
         .connection_count_max = settings_number(serve->settings, SETTING_POOL_THREADS),
         .wait_ms_max = LIMIT_STORE_WAIT_MS,
     };
+    const char *file = serve_store_file(serve);
+    if (file != NULL && strrchr(file, '/') == file) {
+        return fail(reterr, ERR_INPUT,
+                    "--database-url: '%s': put the store into a folder, which becomes writable",
+                    file);
+    }
     enum err err = store_open(&settings, &serve->store, reterr);
     if (err != ERR_NONE) {
         error_prefix(reterr, "--database-url: ");
@@ -139,11 +152,11 @@ static enum err serve_confine(struct serve *serve, struct error *reterr)
     struct sandbox_settings paths = {
         .writable = {settings_text(serve->settings, SETTING_DATA_DIR)},
     };
-    if (slice_starts_with(slice_of_text(serve->settings->store_url), SLICE("sqlite:"))) {
-        const char *path = serve->settings->store_url + strlen("sqlite:");
-        const char *slash = strrchr(path, '/');
+    const char *file = serve_store_file(serve);
+    if (file != NULL) {
+        const char *slash = strrchr(file, '/');
         paths.writable[1] =
-            slash == NULL ? "." : arena_text(&serve->arena, slice_of(path, (size_t)(slash - path)));
+            slash == NULL ? "." : arena_text(&serve->arena, slice_of(file, (size_t)(slash - file)));
     }
     if (serve->tls != NULL) {
         paths.replaced[0] = settings_text(serve->settings, SETTING_TLS_CERT);

@@ -27,6 +27,7 @@ def run(*arguments, env=None):
     (["--log-format", "xml"], {}, "text|json"),
     (["--log-level", "loud"], {}, "--log-level"),
     (["--database-url", "mysql://user:secret@host/x"], {}, "--database-url"),
+    (["--database-url", "sqlite:/store.db"], {}, "into a folder"),
     (["--public-url", "gate"], {}, "--public-url"),
     (["--tls-cert", "/nonexistent"], {}, "both or none"),
     (["--tls-cert", "/nonexistent", "--tls-key", "/nonexistent"], {}, "/nonexistent"),
