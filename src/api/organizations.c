@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/api.h"
 #include "api/handlers.h"
-#include "base/timestamp.h"
 #include "codec/json.h"
 #include "codec/uuid.h"
+#include "io/clock.h"
 #include "store/organization_store.h"
 
 #include <unistd.h>
-
-static int64_t organizations_now(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * TIMESTAMP_SECOND + now.tv_nsec / 1000;
-}
 
 static void organizations_write(struct json_writer *json, const struct organization *organization)
 {
@@ -62,7 +55,7 @@ static enum err organizations_insert(struct store_tx *tx, void *context, struct 
 enum err organizations_create(struct http_call *call, struct error *reterr)
 {
     struct json body;
-    struct organization organization = {.created_at = organizations_now()};
+    struct organization organization = {.created_at = clock_now()};
     unsigned char random[UUID_RANDOM_SIZE];
     char id[UUID_TEXT_SIZE];
     enum err err = json_parse_in(call->arena, call->request->body, &body, reterr);

@@ -7,6 +7,7 @@
 #include "base/timestamp.h"
 #include "base/writer.h"
 #include "codec/json_writer.h"
+#include "io/clock.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -142,13 +143,6 @@ bool log_is_on(enum log_component component, enum log_level level)
 
 /* Lines --------------------------------------------------------------------------------------- */
 
-static int64_t log_now(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * TIMESTAMP_SECOND + now.tv_nsec / 1000;
-}
-
 /* What a cut line still needs: ,"cut":true} and its end. */
 #define LOG_CUT_SIZE 16
 
@@ -187,7 +181,7 @@ static void log_line_text(struct buf *buf, enum log_component component, enum lo
                           const char *message, const struct log_field *fields, size_t count)
 {
     char time[TIMESTAMP_TEXT_SIZE];
-    struct slice now = timestamp_format(log_now(), time);
+    struct slice now = timestamp_format(clock_now(), time);
     struct writer line = writer_to(buf);
     bool is_cut = false;
     time[10] = ' ';
@@ -221,7 +215,7 @@ static void log_line_json(struct buf *buf, enum log_component component, enum lo
     struct json_writer line = json_writer_to(buf);
     bool is_cut = false;
     json_begin_object(&line);
-    json_member_text(&line, "time", timestamp_format(log_now(), time));
+    json_member_text(&line, "time", timestamp_format(clock_now(), time));
     json_member_text(&line, "level", slice_of_text(log_level_names[level]));
     json_member_text(&line, "component", slice_of_text(log_component_names[component]));
     json_member_text(&line, "message", slice_of_text(message));

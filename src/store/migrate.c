@@ -5,18 +5,11 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/must.h"
-#include "base/timestamp.h"
 #include "base/writer.h"
+#include "io/clock.h"
 #include "store/store_internal.h"
 
 static const char *const migrate_tokens[] = {"@int", "@text", "@blob", "@strict", "@now"};
-
-static int64_t migrate_now(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * TIMESTAMP_SECOND + now.tv_nsec / 1000;
-}
 
 /* Writes what the token at the start of 'rest' stands for; returns its size, or 0 for none. */
 static size_t migrate_token(struct writer *writer, const struct store_engine *engine,
@@ -30,7 +23,7 @@ static size_t migrate_token(struct writer *writer, const struct store_engine *en
         if (i < COUNT_OF(engine->types)) {
             writer_bytes(writer, slice_of_text(engine->types[i]));
         } else {
-            writer_format(writer, "%lld", (long long)migrate_now());
+            writer_format(writer, "%lld", (long long)clock_now());
         }
         return token.len;
     }
@@ -84,13 +77,12 @@ static enum err migrate_one(struct store_tx *tx, const struct store_migration *m
     enum err err =
         tx->engine->run_script(tx, migrate_translate(&arena, tx->engine, migration->sql), reterr);
     if (err == ERR_NONE) {
-        err =
-            store_exec(tx,
-                       "INSERT INTO schema_migration (version, name, applied_at) "
-                       "VALUES ($1, $2, $3)",
-                       PARAMS(store_int(migration->version),
-                              store_text(slice_of_text(migration->name)), store_int(migrate_now())),
-                       NULL, reterr);
+        err = store_exec(tx,
+                         "INSERT INTO schema_migration (version, name, applied_at) "
+                         "VALUES ($1, $2, $3)",
+                         PARAMS(store_int(migration->version),
+                                store_text(slice_of_text(migration->name)), store_int(clock_now())),
+                         NULL, reterr);
     }
     return err;
 }

@@ -120,10 +120,13 @@ static enum err postgres_connect(struct store *store, struct store_tx **ret_tx,
     return ERR_NONE;
 }
 
+/* Writers of all gateways stand in one line, so that they never undo each other; those of one
+ * gateway come as a group. LOCK before any query, whose snapshot would be too old. */
 static enum err postgres_begin(struct store_tx *tx, bool is_write, struct error *reterr)
 {
     return postgres_run_script(tx,
-                               is_write ? "BEGIN ISOLATION LEVEL SERIALIZABLE"
+                               is_write ? "BEGIN ISOLATION LEVEL SERIALIZABLE; "
+                                          "LOCK TABLE schema_migration IN EXCLUSIVE MODE"
                                         : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                                reterr);
 }
@@ -289,7 +292,6 @@ static int64_t postgres_number(const struct store_rows *rows, int column)
 
 const struct store_engine store_postgres = {
     .name = "postgres",
-    .groups_writes = false,
     .connect = postgres_connect,
     .disconnect = postgres_disconnect,
     .begin = postgres_begin,

@@ -268,7 +268,6 @@ static struct slice sqlite_view(const struct store_rows *rows, int column)
 
 const struct store_engine store_sqlite = {
     .name = "sqlite",
-    .groups_writes = true,
     .connect = sqlite_connect,
     .disconnect = sqlite_disconnect,
     .begin = sqlite_begin,

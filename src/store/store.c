@@ -79,9 +79,6 @@ void store_close(struct store *store)
         return;
     }
     must(list_is_empty(&store->writes));
-    if (store->writer != NULL) {
-        store->engine->disconnect(store->writer);
-    }
     for (struct list *link = list_take_first(&store->idle); link != NULL;
          link = list_take_first(&store->idle)) {
         store->engine->disconnect(LIST_ITEM(link, struct store_tx, link));
@@ -124,8 +121,8 @@ static void store_pause(unsigned attempt)
 
 /* A connection that was lost while it stood idle shows that in its first transaction: that one is
  * run again on a fresh connection, once. What the database refuses to serialize is repeated. */
-static enum err store_run(struct store *store, bool is_write, store_body_fn body, void *context,
-                          struct error *reterr)
+enum err store_run(struct store *store, bool is_write, store_body_fn body, void *context,
+                   struct error *reterr)
 {
     bool may_reconnect = true;
     for (unsigned attempt = 0;; attempt++) {
@@ -166,13 +163,8 @@ enum err store_read(struct store *store, store_body_fn body, void *context, stru
 
 enum err store_write(struct store *store, store_body_fn body, void *context, struct error *reterr)
 {
-    if (store->engine->groups_writes) {
-        return store_count(store, &store->write_count,
-                           store_write_grouped(store, body, context, reterr));
-    }
-    enum err err = store_run(store, true, body, context, reterr);
-    atomic_fetch_add_explicit(&store->commit_count, err == ERR_NONE ? 1 : 0, memory_order_relaxed);
-    return store_count(store, &store->write_count, err);
+    return store_count(store, &store->write_count,
+                       store_write_grouped(store, body, context, reterr));
 }
 
 static enum err store_ping_body(struct store_tx *tx, void *context, struct error *reterr)
@@ -227,6 +219,13 @@ enum err store_exec(struct store_tx *tx, const char *sql, struct store_params pa
         *ret_changed = tx->engine->changed(&rows);
     }
     return ERR_NONE;
+}
+
+enum err store_query_one(struct store_tx *tx, const char *sql, struct store_params params,
+                         struct store_rows *ret_rows, struct error *reterr)
+{
+    enum err err = store_query(tx, sql, params, ret_rows, reterr);
+    return err == ERR_NONE ? store_rows_next(ret_rows, reterr) : err;
 }
 
 enum err store_rows_next(struct store_rows *rows, struct error *reterr)

@@ -92,6 +92,9 @@ struct store_rows {
 
 enum err store_query(struct store_tx *tx, const char *sql, struct store_params params,
                      struct store_rows *ret_rows, struct error *reterr) MUST_USE;
+/* The first row too: ERR_NOT_FOUND when there is none. */
+enum err store_query_one(struct store_tx *tx, const char *sql, struct store_params params,
+                         struct store_rows *ret_rows, struct error *reterr) MUST_USE;
 /* ERR_NONE: a row is there; ERR_NOT_FOUND: no more. */
 enum err store_rows_next(struct store_rows *rows, struct error *reterr) MUST_USE;
 void store_rows_end(struct store_rows *rows);

@@ -23,7 +23,6 @@ struct store_tx {
 
 struct store_engine {
     const char *name;
-    bool groups_writes; /* one writer; concurrent writes share a commit */
     enum err (*connect)(struct store *store, struct store_tx **ret_tx, struct error *reterr);
     void (*disconnect)(struct store_tx *tx);
     enum err (*begin)(struct store_tx *tx, bool is_write, struct error *reterr);
@@ -74,13 +73,16 @@ struct store {
     pthread_cond_t write_done;
     struct list writes;
     bool has_leader;
-    struct store_tx *writer;
     _Atomic uint64_t read_count;
     _Atomic uint64_t write_count;
     _Atomic uint64_t commit_count;
     _Atomic uint64_t retry_count;
     _Atomic uint64_t failure_count;
 };
+
+/* store.c: runs the body in a transaction, and again when it must be repeated */
+enum err store_run(struct store *store, bool is_write, store_body_fn body, void *context,
+                   struct error *reterr) MUST_USE;
 
 /* connections.c */
 enum err store_take_connection(struct store *store, struct store_tx **ret_tx,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Group commit for an engine with one writer. Whoever finds no leader leads: it takes all writes
+/* Group commit: one sync for many writes. Whoever finds no leader leads: it takes all writes
  * that wait, runs each inside a savepoint of one transaction, commits once, and wakes the others.
  * What comes while it syncs is the next group. Nobody returns before the commit that holds his
  * write. */
@@ -11,13 +11,11 @@ static void write_group_fail(struct list *group, enum err err, const struct erro
 {
     LIST_EACH(link, group) {
         struct store_write *write = LIST_ITEM(link, struct store_write, link);
-        if (write->result == ERR_NONE || write->result == ERR_AGAIN) {
-            write->result = fail(write->error, err, "%s", error->message);
-        }
+        write->result = fail(write->error, err, "%s", error->message);
     }
 }
 
-/* A savepoint costs nothing worth naming; it makes one body's failure its own. */
+/* A savepoint makes one body's failure its own. */
 static enum err write_group_run_one(struct store_tx *tx, struct store_write *write,
                                     struct error *reterr)
 {
@@ -26,39 +24,37 @@ static enum err write_group_run_one(struct store_tx *tx, struct store_write *wri
         return err;
     }
     write->result = write->body(tx, write->context, write->error);
+    if (tx->wants_repeat || tx->is_broken) {
+        return fail(reterr, ERR_AGAIN, "the transaction did not go through");
+    }
     const char *end = write->result == ERR_NONE ? "RELEASE one" : "ROLLBACK TO one; RELEASE one";
     err = tx->engine->run_script(tx, end, reterr);
-    if (err != ERR_NONE && write->result != ERR_NONE && write->error != NULL) {
+    if (err != ERR_NONE && write->result != ERR_NONE) {
         *reterr = *write->error; /* the database gave up the whole transaction, and said why */
         return write->result;
     }
     return err;
 }
 
-static enum err write_group_run(struct store *store, struct list *group, struct error *reterr)
+struct write_group {
+    struct list writes;
+    size_t count;
+};
+
+/* The body of the group's transaction. Who is alone needs no savepoint. */
+static enum err write_group_body(struct store_tx *tx, void *context, struct error *reterr)
 {
-    if (store->writer == NULL) {
-        enum err err = store->engine->connect(store, &store->writer, reterr);
-        if (err != ERR_NONE) {
-            return err;
-        }
-    }
-    struct store_tx *tx = store->writer;
-    enum err err = tx->engine->begin(tx, true, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    LIST_EACH(link, group) {
+    struct write_group *group = context;
+    enum err err = ERR_NONE;
+    LIST_EACH(link, &group->writes) {
         struct store_write *write = LIST_ITEM(link, struct store_write, link);
+        if (group->count == 1) {
+            write->result = write->body(tx, write->context, reterr);
+            return write->result;
+        }
         if (err == ERR_NONE) {
             err = write_group_run_one(tx, write, reterr);
         }
-    }
-    if (err == ERR_NONE) {
-        err = tx->engine->commit(tx, reterr);
-    }
-    if (err != ERR_NONE) {
-        tx->engine->rollback(tx);
     }
     return err;
 }
@@ -66,25 +62,24 @@ static enum err write_group_run(struct store *store, struct list *group, struct 
 /* With the lock held, which is let go while the group runs. */
 static void store_lead_writes(struct store *store)
 {
-    struct list group;
-    list_init(&group);
-    size_t count = 0;
-    while (count < LIMIT_STORE_GROUP_COUNT && !list_is_empty(&store->writes)) {
-        list_append(&group, list_take_first(&store->writes));
-        count++;
+    struct write_group group = {0};
+    list_init(&group.writes);
+    while (group.count < LIMIT_STORE_GROUP_COUNT && !list_is_empty(&store->writes)) {
+        list_append(&group.writes, list_take_first(&store->writes));
+        group.count++;
     }
     store->has_leader = true;
     (void)pthread_mutex_unlock(&store->write_lock);
     struct error error = {.message = "the store failed"};
-    enum err err = write_group_run(store, &group, &error);
+    enum err err = store_run(store, true, write_group_body, &group, &error);
     if (err != ERR_NONE) {
-        write_group_fail(&group, err, &error);
+        write_group_fail(&group.writes, err, &error);
     }
     atomic_fetch_add_explicit(&store->commit_count, err == ERR_NONE ? 1 : 0, memory_order_relaxed);
     (void)pthread_mutex_lock(&store->write_lock);
     store->has_leader = false;
-    for (struct list *link = list_take_first(&group); link != NULL;
-         link = list_take_first(&group)) {
+    for (struct list *link = list_take_first(&group.writes); link != NULL;
+         link = list_take_first(&group.writes)) {
         LIST_ITEM(link, struct store_write, link)->is_done = true;
     }
     (void)pthread_cond_broadcast(&store->write_done);

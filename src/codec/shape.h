@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Shapes: a table that says how a JSON object and a C structure belong together, once, for reading
+ * requests, writing answers, keeping documents in the store and describing the interface. A field
+ * knows its kind, its bounds and where it lies in the structure. What a table cannot say (two
+ * fields that depend on each other) is checked by the noun that owns the structure.
+ *
+ * In a zeroed structure nothing is given. Lengths count characters. */
+#ifndef GH_CODEC_SHAPE_H
+#define GH_CODEC_SHAPE_H
+
+#include "codec/json.h"
+#include "codec/json_writer.h"
+
+enum shape_kind {
+    SHAPE_TEXT,    /* struct slice; at == NULL: not given */
+    SHAPE_INT,     /* struct shape_int */
+    SHAPE_BOOL,    /* struct shape_bool */
+    SHAPE_TIME,    /* int64_t, a timestamp; 0: none */
+    SHAPE_TEXTS,   /* struct shape_texts: an array of text */
+    SHAPE_PAIRS,   /* struct shape_pairs: an object of text to text */
+    SHAPE_OBJECT,  /* a pointer to the structure of 'object'; NULL: not given */
+    SHAPE_OBJECTS, /* struct shape_objects: an array of them */
+    SHAPE_RAW,     /* struct slice: written as the JSON it is, never read */
+};
+
+enum shape_flag {
+    SHAPE_REQUIRED = 1,    /* a whole request has it */
+    SHAPE_READ_ONLY = 2,   /* in answers only; ignored when it is sent */
+    SHAPE_WRITE_ONLY = 4,  /* in requests only */
+    SHAPE_NULLABLE = 8,    /* written as null when not given, and may be sent as null */
+    SHAPE_OMITTED = 16,    /* left out of answers when not given */
+    SHAPE_NULL_ITEMS = 32, /* the values of pairs may be null */
+    SHAPE_KEPT = 64,       /* part of the document in the store */
+    SHAPE_NOT_EMPTY = 128, /* of a text: "" is refused although it is optional */
+};
+
+struct shape_int {
+    int64_t value;
+    bool is_given;
+    bool is_null; /* sent as null */
+};
+
+struct shape_bool {
+    bool value;
+    bool is_given;
+};
+
+struct shape_texts {
+    struct slice *items;
+    size_t count;
+    bool is_given;
+};
+
+struct shape_pair {
+    struct slice key;
+    struct slice value;
+    bool is_null;
+};
+
+struct shape_pairs {
+    struct shape_pair *pairs;
+    size_t count;
+    bool is_given;
+};
+
+struct shape_objects {
+    void *items; /* count structures of the field's shape, side by side */
+    size_t count;
+    bool is_given;
+};
+
+/* Text alone, or key and value of a pair. The message begins with what must be: "must be …". */
+typedef enum err (*shape_check_fn)(struct slice text, struct error *reterr);
+
+struct shape_field {
+    const char *name;
+    enum shape_kind kind;
+    unsigned flags; /* enum shape_flag */
+    size_t offset;
+    int64_t min;                /* INT: bounds; TEXT: length; TEXTS, PAIRS, OBJECTS: count */
+    int64_t max;                /* 0 for both: none */
+    const char *const *choices; /* of TEXT, and of the items of TEXTS; ends with NULL */
+    size_t item_max;            /* the length of an item, or of a value */
+    size_t key_max;             /* the length of a key */
+    shape_check_fn check;       /* of TEXT, items and values */
+    shape_check_fn check_key;
+    const char *format;  /* for the description: "uuid", "email" … */
+    const char *pattern; /* for the description, what 'check' checks */
+    const char *key_pattern;
+    const struct shape *object;
+    const char *about;
+};
+
+struct shape {
+    const char *name;
+    size_t size;
+    const struct shape_field *fields;
+    size_t field_count;
+    const char *about;
+};
+
+#define SHAPE_FIELDS(array) .fields = (array), .field_count = sizeof(array) / sizeof((array)[0])
+
+enum shape_mode {
+    SHAPE_WHOLE,   /* what is required must be there */
+    SHAPE_PARTIAL, /* only what is sent is looked at */
+};
+
+/* Fills the zeroed 'target'; everything lives in the arena of 'json'. Unknown members are ignored.
+ * A null is as good as absent where null is allowed, but for shape_int.is_null and for text, which
+ * is then given and empty. */
+enum err shape_read(const struct shape *shape, enum shape_mode mode, const struct json *json,
+                    void *target, struct error *reterr) MUST_USE;
+/* The same from a query: text, numbers and booleans, by their names. Names that come twice, and
+ * unknown ones, are left aside. */
+enum err shape_read_query(const struct shape *shape, struct arena *arena, struct slice query,
+                          void *target, struct error *reterr) MUST_USE;
+
+/* An object with all that answers have. */
+void shape_write(const struct shape *shape, const void *source, struct json_writer *json);
+/* The members that have one of 'flags' (all for 0), without the braces around them. */
+void shape_write_members(const struct shape *shape, unsigned flags, const void *source,
+                         struct json_writer *json);
+/* Reads back what shape_write_members wrote for SHAPE_KEPT. */
+enum err shape_read_kept(const struct shape *shape, const struct json *json, void *target,
+                         struct error *reterr) MUST_USE;
+
+/* For checks: a UUID in its written form. */
+enum err shape_check_uuid(struct slice text, struct error *reterr) MUST_USE;
+
+#endif
