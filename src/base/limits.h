@@ -50,6 +50,11 @@
 /* documents */
 #define LIMIT_JSON_DEPTH 64
 
+/* tokens */
+#define LIMIT_JWT_SIZE         LIMIT_KIB(16)
+#define LIMIT_JWT_KEY_ID_SIZE  256
+#define LIMIT_JWT_SUBJECT_SIZE 255
+
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512
 #define LIMIT_STORE_REPEATS          30

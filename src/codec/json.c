@@ -204,6 +204,21 @@ enum err json_as_int(struct json json, int64_t min, int64_t max, int64_t *ret_va
     return json_refuse(json, wanted, error);
 }
 
+enum err json_as_number(struct json json, double min, double max, double *ret_value,
+                        struct error *error)
+{
+    if (json.wanted == NULL && json_is_number(json.value)) {
+        double value = json_number_value(json.value);
+        if (value >= min && value <= max) {
+            *ret_value = value;
+            return ERR_NONE;
+        }
+    }
+    char wanted[96];
+    (void)snprintf(wanted, sizeof(wanted), "a number from %.15g to %.15g", min, max);
+    return json_refuse(json, wanted, error);
+}
+
 enum err json_as_bool(struct json json, bool *ret_value, struct error *error)
 {
     if (json.wanted != NULL || !json_is_boolean(json.value)) {

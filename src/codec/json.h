@@ -41,6 +41,9 @@ bool json_is_given(struct json json);
 enum err json_as_text(struct json json, struct slice *ret_text, struct error *error) MUST_USE;
 enum err json_as_int(struct json json, int64_t min, int64_t max, int64_t *ret_value,
                      struct error *error) MUST_USE;
+/* With or without a fraction. */
+enum err json_as_number(struct json json, double min, double max, double *ret_value,
+                        struct error *error) MUST_USE;
 enum err json_as_bool(struct json json, bool *ret_value, struct error *error) MUST_USE;
 enum err json_as_object(struct json json, struct error *error) MUST_USE;
 enum err json_as_array(struct json json, size_t *ret_count, struct error *error) MUST_USE;

@@ -87,6 +87,24 @@ static void absent_null_and_given_are_told_apart(void **state)
     assert_true(json_is_given(json_member(&body, "given")));
 }
 
+static void a_number_may_have_a_fraction(void **state)
+{
+    (void)state;
+    struct json body = parse("{\"whole\": 1300819380, \"real\": 1300819380.25, \"text\": \"1\"}");
+    double number;
+    assert_int_equal(json_as_number(json_member(&body, "whole"), 0, 2e9, &number, &error),
+                     ERR_NONE);
+    assert_true(number == 1300819380.0);
+    assert_int_equal(json_as_number(json_member(&body, "real"), 0, 2e9, &number, &error), ERR_NONE);
+    assert_true(number == 1300819380.25);
+    check_message(json_as_number(json_member(&body, "real"), 0, 7, &number, &error),
+                  "'real' must be a number from 0 to 7");
+    check_message(json_as_number(json_member(&body, "text"), 0.5, 7, &number, &error),
+                  "'text' must be a number from 0.5 to 7");
+    check_message(json_as_number(json_member(&body, "none"), 0, 7, &number, &error),
+                  "'none' is required");
+}
+
 static void a_wrong_value_is_named_by_its_path(void **state)
 {
     (void)state;
@@ -258,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         JSON_TEST(values_of_every_kind_are_read),
         JSON_TEST(absent_null_and_given_are_told_apart),
+        JSON_TEST(a_number_may_have_a_fraction),
         JSON_TEST(a_wrong_value_is_named_by_its_path),
         JSON_TEST(looking_into_what_is_no_container_is_said_when_it_is_read),
         JSON_TEST(a_name_from_outside_is_shown_safely),
