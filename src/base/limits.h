@@ -54,6 +54,8 @@
 #define LIMIT_JWT_SIZE         LIMIT_KIB(16)
 #define LIMIT_JWT_KEY_ID_SIZE  256
 #define LIMIT_JWT_SUBJECT_SIZE 255
+#define LIMIT_JWK_SET_SIZE     LIMIT_KIB(256)
+#define LIMIT_JWK_SET_COUNT    64
 
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512
