@@ -11,8 +11,8 @@
 /* The most that jwt_make_in() writes: each byte of a key's name may become an escape. */
 #define JWT_HEADER_SIZE_MAX (64 + 6 * LIMIT_JWT_KEY_ID_SIZE)
 
-/* Of a claim with a time, in seconds: RFC 7519 section 2, NumericDate. */
-#define JWT_TIME_MAX ((double)(TIMESTAMP_MAX / TIMESTAMP_SECOND))
+/* Of a claim with a time (RFC 7519 section 2, NumericDate): the last second of a timestamp. */
+#define JWT_TIME_MAX 253402300799.0
 
 static const struct {
     struct slice name;
