@@ -178,6 +178,20 @@ void json_raw(struct json_writer *json, struct slice value)
     json_bytes(json, value);
 }
 
+void json_raw_members(struct json_writer *json, struct slice members)
+{
+    if (json->failed || members.len == 0) {
+        return;
+    }
+    unsigned char *place = &json->places[json->depth];
+    must(*place == JSON_PLACE_FIRST_MEMBER || *place == JSON_PLACE_MEMBER);
+    if (*place == JSON_PLACE_MEMBER) {
+        json_bytes(json, SLICE(","));
+    }
+    *place = JSON_PLACE_MEMBER;
+    json_bytes(json, members);
+}
+
 void json_int(struct json_writer *json, int64_t value)
 {
     char digits[24];

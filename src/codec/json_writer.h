@@ -53,6 +53,8 @@ void json_bool(struct json_writer *json, bool value);
 void json_no_value(struct json_writer *json); /* null */
 /* One JSON value, written as it is. */
 void json_raw(struct json_writer *json, struct slice value);
+/* Members in their written form, '"a":1,"b":2', into the object that is open. */
+void json_raw_members(struct json_writer *json, struct slice members);
 /* RFC 3339, UTC, microseconds (base/timestamp.h). */
 void json_timestamp(struct json_writer *json, int64_t timestamp);
 

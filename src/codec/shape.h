@@ -24,14 +24,16 @@ enum shape_kind {
 };
 
 enum shape_flag {
-    SHAPE_REQUIRED = 1,    /* a whole request has it */
-    SHAPE_READ_ONLY = 2,   /* in answers only; ignored when it is sent */
-    SHAPE_WRITE_ONLY = 4,  /* in requests only */
-    SHAPE_NULLABLE = 8,    /* written as null when not given, and may be sent as null */
+    SHAPE_REQUIRED = 1,   /* a whole request has it */
+    SHAPE_READ_ONLY = 2,  /* in answers only; ignored when it is sent */
+    SHAPE_WRITE_ONLY = 4, /* in requests only */
+    SHAPE_NULL_OUT = 8,   /* written as null when not given */
+    SHAPE_NULL_IN = 256,  /* may be sent as null */
+    SHAPE_APART = 512,     /* written by the noun itself */
+    SHAPE_NULLABLE = SHAPE_NULL_OUT | SHAPE_NULL_IN,
     SHAPE_OMITTED = 16,    /* left out of answers when not given */
     SHAPE_NULL_ITEMS = 32, /* the values of pairs may be null */
     SHAPE_KEPT = 64,       /* part of the document in the store */
-    SHAPE_NOT_EMPTY = 128, /* of a text: "" is refused although it is optional */
 };
 
 struct shape_int {
@@ -87,6 +89,7 @@ struct shape_field {
     const char *format;  /* for the description: "uuid", "email" … */
     const char *pattern; /* for the description, what 'check' checks */
     const char *key_pattern;
+    const char *schema; /* of PAIRS: members of its JSON schema that say more than the rest */
     const struct shape *object;
     const char *about;
 };
@@ -118,9 +121,10 @@ enum err shape_read_query(const struct shape *shape, struct arena *arena, struct
 
 /* An object with all that answers have. */
 void shape_write(const struct shape *shape, const void *source, struct json_writer *json);
-/* The members that have one of 'flags' (all for 0), without the braces around them. */
-void shape_write_members(const struct shape *shape, unsigned flags, const void *source,
-                         struct json_writer *json);
+/* The members that have one of the flags 'with' (all for 0) and none of 'without', without the
+ * braces around them. */
+void shape_write_members(const struct shape *shape, unsigned with, unsigned without,
+                         const void *source, struct json_writer *json);
 /* Reads back what shape_write_members wrote for SHAPE_KEPT. */
 enum err shape_read_kept(const struct shape *shape, const struct json *json, void *target,
                          struct error *reterr) MUST_USE;

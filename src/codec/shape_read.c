@@ -89,7 +89,7 @@ static enum err shape_check_text(const struct shape_reader *reader, struct slice
 static enum err shape_store_text(const struct shape_reader *reader, struct slice text, void *at)
 {
     const struct shape_field *field = reader->field;
-    bool may_be_empty = (field->flags & (SHAPE_REQUIRED | SHAPE_NOT_EMPTY)) == 0;
+    bool may_be_empty = (field->flags & SHAPE_REQUIRED) == 0;
     struct slice *value = at;
     *value = text.at == NULL ? SLICE("") : text;
     if (text.len == 0 && may_be_empty) {
@@ -245,7 +245,7 @@ static enum err shape_read_value(const struct shape_reader *reader, const struct
 static enum err shape_read_null(const struct shape_reader *reader, enum shape_mode mode, void *at)
 {
     const struct shape_field *field = reader->field;
-    if ((field->flags & SHAPE_NULLABLE) == 0) {
+    if ((field->flags & SHAPE_NULL_IN) == 0) {
         return shape_refuse(reader, reader->path, "must not be null");
     }
     if (mode == SHAPE_WHOLE) {

@@ -92,14 +92,13 @@ static void shape_write_value(const struct shape_field *field, const void *at,
     }
 }
 
-void shape_write_members(const struct shape *shape, unsigned flags, const void *source,
-                         struct json_writer *json)
+void shape_write_members(const struct shape *shape, unsigned with, unsigned without,
+                         const void *source, struct json_writer *json)
 {
     for (size_t i = 0; i < shape->field_count; i++) {
         const struct shape_field *field = &shape->fields[i];
         const void *at = (const char *)source + field->offset;
-        bool is_wanted =
-            flags == 0 ? (field->flags & SHAPE_WRITE_ONLY) == 0 : (field->flags & flags) != 0;
+        bool is_wanted = (with == 0 || (field->flags & with) != 0) && (field->flags & without) == 0;
         if (!is_wanted) {
             continue;
         }
@@ -108,7 +107,7 @@ void shape_write_members(const struct shape *shape, unsigned flags, const void *
             continue;
         }
         json_key(json, field->name);
-        if (!is_given && (field->flags & SHAPE_NULLABLE) != 0) {
+        if (!is_given && (field->flags & SHAPE_NULL_OUT) != 0) {
             json_no_value(json);
         } else {
             shape_write_value(field, at, json);
@@ -119,6 +118,6 @@ void shape_write_members(const struct shape *shape, unsigned flags, const void *
 void shape_write(const struct shape *shape, const void *source, struct json_writer *json)
 {
     json_begin_object(json);
-    shape_write_members(shape, 0, source, json);
+    shape_write_members(shape, 0, SHAPE_WRITE_ONLY, source, json);
     json_end_object(json);
 }

@@ -29,6 +29,7 @@ struct route {
     size_t body_size_max; /* 0: a body is read and dropped */
     route_call_fn on_pool;
     route_inline_fn on_worker; /* instead of on_pool */
+    const void *detail;        /* for on_pool: what else is known about the route */
 };
 
 enum route_result {
