@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-#define ORGANIZATION_NAME_MAX 100 /* characters */
+#define ORGANIZATION_NAME_MAX   100 /* characters */
+#define ORGANIZATION_DEFAULT_ID "01900000-0000-7000-8000-000000000001"
 
 struct organization {
     struct slice id;

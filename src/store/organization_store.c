@@ -15,7 +15,21 @@ enum err organization_store_create(struct store_tx *tx, const struct organizatio
         return fail(reterr, ERR_CONFLICT, "organization '%.*s' already exists",
                     SLICE_ARG(organization->name));
     }
+    if (err == ERR_NONE) {
+        err = store_exec(tx,
+                         "INSERT INTO agent (id, organization_id, name, is_embedded, created_at) "
+                         "VALUES ($1, $1, 'embedded', 1, $2)",
+                         PARAMS(store_text(organization->id), store_int(organization->created_at)),
+                         NULL, reterr);
+    }
     return err;
+}
+
+enum err organization_store_set_hide_role_info(struct store_tx *tx, struct slice id, bool hides,
+                                               struct error *reterr)
+{
+    return store_exec(tx, "UPDATE organization SET hide_role_info = $2 WHERE id = $1",
+                      PARAMS(store_text(id), store_int(hides ? 1 : 0)), NULL, reterr);
 }
 
 static enum err organization_store_count(struct store_tx *tx, size_t *ret_count,

@@ -20,4 +20,7 @@ enum err organization_store_list(struct store_tx *tx, struct arena *arena,
 enum err organization_store_has_users(struct store_tx *tx, struct slice name, bool *ret_has_users,
                                       struct error *reterr) MUST_USE;
 
+enum err organization_store_set_hide_role_info(struct store_tx *tx, struct slice id, bool hides,
+                                               struct error *reterr) MUST_USE;
+
 #endif

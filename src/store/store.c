@@ -54,6 +54,7 @@ enum err store_open(const struct store_settings *settings, struct store **ret_st
     must(store->url != NULL);
     store->connection_count_max = settings->connection_count_max;
     store->wait_ms_max = settings->wait_ms_max;
+    store->keys = settings->keys;
     list_init(&store->idle);
     list_init(&store->writes);
     pthread_condattr_t monotonic;
@@ -179,6 +180,11 @@ static enum err store_ping_body(struct store_tx *tx, void *context, struct error
 enum err store_ping(struct store *store, struct error *reterr)
 {
     return store_read(store, store_ping_body, NULL, reterr);
+}
+
+struct seal_keys *store_keys(const struct store_tx *tx)
+{
+    return tx->store->keys;
 }
 
 struct store_stats store_stats(struct store *store)

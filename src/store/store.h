@@ -15,13 +15,15 @@
 
 #include <stdint.h>
 
+struct seal_keys;
 struct store;
 struct store_tx;
 
 struct store_settings {
     const char *url; /* "sqlite:PATH", or "postgres://…" */
     size_t connection_count_max;
-    unsigned wait_ms_max; /* for a free connection, or another process's lock */
+    unsigned wait_ms_max;   /* for a free connection, or another process's lock */
+    struct seal_keys *keys; /* of what lies sealed in it; must outlive the store */
 };
 
 /* Opens and brings the tables up to date; several processes may do so at once. */
@@ -81,6 +83,9 @@ struct store_value store_blob(struct slice bytes);
  */
 enum err store_exec(struct store_tx *tx, const char *sql, struct store_params params,
                     uint64_t *ret_changed, struct error *reterr) MUST_USE;
+
+/* The keys that the store was opened with. */
+struct seal_keys *store_keys(const struct store_tx *tx);
 
 /* The rows of one query, read one after the other. CLEANUP(store_rows_end). One query at a time may
  * be open for each SQL literal. */

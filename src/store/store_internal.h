@@ -61,6 +61,7 @@ struct store {
     char *url; /* without "sqlite:"; never in a message, it may hold a password */
     size_t connection_count_max;
     unsigned wait_ms_max;
+    struct seal_keys *keys;
     pthread_mutex_t lock;
     pthread_cond_t connection_came;
     struct list idle; /* connections, the last used first */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Who calls: a person or an API key of one organization, and what they are there. Roles add up: an
+ * auditor keeps the rights of a member. */
+#ifndef GH_MODEL_CALLER_H
+#define GH_MODEL_CALLER_H
+
+#include "base/slice.h"
+
+struct caller {
+    struct slice organization_id;
+    struct slice organization_name;
+    struct slice id; /* of the row: user_account.id or api_key.id */
+    struct slice subject;
+    struct slice email;
+    struct slice name;
+    struct slice *groups;
+    size_t group_count;
+    bool is_admin;
+    bool is_auditor;
+    bool is_key; /* an API key: no person, no cookie, no password */
+};
+
+/* What a caller may see of an organization's connections. */
+struct visibility {
+    struct slice organization_id;
+    struct slice member_id;
+    bool sees_all;        /* admins, auditors, and everybody where no access rule exists */
+    bool hides_role_info; /* the organization's switch: inline values are not shown to anybody */
+};
+
+static inline bool caller_reads_all(const struct caller *caller)
+{
+    return caller->is_admin || caller->is_auditor;
+}
+
+#endif

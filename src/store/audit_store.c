@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/audit_store.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "store/rows.h"
+
+#include <sodium.h>
+
+struct slice audit_entry_hash_in(struct arena *arena, const struct audit_entry *entry)
+{
+    struct buf buf;
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char *text = arena_alloc(arena, sizeof(hash) * 2 + 1);
+    buf_init(&buf, LIMIT_HTTP_ANSWER_SIZE);
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    shape_write_members(&audit_entry_shape, SHAPE_KEPT, 0, entry, &json);
+    json_end_object(&json);
+    must(json_writer_done(&json) == ERR_NONE);
+    struct slice content = buf_view(&buf);
+    (void)crypto_hash_sha256(hash, (const unsigned char *)content.at, content.len);
+    buf_release(&buf);
+    (void)sodium_bin2hex(text, sizeof(hash) * 2 + 1, hash, sizeof(hash));
+    return slice_of(text, sizeof(hash) * 2);
+}
+
+static enum err audit_store_last(struct store_tx *tx, struct arena *arena,
+                                 struct audit_entry *entry, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    entry->number = (struct shape_int){.value = 1, .is_given = true};
+    entry->previous_hash = SLICE("");
+    enum err err = store_query_one(tx,
+                                   "SELECT number, hash FROM audit_entry WHERE organization_id = "
+                                   "$1 ORDER BY number DESC LIMIT 1",
+                                   PARAMS(store_text(entry->organization_id)), &rows, reterr);
+    if (err == ERR_NONE) {
+        entry->number.value = store_rows_int(&rows, 0) + 1;
+        entry->previous_hash = rows_text_in(arena, &rows, 1);
+    }
+    return rows_end(err);
+}
+
+enum err audit_store_append(struct store_tx *tx, struct arena *arena, struct audit_entry *entry,
+                            struct error *reterr)
+{
+    enum err err = audit_store_last(tx, arena, entry, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    entry->hash = audit_entry_hash_in(arena, entry);
+    return store_exec(
+        tx,
+        "INSERT INTO audit_entry (organization_id, number, id, created_at, actor_subject, "
+        "actor_email, actor_name, resource_type, action, http_method, http_status, http_path, "
+        "client_ip, payload, outcome, error_message, previous_hash, hash) VALUES ($1, $2, $3, $4, "
+        "$5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+        PARAMS(store_text(entry->organization_id), store_int(entry->number.value),
+               store_text(entry->id), store_int(entry->created_at),
+               store_text(entry->actor_subject), store_text(entry->actor_email),
+               store_text(entry->actor_name), store_text(entry->resource_type),
+               store_text(entry->action), store_text(entry->http_method),
+               store_int(entry->http_status.value), store_text(entry->http_path),
+               store_text(entry->client_ip), store_text(entry->payload),
+               store_int(entry->outcome.value ? 1 : 0), store_text(entry->error_message),
+               store_text(entry->previous_hash), store_text(entry->hash)),
+        NULL, reterr);
+}
+
+#define COLUMNS                                                                                    \
+    "SELECT organization_id, number, id, created_at, actor_subject, actor_email, actor_name, "     \
+    "resource_type, action, http_method, http_status, http_path, client_ip, payload, outcome, "    \
+    "error_message, previous_hash, hash FROM audit_entry "
+
+static enum err audit_store_take(struct arena *arena, struct store_rows *rows,
+                                 struct audit_entry **ret_entries, size_t *ret_count,
+                                 struct error *reterr)
+{
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct audit_entry)};
+    enum err err = ERR_NONE;
+    while ((err = store_rows_next(rows, reterr)) == ERR_NONE) {
+        struct audit_entry *entry = rows_list_add(&list);
+        entry->organization_id = rows_text_in(arena, rows, 0);
+        entry->number = (struct shape_int){.value = store_rows_int(rows, 1), .is_given = true};
+        entry->id = rows_text_in(arena, rows, 2);
+        entry->created_at = store_rows_int(rows, 3);
+        entry->actor_subject = rows_text_in(arena, rows, 4);
+        entry->actor_email = rows_text_in(arena, rows, 5);
+        entry->actor_name = rows_text_in(arena, rows, 6);
+        entry->resource_type = rows_text_in(arena, rows, 7);
+        entry->action = rows_text_in(arena, rows, 8);
+        entry->http_method = rows_text_in(arena, rows, 9);
+        entry->http_status =
+            (struct shape_int){.value = store_rows_int(rows, 10), .is_given = true};
+        entry->http_path = rows_text_in(arena, rows, 11);
+        entry->client_ip = rows_text_in(arena, rows, 12);
+        entry->payload = rows_text_in(arena, rows, 13);
+        entry->outcome =
+            (struct shape_bool){.value = store_rows_int(rows, 14) != 0, .is_given = true};
+        entry->error_message = rows_text_in(arena, rows, 15);
+        entry->previous_hash = rows_text_in(arena, rows, 16);
+        entry->hash = rows_text_in(arena, rows, 17);
+    }
+    *ret_entries = list.items;
+    *ret_count = list.count;
+    return rows_end(err);
+}
+
+#define FILTER                                                                                     \
+    "WHERE organization_id = $1 AND ($2 = '' OR lower(actor_subject) LIKE $2 ESCAPE '\\') "        \
+    "AND ($3 = '' OR lower(actor_email) LIKE $3 ESCAPE '\\') "                                     \
+    "AND ($4 = '' OR lower(http_path) LIKE $4 ESCAPE '\\') "                                       \
+    "AND ($5 = '' OR lower(client_ip) LIKE $5 ESCAPE '\\') "                                       \
+    "AND ($6 = '' OR resource_type = $6) AND ($7 = '' OR action = $7) "                            \
+    "AND ($8 = '' OR http_method = $8) AND ($9 = 0 OR http_status = $9) "                          \
+    "AND ($10 < 0 OR outcome = $10) AND created_at >= $11 AND created_at <= $12 "
+
+#define FILTER_PARAMS 12
+
+static struct store_value audit_store_like(struct arena *arena, struct slice text)
+{
+    return store_text(text.len == 0 ? SLICE("") : rows_like_in(arena, text));
+}
+
+static void audit_store_bind(struct arena *arena, struct slice organization_id,
+                             const struct audit_filter *filter, struct store_value *values)
+{
+    int64_t outcome = filter->outcome.value ? 1 : 0;
+    values[0] = store_text(organization_id);
+    values[1] = audit_store_like(arena, filter->actor_subject);
+    values[2] = audit_store_like(arena, filter->actor_email);
+    values[3] = audit_store_like(arena, filter->http_path);
+    values[4] = audit_store_like(arena, filter->client_ip);
+    values[5] = store_text(filter->resource_type);
+    values[6] = store_text(filter->action);
+    values[7] = store_text(filter->http_method);
+    values[8] = store_int(filter->http_status.is_given ? filter->http_status.value : 0);
+    values[9] = store_int(filter->outcome.is_given ? outcome : -1);
+    values[10] = store_int(filter->created_after);
+    values[11] = store_int(filter->created_before == 0 ? INT64_MAX : filter->created_before);
+    values[12] = store_int(filter->limit);
+    values[13] = store_int(filter->offset);
+}
+
+enum err audit_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                          const struct audit_filter *filter, struct audit_entry **ret_entries,
+                          size_t *ret_count, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct store_value values[FILTER_PARAMS + 2];
+    audit_store_bind(arena, organization_id, filter, values);
+    enum err err = store_query(tx, COLUMNS FILTER "ORDER BY number DESC LIMIT $13 OFFSET $14",
+                               (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
+    return err == ERR_NONE ? audit_store_take(arena, &rows, ret_entries, ret_count, reterr) : err;
+}
+
+enum err audit_store_count(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                           const struct audit_filter *filter, int64_t *ret_total,
+                           struct error *reterr)
+{
+    struct store_value values[FILTER_PARAMS + 2];
+    audit_store_bind(arena, organization_id, filter, values);
+    return rows_number(tx, "SELECT count(*) FROM audit_entry " FILTER,
+                       (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
+}
+
+enum err audit_store_portion(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                             int64_t number, int64_t limit, struct audit_entry **ret_entries,
+                             size_t *ret_count, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query(
+        tx, COLUMNS "WHERE organization_id = $1 AND number >= $2 ORDER BY number LIMIT $3",
+        PARAMS(store_text(organization_id), store_int(number), store_int(limit)), &rows, reterr);
+    return err == ERR_NONE ? audit_store_take(arena, &rows, ret_entries, ret_count, reterr) : err;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The audit log: for each organization one chain, whose every entry carries the hash of the one
+ * before, so that nothing can be changed, left out or put in without its showing. What is hashed is
+ * the entry as JSON, without its own hash. */
+#ifndef GH_STORE_AUDIT_STORE_H
+#define GH_STORE_AUDIT_STORE_H
+
+#include "base/arena.h"
+#include "model/audit_entry.h"
+#include "store/store.h"
+
+/* Sets number, previous_hash and hash, and appends. */
+enum err audit_store_append(struct store_tx *tx, struct arena *arena, struct audit_entry *entry,
+                            struct error *reterr) MUST_USE;
+
+struct audit_filter {
+    struct slice actor_subject; /* substrings, without case */
+    struct slice actor_email;
+    struct slice http_path;
+    struct slice client_ip;
+    struct slice resource_type; /* exact */
+    struct slice action;
+    struct slice http_method;
+    struct shape_int http_status;
+    struct shape_bool outcome;
+    int64_t created_after; /* 0: any; both inclusive */
+    int64_t created_before;
+    int64_t limit;
+    int64_t offset;
+};
+
+/* The newest first. */
+enum err audit_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                          const struct audit_filter *filter, struct audit_entry **ret_entries,
+                          size_t *ret_count, struct error *reterr) MUST_USE;
+enum err audit_store_count(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                           const struct audit_filter *filter, int64_t *ret_total,
+                           struct error *reterr) MUST_USE;
+
+/* Up to 'limit' entries from 'number' on, in their order: for walking the chain. */
+enum err audit_store_portion(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                             int64_t number, int64_t limit, struct audit_entry **ret_entries,
+                             size_t *ret_count, struct error *reterr) MUST_USE;
+
+/* The hash that the entry should carry. */
+struct slice audit_entry_hash_in(struct arena *arena, const struct audit_entry *entry);
+
+#endif

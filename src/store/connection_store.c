@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/connection_store.h"
+
+#include "base/memory.h"
+#include "io/clock.h"
+#include "store/rows.h"
+#include "store/seal.h"
+
+#define COLUMNS                                                                                    \
+    "SELECT c.id, c.name, r.name, c.resource_id, c.type, c.subtype, c.agent_id, r.agent_id, "      \
+    "g.is_embedded, g.connected_until, c.managed_by, c.document, c.issue_template_id, "            \
+    "c.secret_view, c.default_database, c.secrets_updated_at, c.version "                          \
+    "FROM connection c JOIN resource r ON r.id = c.resource_id "                                   \
+    "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) "
+
+static void connection_store_take(struct arena *arena, const struct store_rows *rows,
+                                  struct connection_row *row)
+{
+    struct connection *connection = &row->connection;
+    bool is_online = store_rows_int(rows, 8) != 0 || store_rows_int(rows, 9) > clock_now();
+    connection->id = rows_text_in(arena, rows, 0);
+    connection->name = rows_text_in(arena, rows, 1);
+    connection->resource_name = rows_text_in(arena, rows, 2);
+    row->resource_id = rows_text_in(arena, rows, 3);
+    connection->type = rows_text_in(arena, rows, 4);
+    connection->subtype = rows_text_in(arena, rows, 5);
+    row->resource_agent_id = rows_text_in(arena, rows, 7);
+    connection->agent_id =
+        store_rows_is_null(rows, 6) ? row->resource_agent_id : rows_text_in(arena, rows, 6);
+    connection->status = is_online ? SLICE("online") : SLICE("offline");
+    connection->managed_by = rows_text_in(arena, rows, 10);
+    row->document = rows_text_in(arena, rows, 11);
+    connection->jira_issue_template_id = rows_text_in(arena, rows, 12);
+    row->secret_view = rows_text_in(arena, rows, 13);
+    connection->default_database = rows_text_in(arena, rows, 14);
+    connection->secrets_updated_at = store_rows_int(rows, 15);
+    row->version = store_rows_int(rows, 16);
+}
+
+enum err connection_store_find(struct store_tx *tx, struct arena *arena,
+                               const struct visibility *visibility, struct slice name_or_id,
+                               struct connection_row *ret_row, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    *ret_row = (struct connection_row){0};
+    enum err err = store_query_one(
+        tx,
+        COLUMNS "WHERE c.organization_id = $1 AND (c.name = $2 OR c.id = $2) "
+                "AND ($3 = 1 OR " ROWS_MAY_USE(
+                    "c", "$4") ") "
+                               "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
+        PARAMS(store_text(visibility->organization_id), store_text(name_or_id),
+               store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
+        &rows, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return fail(reterr, ERR_NOT_FOUND, "there is no connection '%.*s'", SLICE_ARG(name_or_id));
+    }
+    if (err == ERR_NONE) {
+        connection_store_take(arena, &rows, ret_row);
+    }
+    return err;
+}
+
+/* Moves the list, doubled, when it is full. */
+static struct connection_row *connection_list_add(struct connection_list *list)
+{
+    struct rows_list rows = {.arena = list->arena,
+                             .item_size = sizeof(*list->rows),
+                             .items = list->rows,
+                             .count = list->count,
+                             .capacity = list->capacity};
+    struct connection_row *row = rows_list_add(&rows);
+    list->rows = rows.items;
+    list->count = rows.count;
+    list->capacity = rows.capacity;
+    return row;
+}
+
+static enum err connection_store_take_all(struct store_rows *rows, struct connection_list *list,
+                                          struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    while ((err = store_rows_next(rows, reterr)) == ERR_NONE) {
+        connection_store_take(list->arena, rows, connection_list_add(list));
+    }
+    return rows_end(err);
+}
+
+static enum err connection_store_of_portion(struct store_tx *tx,
+                                            const struct visibility *visibility,
+                                            const struct slice *ids, size_t id_count,
+                                            struct connection_list *list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct store_value values[ROWS_IDS_COUNT + 2] = {{.kind = STORE_NULL}};
+    for (size_t i = 0; i < id_count; i++) {
+        values[i] = store_text(ids[i]);
+    }
+    values[ROWS_IDS_COUNT] = store_int(visibility->sees_all ? 1 : 0);
+    values[ROWS_IDS_COUNT + 1] = store_text(visibility->member_id);
+    enum err err =
+        store_query(tx,
+                    COLUMNS "WHERE c.resource_id IN (" ROWS_IDS
+                            ") AND ($31 = 1 OR " ROWS_MAY_USE("c", "$32") ") "
+                                                                          "ORDER BY r.name, c.name",
+                    (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
+    return err == ERR_NONE ? connection_store_take_all(&rows, list, reterr) : err;
+}
+
+static enum err connection_store_of_one(struct store_tx *tx, const struct visibility *visibility,
+                                        struct slice resource_id, struct connection_list *list,
+                                        struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query(
+        tx,
+        COLUMNS
+        "WHERE c.resource_id = $1 AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ") "
+                                                                           "ORDER BY c.name",
+        PARAMS(store_text(resource_id), store_int(visibility->sees_all ? 1 : 0),
+               store_text(visibility->member_id)),
+        &rows, reterr);
+    return err == ERR_NONE ? connection_store_take_all(&rows, list, reterr) : err;
+}
+
+enum err connection_store_of_resources(struct store_tx *tx, const struct visibility *visibility,
+                                       const struct slice *resource_ids, size_t id_count,
+                                       struct connection_list *list, struct error *reterr)
+{
+    if (id_count == 1) {
+        return connection_store_of_one(tx, visibility, resource_ids[0], list, reterr);
+    }
+    enum err err = ERR_NONE;
+    for (size_t from = 0; from < id_count && err == ERR_NONE; from += ROWS_IDS_COUNT) {
+        size_t left = id_count - from;
+        err = connection_store_of_portion(tx, visibility, resource_ids + from,
+                                          left < ROWS_IDS_COUNT ? left : ROWS_IDS_COUNT, list,
+                                          reterr);
+    }
+    return err;
+}
+
+/* $1 organization, $2 sees all, $3 member, $4 search, $5 name, $6 type, $7 subtype, $8 resource,
+ * $9 agent, $10 managed by, $11 attribute, $12 tag key, $13 tag value, $14 now. */
+#define FILTER                                                                                     \
+    "WHERE c.organization_id = $1 AND ($2 = 1 OR " ROWS_MAY_USE(                                   \
+        "c",                                                                                       \
+        "$3") ") "                                                                                 \
+              "AND ($4 = '' OR lower(c.name) LIKE $4 ESCAPE '\\' OR lower(c.type) LIKE $4 ESCAPE " \
+              "'\\' "                                                                              \
+              "OR lower(c.subtype) LIKE $4 ESCAPE '\\' OR lower(r.name) LIKE $4 ESCAPE '\\' "      \
+              "OR CASE WHEN g.is_embedded = 1 OR g.connected_until > $14 THEN 'online' ELSE "      \
+              "'offline' END "                                                                     \
+              "LIKE $4 ESCAPE '\\') "                                                              \
+              "AND ($5 = '' OR c.name = $5) AND ($6 = '' OR c.type = $6) AND ($7 = '' OR "         \
+              "c.subtype = $7) "                                                                   \
+              "AND ($8 = '' OR r.name = $8) AND ($9 = '' OR coalesce(c.agent_id, r.agent_id) = "   \
+              "$9) "                                                                               \
+              "AND ($10 = '' OR c.managed_by = $10) "                                              \
+              "AND ($11 = '' OR EXISTS (SELECT 1 FROM connection_attribute fa JOIN attribute fb "  \
+              "ON fb.id = fa.attribute_id WHERE fa.connection_id = c.id AND fb.name = $11)) "      \
+              "AND ($12 = '' OR EXISTS (SELECT 1 FROM connection_tag fc JOIN tag fd ON fd.id = "   \
+              "fc.tag_id "                                                                         \
+              "WHERE fc.connection_id = c.id AND fd.key = $12 AND ($13 = '' OR fd.value = $13))) "
+
+#define FILTER_PARAMS 14
+
+static bool connection_filter_is_empty(const struct connection_filter *filter)
+{
+    return filter->search.len + filter->name.len + filter->type.len + filter->subtype.len +
+               filter->resource_name.len + filter->agent_id.len + filter->managed_by.len +
+               filter->attribute.len + filter->tag_key.len ==
+           0;
+}
+
+static void connection_filter_bind(struct arena *arena, const struct visibility *visibility,
+                                   const struct connection_filter *filter,
+                                   struct store_value *values)
+{
+    struct slice search = filter->search.len == 0 ? SLICE("") : rows_like_in(arena, filter->search);
+    values[0] = store_text(visibility->organization_id);
+    values[1] = store_int(visibility->sees_all ? 1 : 0);
+    values[2] = store_text(visibility->member_id);
+    values[3] = store_text(search);
+    values[4] = store_text(filter->name);
+    values[5] = store_text(filter->type);
+    values[6] = store_text(filter->subtype);
+    values[7] = store_text(filter->resource_name);
+    values[8] = store_text(filter->agent_id);
+    values[9] = store_text(filter->managed_by);
+    values[10] = store_text(filter->attribute);
+    values[11] = store_text(filter->tag_key);
+    values[12] = store_text(filter->tag_value);
+    values[13] = store_int(clock_now());
+    values[14] = store_int(filter->limit);
+    values[15] = store_int(filter->offset);
+}
+
+static enum err connection_store_count(struct store_tx *tx, const struct visibility *visibility,
+                                       const struct connection_filter *filter,
+                                       const struct store_value *values, int64_t *ret_total,
+                                       struct error *reterr)
+{
+    if (visibility->sees_all && connection_filter_is_empty(filter)) {
+        return rows_number(tx, "SELECT connection_count FROM organization WHERE id = $1",
+                           PARAMS(store_text(visibility->organization_id)), ret_total, reterr);
+    }
+    return rows_number(tx,
+                       "SELECT count(*) FROM connection c JOIN resource r ON r.id = c.resource_id "
+                       "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) " FILTER,
+                       (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
+}
+
+enum err connection_store_list(struct store_tx *tx, const struct visibility *visibility,
+                               const struct connection_filter *filter, struct connection_list *list,
+                               int64_t *ret_total, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct store_value values[FILTER_PARAMS + 2];
+    connection_filter_bind(list->arena, visibility, filter, values);
+    enum err err = connection_store_count(tx, visibility, filter, values, ret_total, reterr);
+    if (err == ERR_NONE) {
+        err = store_query(tx, COLUMNS FILTER "ORDER BY c.name LIMIT $15 OFFSET $16",
+                          (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
+    }
+    return err == ERR_NONE ? connection_store_take_all(&rows, list, reterr) : err;
+}
+
+enum err connection_store_secret(struct store_tx *tx, struct arena *arena, struct slice id,
+                                 struct shape_pairs *ret_secret, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct slice plain = SLICE_NONE;
+    *ret_secret = (struct shape_pairs){.is_given = true};
+    enum err err = store_query_one(tx, "SELECT secret FROM connection WHERE id = $1",
+                                   PARAMS(store_text(id)), &rows, reterr);
+    if (err != ERR_NONE || store_rows_is_null(&rows, 0)) {
+        return rows_end(err);
+    }
+    err = unseal_in(arena, store_keys(tx), id, store_rows_view(&rows, 0), &plain, reterr);
+    return err == ERR_NONE ? rows_pairs_parse_in(arena, plain, ret_secret, reterr) : err;
+}
+
+enum err connection_store_open_document(struct arena *arena, struct connection_row *row,
+                                        struct error *reterr)
+{
+    struct json document;
+    struct slice text = arena_format(arena, "{%.*s}", SLICE_ARG(row->document));
+    enum err err = json_parse_in(arena, text, &document, reterr);
+    row->connection.agent_id = row->inherits_agent ? SLICE("") : row->connection.agent_id;
+    if (err == ERR_NONE) {
+        err = shape_read_kept(&connection_shape, &document, &row->connection, reterr);
+    }
+    return err == ERR_NONE ? err : fail(reterr, ERR_INTERNAL, "a stored connection is malformed");
+}
+
+enum err connection_store_tags(struct store_tx *tx, struct arena *arena,
+                               struct slice organization_id, struct tag **ret_tags,
+                               size_t *ret_count, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct tag)};
+    enum err err = store_query(tx,
+                               "SELECT id, key, value, created_at, updated_at FROM tag "
+                               "WHERE organization_id = $1 ORDER BY key, value",
+                               PARAMS(store_text(organization_id)), &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        struct tag *tag = rows_list_add(&list);
+        tag->id = rows_text_in(arena, &rows, 0);
+        tag->key = rows_text_in(arena, &rows, 1);
+        tag->value = rows_text_in(arena, &rows, 2);
+        tag->created_at = store_rows_int(&rows, 3);
+        tag->updated_at = store_rows_int(&rows, 4);
+    }
+    *ret_tags = list.items;
+    *ret_count = list.count;
+    return rows_end(err);
+}

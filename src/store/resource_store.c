@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/resource_store.h"
+
+#include "base/memory.h"
+#include "store/rows.h"
+#include "store/seal.h"
+
+#define COLUMNS                                                                                    \
+    "SELECT r.id, r.name, r.type, r.subtype, r.agent_id, r.version, r.created_at, r.updated_at "   \
+    "FROM resource r "
+
+#define MAY_SEE(sees_all, member)                                                                  \
+    "(" sees_all " = 1 OR EXISTS (SELECT 1 FROM connection c WHERE c.resource_id = r.id "          \
+    "AND " ROWS_MAY_USE("c", member) ")) "
+
+static void resource_store_take(struct arena *arena, const struct store_rows *rows,
+                                struct resource *resource)
+{
+    *resource = (struct resource){
+        .id = rows_text_in(arena, rows, 0),
+        .name = rows_text_in(arena, rows, 1),
+        .type = rows_text_in(arena, rows, 2),
+        .subtype = rows_text_in(arena, rows, 3),
+        .agent_id = rows_text_in(arena, rows, 4),
+        .version = store_rows_int(rows, 5),
+        .created_at = store_rows_int(rows, 6),
+        .updated_at = store_rows_int(rows, 7),
+    };
+}
+
+enum err resource_store_find(struct store_tx *tx, struct arena *arena,
+                             const struct visibility *visibility, struct slice name,
+                             struct resource *ret_resource, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(
+        tx, COLUMNS "WHERE r.organization_id = $1 AND r.name = $2 AND " MAY_SEE("$3", "$4"),
+        PARAMS(store_text(visibility->organization_id), store_text(name),
+               store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
+        &rows, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return fail(reterr, ERR_NOT_FOUND, "there is no resource '%.*s'", SLICE_ARG(name));
+    }
+    if (err == ERR_NONE) {
+        resource_store_take(arena, &rows, ret_resource);
+    }
+    return err;
+}
+
+enum err resource_store_env_vars(struct store_tx *tx, struct arena *arena, struct slice id,
+                                 struct shape_pairs *ret_env_vars, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct slice plain = SLICE_NONE;
+    *ret_env_vars = (struct shape_pairs){.is_given = true};
+    enum err err = store_query_one(tx, "SELECT env_vars FROM resource WHERE id = $1",
+                                   PARAMS(store_text(id)), &rows, reterr);
+    if (err != ERR_NONE || store_rows_is_null(&rows, 0)) {
+        return rows_end(err);
+    }
+    err = unseal_in(arena, store_keys(tx), id, store_rows_view(&rows, 0), &plain, reterr);
+    return err == ERR_NONE ? rows_pairs_parse_in(arena, plain, ret_env_vars, reterr) : err;
+}
+
+/* $1 organization, $2 sees all, $3 member, $4 search, $5 name, $6 type, $7 subtype, $8 agent. */
+#define FILTER                                                                                     \
+    "WHERE r.organization_id = $1 AND " MAY_SEE(                                                   \
+        "$2", "$3") "AND ($4 = '' OR lower(r.name) LIKE $4 ESCAPE '\\' "                           \
+                    "OR lower(r.type) LIKE $4 ESCAPE '\\' "                                        \
+                    "OR lower(r.subtype) LIKE $4 ESCAPE '\\') "                                    \
+                    "AND ($5 = '' OR r.name = $5) AND ($6 = '' OR r.type = $6) "                   \
+                    "AND ($7 = '' OR r.subtype = $7) AND ($8 = '' OR r.agent_id = $8) "
+
+#define FILTER_PARAMS 8
+
+static enum err resource_store_count(struct store_tx *tx, const struct visibility *visibility,
+                                     bool is_filtered, const struct store_value *values,
+                                     int64_t *ret_total, struct error *reterr)
+{
+    if (visibility->sees_all && !is_filtered) {
+        return rows_number(tx, "SELECT resource_count FROM organization WHERE id = $1",
+                           PARAMS(store_text(visibility->organization_id)), ret_total, reterr);
+    }
+    return rows_number(tx, "SELECT count(*) FROM resource r " FILTER,
+                       (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
+}
+
+/* All of an organization: the page is found in the index alone before its rows are read. */
+static const char resource_store_plain_page[] =
+    COLUMNS "WHERE r.id IN (SELECT p.id FROM resource p WHERE p.organization_id = $1 "
+            "ORDER BY p.name LIMIT $2 OFFSET $3) ORDER BY r.name";
+
+static enum err resource_store_page(struct store_tx *tx, const struct visibility *visibility,
+                                    bool is_filtered, const struct store_value *values,
+                                    struct store_rows *rows, struct error *reterr)
+{
+    if (visibility->sees_all && !is_filtered) {
+        return store_query(tx, resource_store_plain_page,
+                           PARAMS(values[0], values[FILTER_PARAMS], values[FILTER_PARAMS + 1]),
+                           rows, reterr);
+    }
+    return store_query(tx, COLUMNS FILTER "ORDER BY r.name LIMIT $9 OFFSET $10",
+                       (struct store_params){values, FILTER_PARAMS + 2}, rows, reterr);
+}
+
+enum err resource_store_list(struct store_tx *tx, const struct visibility *visibility,
+                             const struct resource_filter *filter, struct resource_list *list,
+                             struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list found = {.arena = list->arena, .item_size = sizeof(struct resource)};
+    struct slice search =
+        filter->search.len == 0 ? SLICE("") : rows_like_in(list->arena, filter->search);
+    bool is_filtered = search.len + filter->name.len + filter->type.len + filter->subtype.len +
+                           filter->agent_id.len >
+                       0;
+    const struct store_value values[FILTER_PARAMS + 2] = {
+        store_text(visibility->organization_id),
+        store_int(visibility->sees_all ? 1 : 0),
+        store_text(visibility->member_id),
+        store_text(search),
+        store_text(filter->name),
+        store_text(filter->type),
+        store_text(filter->subtype),
+        store_text(filter->agent_id),
+        store_int(filter->limit),
+        store_int(filter->offset),
+    };
+    enum err err = resource_store_count(tx, visibility, is_filtered, values, &list->total, reterr);
+    if (err == ERR_NONE) {
+        err = resource_store_page(tx, visibility, is_filtered, values, &rows, reterr);
+    }
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        resource_store_take(list->arena, &rows, rows_list_add(&found));
+    }
+    list->resources = found.items;
+    list->count = found.count;
+    return rows_end(err);
+}
+
+static enum err resource_store_check_agent(struct store_tx *tx, struct slice organization_id,
+                                           struct slice agent_id, struct error *reterr)
+{
+    int64_t count = 0;
+    enum err err =
+        rows_number(tx, "SELECT count(*) FROM agent WHERE organization_id = $1 AND id = $2",
+                    PARAMS(store_text(organization_id), store_text(agent_id)), &count, reterr);
+    if (err == ERR_NONE && count == 0) {
+        return fail(reterr, ERR_INPUT, "'agent_id': there is no agent '%.*s'", SLICE_ARG(agent_id));
+    }
+    return err;
+}
+
+static struct store_value resource_store_sealed(struct store_tx *tx, struct arena *arena,
+                                                const struct resource *resource)
+{
+    if (resource->env_vars.count == 0) {
+        return store_null();
+    }
+    struct slice plain = rows_pairs_text_in(arena, &resource->env_vars);
+    struct slice sealed = seal_in(arena, store_keys(tx), resource->id, plain);
+    explicit_bzero((char *)(uintptr_t)plain.at, plain.len);
+    return store_blob(sealed);
+}
+
+enum err resource_store_insert(struct store_tx *tx, struct arena *arena,
+                               struct slice organization_id, const struct resource *resource,
+                               struct error *reterr)
+{
+    enum err err = resource_store_check_agent(tx, organization_id, resource->agent_id, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = store_exec(
+        tx,
+        "INSERT INTO resource (id, organization_id, name, type, subtype, agent_id, "
+        "env_vars, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        PARAMS(store_text(resource->id), store_text(organization_id), store_text(resource->name),
+               store_text(resource->type), store_text(resource->subtype),
+               store_text(resource->agent_id), resource_store_sealed(tx, arena, resource),
+               store_int(resource->created_at), store_int(resource->updated_at)),
+        NULL, reterr);
+    if (err == ERR_CONFLICT) {
+        return fail(reterr, ERR_CONFLICT, "a resource '%.*s' already exists",
+                    SLICE_ARG(resource->name));
+    }
+    if (err == ERR_NONE) {
+        err = store_exec(tx,
+                         "UPDATE organization SET resource_count = resource_count + 1 "
+                         "WHERE id = $1",
+                         PARAMS(store_text(organization_id)), NULL, reterr);
+    }
+    return err;
+}
+
+enum err resource_store_update(struct store_tx *tx, struct arena *arena,
+                               struct slice organization_id, const struct resource *resource,
+                               struct error *reterr)
+{
+    enum err err = resource_store_check_agent(tx, organization_id, resource->agent_id, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = store_exec(
+        tx,
+        "UPDATE resource SET name = $2, type = $3, subtype = $4, agent_id = $5, "
+        "env_vars = $6, updated_at = $7, version = version + 1 WHERE id = $1",
+        PARAMS(store_text(resource->id), store_text(resource->name), store_text(resource->type),
+               store_text(resource->subtype), store_text(resource->agent_id),
+               resource_store_sealed(tx, arena, resource), store_int(resource->updated_at)),
+        NULL, reterr);
+    if (err == ERR_CONFLICT) {
+        return fail(reterr, ERR_CONFLICT, "a resource '%.*s' already exists",
+                    SLICE_ARG(resource->name));
+    }
+    return err;
+}
+
+enum err resource_store_touch(struct store_tx *tx, struct slice id, struct error *reterr)
+{
+    return store_exec(tx, "UPDATE resource SET version = version + 1 WHERE id = $1",
+                      PARAMS(store_text(id)), NULL, reterr);
+}
+
+enum err resource_store_delete(struct store_tx *tx, struct slice organization_id, struct slice id,
+                               struct error *reterr)
+{
+    enum err err =
+        store_exec(tx, "DELETE FROM resource WHERE id = $1", PARAMS(store_text(id)), NULL, reterr);
+    if (err == ERR_NONE) {
+        err = store_exec(tx,
+                         "UPDATE organization SET resource_count = resource_count - 1 "
+                         "WHERE id = $1",
+                         PARAMS(store_text(organization_id)), NULL, reterr);
+    }
+    return err;
+}

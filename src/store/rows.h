@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What the stores of the nouns share: columns that outlive their row, lists that grow, pairs as
+ * they lie in a column, and the SQL of who may see what. */
+#ifndef GH_STORE_ROWS_H
+#define GH_STORE_ROWS_H
+
+#include "base/arena.h"
+#include "codec/shape.h"
+#include "store/store.h"
+
+/* The column's text in the arena; "" for NULL. */
+struct slice rows_text_in(struct arena *arena, const struct store_rows *rows, int column);
+
+/* A list that is filled row by row. */
+struct rows_list {
+    struct arena *arena;
+    size_t item_size;
+    void *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* A zeroed place at the end; older places may have moved. */
+void *rows_list_add(struct rows_list *list);
+
+/* The number in the first column of the first row; 0 when there is none. */
+enum err rows_number(struct store_tx *tx, const char *sql, struct store_params params,
+                     int64_t *ret_number, struct error *reterr) MUST_USE;
+/* Turns the 'not found' at the end of a loop over rows into success. */
+enum err rows_end(enum err err);
+
+/* Pairs as a JSON object, and back. */
+struct slice rows_pairs_text_in(struct arena *arena, const struct shape_pairs *pairs);
+enum err rows_pairs_parse_in(struct arena *arena, struct slice text, struct shape_pairs *ret_pairs,
+                             struct error *reterr) MUST_USE;
+
+/* "%…%" for LIKE … ESCAPE '\', in lower case. */
+struct slice rows_like_in(struct arena *arena, struct slice text);
+
+/* Whether the connection 'c' may be used by the member 'member'. */
+#define ROWS_MAY_USE(c, member)                                                                    \
+    "(EXISTS (SELECT 1 FROM connection_access va JOIN group_member vm "                            \
+    "ON vm.organization_id = va.organization_id AND vm.group_name = va.group_name "                \
+    "WHERE va.connection_id = " c ".id AND vm.member_id = " member ") "                            \
+    "OR EXISTS (SELECT 1 FROM connection_attribute vc JOIN attribute_access vb "                   \
+    "ON vb.attribute_id = vc.attribute_id JOIN group_member vn "                                   \
+    "ON vn.organization_id = vb.organization_id AND vn.group_name = vb.group_name "                \
+    "WHERE vc.connection_id = " c ".id AND vn.member_id = " member "))"
+
+/* Ids in portions: "IN (" ROWS_IDS ")" takes the first ROWS_IDS_COUNT parameters. */
+#define ROWS_IDS_COUNT 30
+#define ROWS_IDS                                                                                   \
+    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, "  \
+    "$21, $22, $23, $24, $25, $26, $27, $28, $29, $30"
+
+#endif

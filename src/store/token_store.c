@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/token_store.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "io/clock.h"
+#include "store/row_id.h"
+#include "store/rows.h"
+#include "store/seal.h"
+
+#include <unistd.h>
+
+#define SIGNING_SEED_SIZE 32
+
+/* One row for each group; columns 0 to 5 are the same in all. */
+static enum err token_store_take(struct arena *arena, struct store_rows *rows,
+                                 struct caller *ret_caller, struct error *reterr)
+{
+    struct rows_list groups = {.arena = arena, .item_size = sizeof(struct slice)};
+    *ret_caller = (struct caller){
+        .id = rows_text_in(arena, rows, 0),
+        .organization_id = rows_text_in(arena, rows, 1),
+        .organization_name = rows_text_in(arena, rows, 2),
+        .subject = rows_text_in(arena, rows, 3),
+        .email = rows_text_in(arena, rows, 4),
+        .name = rows_text_in(arena, rows, 5),
+    };
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE) {
+        if (!store_rows_is_null(rows, 6)) {
+            struct slice *group = rows_list_add(&groups);
+            *group = rows_text_in(arena, rows, 6);
+        }
+        err = store_rows_next(rows, reterr);
+    }
+    ret_caller->groups = groups.items;
+    ret_caller->group_count = groups.count;
+    return rows_end(err);
+}
+
+enum err token_store_user(struct store_tx *tx, struct arena *arena, struct slice user_id,
+                          struct slice token_id, int64_t issued_at, struct caller *ret_caller,
+                          struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(
+        tx,
+        "SELECT u.id, u.organization_id, o.name, u.subject, u.email, u.name, "
+        "m.group_name FROM user_account u "
+        "JOIN organization o ON o.id = u.organization_id "
+        "LEFT JOIN group_member m ON m.member_id = u.id "
+        "WHERE u.id = $1 AND u.status = 'active' AND u.tokens_not_before <= $3 "
+        "AND NOT EXISTS (SELECT 1 FROM revoked_token t WHERE t.id = $2)",
+        PARAMS(store_text(user_id), store_text(token_id), store_int(issued_at)), &rows, reterr);
+    return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
+}
+
+enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct slice hash,
+                             struct caller *ret_caller, int64_t *ret_last_used_at,
+                             struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx,
+                                   "SELECT k.id, k.organization_id, o.name, k.id, k.name, k.name, "
+                                   "m.group_name, k.last_used_at FROM api_key k "
+                                   "JOIN organization o ON o.id = k.organization_id "
+                                   "LEFT JOIN group_member m ON m.member_id = k.id "
+                                   "WHERE k.hash = $1 AND k.deactivated_at = 0 "
+                                   "AND (k.expires_at = 0 OR k.expires_at > $2)",
+                                   PARAMS(store_blob(hash), store_int(clock_now())), &rows, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    *ret_last_used_at = store_rows_int(&rows, 7);
+    err = token_store_take(arena, &rows, ret_caller, reterr);
+    ret_caller->is_key = true;
+    return err;
+}
+
+enum err token_store_used_api_key(struct store_tx *tx, struct slice id, int64_t now,
+                                  struct error *reterr)
+{
+    return store_exec(tx, "UPDATE api_key SET last_used_at = $2 WHERE id = $1",
+                      PARAMS(store_text(id), store_int(now)), NULL, reterr);
+}
+
+enum err token_store_revoke(struct store_tx *tx, struct slice token_id, int64_t expires_at,
+                            int64_t now, struct error *reterr)
+{
+    enum err err = store_exec(tx, "DELETE FROM revoked_token WHERE expires_at < $1",
+                              PARAMS(store_int(now)), NULL, reterr);
+    return err == ERR_NONE
+               ? store_exec(tx,
+                            "INSERT INTO revoked_token (id, expires_at) VALUES ($1, $2) "
+                            "ON CONFLICT DO NOTHING",
+                            PARAMS(store_text(token_id), store_int(expires_at)), NULL, reterr)
+               : err;
+}
+
+enum err token_store_revoke_all(struct store_tx *tx, struct slice user_id, int64_t now,
+                                struct error *reterr)
+{
+    return store_exec(tx, "UPDATE user_account SET tokens_not_before = $2 WHERE id = $1",
+                      PARAMS(store_text(user_id), store_int(now)), NULL, reterr);
+}
+
+struct signing_seed {
+    struct arena arena;
+    struct secret *seed;
+};
+
+static enum err token_store_read_seed(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct signing_seed *wanted = context;
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx, "SELECT id, seed FROM signing_key ORDER BY created_at DESC, id LIMIT 1",
+                        NO_PARAMS, &rows, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct slice seed = SLICE_NONE;
+    struct slice id = rows_text_in(&wanted->arena, &rows, 0);
+    err = unseal_in(&wanted->arena, store_keys(tx), id, store_rows_view(&rows, 1), &seed, reterr);
+    return err == ERR_NONE ? secret_set(wanted->seed, seed) : err;
+}
+
+/* The first of several gateways that start at once makes it; the others read it. */
+static enum err token_store_make_seed(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct signing_seed *wanted = context;
+    enum err err = token_store_read_seed(tx, context, reterr);
+    if (err != ERR_NOT_FOUND) {
+        return err;
+    }
+    char bytes[SIGNING_SEED_SIZE];
+    must(getentropy(bytes, sizeof(bytes)) == 0);
+    struct slice seed = slice_of(bytes, sizeof(bytes));
+    struct slice id = row_id_new(&wanted->arena);
+    struct slice sealed = seal_in(&wanted->arena, store_keys(tx), id, seed);
+    err = store_exec(tx, "INSERT INTO signing_key (id, seed, created_at) VALUES ($1, $2, $3)",
+                     PARAMS(store_text(id), store_blob(sealed), store_int(clock_now())), NULL,
+                     reterr);
+    if (err == ERR_NONE) {
+        err = secret_set(wanted->seed, seed);
+    }
+    explicit_bzero(bytes, sizeof(bytes));
+    return err;
+}
+
+enum err token_store_signing_seed(struct store *store, struct secret *seed, struct error *reterr)
+{
+    struct signing_seed wanted = {.seed = seed};
+    arena_init(&wanted.arena);
+    enum err err = store_read(store, token_store_read_seed, &wanted, reterr);
+    if (err == ERR_NOT_FOUND) {
+        err = store_write(store, token_store_make_seed, &wanted, reterr);
+    }
+    arena_release(&wanted.arena);
+    return err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What tells a good credential from a bad one, and who stands behind it. */
+#ifndef GH_STORE_TOKEN_STORE_H
+#define GH_STORE_TOKEN_STORE_H
+
+#include "base/arena.h"
+#include "base/secret.h"
+#include "model/caller.h"
+#include "store/store.h"
+
+/* The person of a token that was signed by this gateway. ERR_NOT_FOUND when there is none, he is
+ * not active, or the token was revoked, by its id or by the time of its making. is_admin and
+ * is_auditor are not set. */
+enum err token_store_user(struct store_tx *tx, struct arena *arena, struct slice user_id,
+                          struct slice token_id, int64_t issued_at, struct caller *ret_caller,
+                          struct error *reterr) MUST_USE;
+/* The API key with this hash. ERR_NOT_FOUND also when it is revoked or expired. */
+enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct slice hash,
+                             struct caller *ret_caller, int64_t *ret_last_used_at,
+                             struct error *reterr) MUST_USE;
+enum err token_store_used_api_key(struct store_tx *tx, struct slice id, int64_t now,
+                                  struct error *reterr) MUST_USE;
+
+enum err token_store_revoke(struct store_tx *tx, struct slice token_id, int64_t expires_at,
+                            int64_t now, struct error *reterr) MUST_USE;
+/* All tokens of the user that were made before 'now'. */
+enum err token_store_revoke_all(struct store_tx *tx, struct slice user_id, int64_t now,
+                                struct error *reterr) MUST_USE;
+
+/* The seed of the key that signs tokens, made at first need. */
+enum err token_store_signing_seed(struct store *store, struct secret *seed,
+                                  struct error *reterr) MUST_USE;
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/user_store.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "store/rows.h"
+
+#define COLUMNS "SELECT id, subject, name, email, status, slack_id, picture FROM user_account "
+
+static void user_store_take(struct arena *arena, const struct store_rows *rows, struct user *user)
+{
+    *user = (struct user){
+        .id = rows_text_in(arena, rows, 0),
+        .subject = rows_text_in(arena, rows, 1),
+        .name = rows_text_in(arena, rows, 2),
+        .email = rows_text_in(arena, rows, 3),
+        .status = rows_text_in(arena, rows, 4),
+        .verified = {.value = true, .is_given = true},
+        .slack_id = rows_text_in(arena, rows, 5),
+        .picture = rows_text_in(arena, rows, 6),
+    };
+}
+
+static enum err user_store_find_row(struct store_tx *tx, struct arena *arena,
+                                    struct slice organization_id, struct slice email_or_id,
+                                    struct user *ret_user, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx, COLUMNS "WHERE organization_id = $1 AND (id = $2 OR email_key = $3)",
+                        PARAMS(store_text(organization_id), store_text(email_or_id),
+                               store_text(text_lower_in(arena, email_or_id))),
+                        &rows, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return fail(reterr, ERR_NOT_FOUND, "there is no user '%.*s'", SLICE_ARG(email_or_id));
+    }
+    if (err == ERR_NONE) {
+        user_store_take(arena, &rows, ret_user);
+    }
+    return err;
+}
+
+enum err user_store_find(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                         struct slice email_or_id, struct user *ret_user, struct error *reterr)
+{
+    enum err err = user_store_find_row(tx, arena, organization_id, email_or_id, ret_user, reterr);
+    return err == ERR_NONE ? group_store_of(tx, arena, ret_user->id, &ret_user->groups, reterr)
+                           : err;
+}
+
+static enum err user_store_list_rows(struct store_tx *tx, struct arena *arena,
+                                     struct slice organization_id, struct rows_list *list,
+                                     struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query(tx, COLUMNS "WHERE organization_id = $1 ORDER BY email_key",
+                               PARAMS(store_text(organization_id)), &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        user_store_take(arena, &rows, rows_list_add(list));
+    }
+    return rows_end(err);
+}
+
+enum err user_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
+                         struct user_list *ret_list, struct error *reterr)
+{
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct user)};
+    enum err err = user_store_list_rows(tx, arena, organization_id, &list, reterr);
+    struct user *users = list.items;
+    for (size_t i = 0; i < list.count && err == ERR_NONE; i++) {
+        err = group_store_of(tx, arena, users[i].id, &users[i].groups, reterr);
+    }
+    *ret_list = (struct user_list){.users = users, .count = list.count};
+    return err;
+}
+
+enum err user_store_count(struct store_tx *tx, struct slice organization_id, int64_t *ret_count,
+                          struct error *reterr)
+{
+    return rows_number(tx, "SELECT count(*) FROM user_account WHERE organization_id = $1",
+                       PARAMS(store_text(organization_id)), ret_count, reterr);
+}
+
+enum err user_store_count_active(struct store_tx *tx, struct slice organization_id,
+                                 struct slice group, int64_t *ret_count, struct error *reterr)
+{
+    return rows_number(tx,
+                       "SELECT count(*) FROM user_account u JOIN group_member m "
+                       "ON m.member_id = u.id AND m.group_name = $2 "
+                       "WHERE u.organization_id = $1 AND u.status = 'active'",
+                       PARAMS(store_text(organization_id), store_text(group)), ret_count, reterr);
+}
+
+enum err user_store_insert(struct store_tx *tx, struct arena *arena, const struct user_write *write,
+                           struct error *reterr)
+{
+    const struct user *user = write->user;
+    struct store_value hash =
+        write->password_hash.len == 0 ? store_null() : store_text(write->password_hash);
+    enum err err = store_exec(
+        tx,
+        "INSERT INTO user_account (id, organization_id, subject, email, email_key, "
+        "name, picture, slack_id, status, password_hash, created_at, updated_at) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
+        PARAMS(store_text(user->id), store_text(write->organization_id), store_text(user->subject),
+               store_text(user->email), store_text(text_lower_in(arena, user->email)),
+               store_text(user->name), store_text(user->picture), store_text(user->slack_id),
+               store_text(user->status), hash, store_int(write->now)),
+        NULL, reterr);
+    if (err == ERR_CONFLICT) {
+        return fail(reterr, ERR_CONFLICT, "a user '%.*s' already exists", SLICE_ARG(user->email));
+    }
+    return err == ERR_NONE
+               ? group_store_set(tx, write->organization_id, user->id, &user->groups, reterr)
+               : err;
+}
+
+enum err user_store_update(struct store_tx *tx, const struct user_write *write,
+                           struct error *reterr)
+{
+    const struct user *user = write->user;
+    enum err err = store_exec(tx,
+                              "UPDATE user_account SET name = $2, picture = $3, slack_id = $4, "
+                              "status = $5, updated_at = $6 WHERE id = $1",
+                              PARAMS(store_text(user->id), store_text(user->name),
+                                     store_text(user->picture), store_text(user->slack_id),
+                                     store_text(user->status), store_int(write->now)),
+                              NULL, reterr);
+    return err == ERR_NONE
+               ? group_store_set(tx, write->organization_id, user->id, &user->groups, reterr)
+               : err;
+}
+
+enum err user_store_delete(struct store_tx *tx, struct slice id, struct error *reterr)
+{
+    enum err err = store_exec(tx, "DELETE FROM group_member WHERE member_id = $1",
+                              PARAMS(store_text(id)), NULL, reterr);
+    return err == ERR_NONE ? store_exec(tx, "DELETE FROM user_account WHERE id = $1",
+                                        PARAMS(store_text(id)), NULL, reterr)
+                           : err;
+}
+
+enum err user_store_find_account(struct store_tx *tx, struct arena *arena, struct slice email,
+                                 struct slice organization, struct user_account *ret_account,
+                                 struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(
+        tx,
+        "SELECT u.id, u.organization_id, u.status, u.password_hash "
+        "FROM user_account u JOIN organization o ON o.id = u.organization_id "
+        "WHERE u.email_key = $1 AND u.password_hash IS NOT NULL "
+        "AND ($2 = '' OR o.name = $2) "
+        "ORDER BY CASE WHEN o.name = 'default' THEN 0 ELSE 1 END, o.name LIMIT 1",
+        PARAMS(store_text(text_lower_in(arena, email)), store_text(organization)), &rows, reterr);
+    if (err == ERR_NONE) {
+        *ret_account = (struct user_account){
+            .id = rows_text_in(arena, &rows, 0),
+            .organization_id = rows_text_in(arena, &rows, 1),
+            .status = rows_text_in(arena, &rows, 2),
+            .password_hash = rows_text_in(arena, &rows, 3),
+        };
+    }
+    return err;
+}
