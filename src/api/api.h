@@ -1,26 +1,103 @@
 /* SPDX-License-Identifier: MIT */
-/* What the API's handlers work on. Made at the start, read-only afterwards; what it points to is
- * safe to use from any thread. */
+/* What the API's handlers work on. 'struct api' is made at the start and read-only afterwards; what
+ * it points to is safe to use from any thread. 'struct api_call' is one request: when its handler
+ * runs, who calls is known and may call this route. */
 #ifndef GH_API_API_H
 #define GH_API_API_H
 
+#include "codec/shape.h"
 #include "http/call.h"
 #include "http/server.h"
+#include "identity/identity.h"
+#include "model/caller.h"
+#include "store/audit_store.h"
 #include "store/store.h"
+#include "store/visibility_store.h"
 
 struct api {
     struct store *store;
+    struct identity *identity;
     struct pool *pool;
     const struct router *router;
     struct http_worker **workers;
     size_t worker_count;
     const char *version;
+    struct slice setup_code;  /* lets the first person in from elsewhere than this machine */
+    struct slice description; /* the OpenAPI document */
+    bool uses_tls;
 };
 
-/* The context of a call is the api. */
-static inline struct api *api_of(const struct http_call *call)
-{
-    return call->context;
-}
+struct api_route;
+
+struct api_call {
+    struct api *api;
+    const struct api_route *route;
+    struct http_call *http;
+    struct arena *arena;
+    const struct http_request *request;
+    struct http_response *response;
+    struct caller caller;  /* zeroed on routes that anyone may call */
+    struct slice token_id; /* of a signed-in person */
+    int64_t token_expires_at;
+    bool is_audited; /* an entry was written */
+};
+
+typedef enum err (*api_handler_fn)(struct api_call *call, struct error *reterr);
+
+/* Reads the body, strictly, into the zeroed 'target'. */
+enum err api_read_body(struct api_call *call, enum shape_mode mode, const struct shape *shape,
+                       void *target, struct error *reterr) MUST_USE;
+enum err api_read_query(struct api_call *call, const struct shape *shape, void *target,
+                        struct error *reterr) MUST_USE;
+
+/* Starts the answer; end it with api_answer_end. */
+struct json_writer api_answer(struct api_call *call, int status);
+enum err api_answer_end(struct api_call *call, const struct json_writer *json,
+                        struct error *reterr) MUST_USE;
+/* 'pages' of a list: {"page", "size", "total"}. */
+struct api_page {
+    struct shape_int page;
+    struct shape_int page_size;
+};
+
+#define API_PAGE_SIZE 50
+
+int64_t api_page_limit(const struct api_page *page);
+int64_t api_page_offset(const struct api_page *page);
+void api_write_pages(struct json_writer *json, const struct api_page *page, int64_t total);
+/* The fields of a query that every list has. */
+#define API_PAGE_FIELDS(type, member)                                                              \
+    {.name = "page",                                                                               \
+     .kind = SHAPE_INT,                                                                            \
+     .offset = offsetof(type, member) + offsetof(struct api_page, page),                           \
+     .min = 1,                                                                                     \
+     .max = 1000000000,                                                                            \
+     .about = "the page, from 1 on"},                                                              \
+    {                                                                                              \
+        .name = "page_size", .kind = SHAPE_INT,                                                    \
+        .offset = offsetof(type, member) + offsetof(struct api_page, page_size), .min = 1,         \
+        .max = 100, .about = "how many of them on a page"                                          \
+    }
+
+/* The audit entry of this call, in the transaction of the change: 'payload' is a JSON object of
+ * what may be shown, or empty. The body of the transaction may run again. */
+enum err api_audit(struct api_call *call, struct store_tx *tx, const char *action, int status,
+                   struct slice payload, struct error *reterr) MUST_USE;
+/* The same in a transaction of its own, for what changes nothing but is to be known. */
+enum err api_audit_alone(struct api_call *call, const char *action, int status,
+                         struct slice payload, struct error *reterr) MUST_USE;
+
+/* A JSON text being made for the arena, for payloads. */
+struct api_text {
+    struct buf buf;
+    struct json_writer json;
+};
+
+void api_text_begin(struct api_text *text);
+struct slice api_text_end_in(struct arena *arena, struct api_text *text);
+
+/* The one route handler that http sees: who calls, may he, the handler, the entry of what failed.
+ */
+enum err api_run(struct http_call *http, struct error *reterr);
 
 #endif

@@ -1,25 +1,92 @@
 /* SPDX-License-Identifier: MIT */
-/* The handlers that the table in routes.c names, by noun. */
+/* The handlers and shapes that the table in routes.c names, by noun. */
 #ifndef GH_API_HANDLERS_H
 #define GH_API_HANDLERS_H
 
-#include "http/call.h"
+#include "api/api.h"
 
-/* health.c */
-enum err health_get(struct http_call *call, struct error *reterr);
+#define HANDLER(name) enum err name(struct api_call *call, struct error *reterr)
 
-/* server_info.c */
-enum err server_info_get_public(struct http_call *call, struct error *reterr);
-
-/* metrics.c */
-enum err metrics_get(struct http_call *call, struct error *reterr);
-
-/* log_levels.c */
-enum err log_levels_get(struct http_call *call, struct error *reterr);
-enum err log_levels_put(struct http_call *call, struct error *reterr);
+/* health.c, server_info.c, metrics.c, log_levels.c, openapi.c */
+HANDLER(health_get);
+HANDLER(server_info_get_public);
+HANDLER(server_info_get);
+HANDLER(metrics_get);
+HANDLER(log_levels_get);
+HANDLER(log_levels_put);
+HANDLER(openapi_get);
 
 /* organizations.c */
-enum err organizations_list(struct http_call *call, struct error *reterr);
-enum err organizations_create(struct http_call *call, struct error *reterr);
+HANDLER(organizations_list);
+HANDLER(organizations_create);
+HANDLER(hide_role_info_get);
+HANDLER(hide_role_info_put);
+extern const struct shape hide_role_info_shape;
+
+/* resources.c, resource_write.c */
+HANDLER(resources_list);
+HANDLER(resources_get);
+HANDLER(resources_post);
+HANDLER(resources_put);
+HANDLER(resources_delete);
+extern const struct shape resource_query_shape;
+extern const struct shape resource_put_query_shape;
+extern const struct shape resource_delete_shape;
+
+/* connections.c, connection_write.c, connection_access.c */
+HANDLER(connections_list);
+HANDLER(connections_get);
+HANDLER(connections_post);
+HANDLER(connections_put);
+HANDLER(connections_patch);
+HANDLER(connections_delete);
+HANDLER(connection_tags_list);
+HANDLER(connection_access_get);
+HANDLER(connection_access_put);
+extern const struct shape connection_query_shape;
+extern const struct shape connection_access_shape;
+
+/* attributes.c */
+HANDLER(attributes_list);
+HANDLER(attributes_get);
+HANDLER(attributes_post);
+HANDLER(attributes_put);
+HANDLER(attributes_delete);
+extern const struct shape attribute_query_shape;
+
+/* audit_logs.c */
+HANDLER(audit_logs_list);
+HANDLER(audit_logs_export);
+extern const struct shape audit_query_shape;
+
+/* users.c, groups.c */
+HANDLER(users_list);
+HANDLER(users_get);
+HANDLER(users_post);
+HANDLER(users_put);
+HANDLER(users_delete);
+HANDLER(userinfo_get);
+HANDLER(groups_list);
+HANDLER(groups_post);
+HANDLER(groups_delete);
+extern const struct shape group_shape;
+
+/* api_keys.c */
+HANDLER(api_keys_list);
+HANDLER(api_keys_get);
+HANDLER(api_keys_post);
+HANDLER(api_keys_put);
+HANDLER(api_keys_delete);
+HANDLER(api_keys_reactivate);
+
+/* local_auth.c */
+HANDLER(local_auth_register);
+HANDLER(local_auth_login);
+HANDLER(local_auth_sign_out);
+extern const struct shape register_shape;
+extern const struct shape login_shape;
+extern const struct shape sign_out_shape;
+
+#undef HANDLER
 
 #endif

@@ -3,17 +3,17 @@
 #include "codec/json.h"
 #include "io/log.h"
 
-enum err log_levels_get(struct http_call *call, struct error *reterr)
+enum err log_levels_get(struct api_call *call, struct error *reterr)
 {
     char text[LOG_LEVELS_SIZE];
-    struct json_writer json = http_call_json(call, 200);
+    struct json_writer json = api_answer(call, 200);
     json_begin_object(&json);
     json_member_text(&json, "levels", log_levels(text, sizeof(text)));
     json_end_object(&json);
-    return http_call_json_end(call, &json, reterr);
+    return api_answer_end(call, &json, reterr);
 }
 
-enum err log_levels_put(struct http_call *call, struct error *reterr)
+enum err log_levels_put(struct api_call *call, struct error *reterr)
 {
     struct json body;
     struct slice levels = SLICE_NONE;

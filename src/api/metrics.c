@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The metrics page, in the Prometheus text format (version 0.0.4). */
-#include "api/api.h"
 #include "api/handlers.h"
 #include "base/memory.h"
 #include "base/writer.h"
@@ -167,9 +166,9 @@ static void metrics_store(const struct api *api, struct writer *page)
                    stats.connection_count);
 }
 
-enum err metrics_get(struct http_call *call, struct error *reterr)
+enum err metrics_get(struct api_call *call, struct error *reterr)
 {
-    const struct api *api = api_of(call);
+    const struct api *api = call->api;
     struct writer page = writer_to(&call->response->buf);
     metrics_head(&page, "gatehouse_info", "gauge", "Which version runs.");
     writer_format(&page, "gatehouse_info{version=\"%s\"} 1\n", api->version);

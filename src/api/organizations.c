@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "api/api.h"
 #include "api/handlers.h"
 #include "codec/json.h"
 #include "codec/uuid.h"
@@ -29,14 +28,14 @@ static enum err organizations_read(struct store_tx *tx, void *context, struct er
     return organization_store_list(tx, list->arena, &list->organizations, &list->count, reterr);
 }
 
-enum err organizations_list(struct http_call *call, struct error *reterr)
+enum err organizations_list(struct api_call *call, struct error *reterr)
 {
     struct organizations_list list = {.arena = call->arena};
-    enum err err = store_read(api_of(call)->store, organizations_read, &list, reterr);
+    enum err err = store_read(call->api->store, organizations_read, &list, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    struct json_writer json = http_call_json(call, 200);
+    struct json_writer json = api_answer(call, 200);
     json_begin_object(&json);
     json_member_array(&json, "data");
     for (size_t i = 0; i < list.count; i++) {
@@ -44,7 +43,7 @@ enum err organizations_list(struct http_call *call, struct error *reterr)
     }
     json_end_array(&json);
     json_end_object(&json);
-    return http_call_json_end(call, &json, reterr);
+    return api_answer_end(call, &json, reterr);
 }
 
 static enum err organizations_insert(struct store_tx *tx, void *context, struct error *reterr)
@@ -52,7 +51,7 @@ static enum err organizations_insert(struct store_tx *tx, void *context, struct 
     return organization_store_create(tx, context, reterr);
 }
 
-enum err organizations_create(struct http_call *call, struct error *reterr)
+enum err organizations_create(struct api_call *call, struct error *reterr)
 {
     struct json body;
     struct organization organization = {.created_at = clock_now()};
@@ -72,11 +71,76 @@ enum err organizations_create(struct http_call *call, struct error *reterr)
         return err;
     }
     organization.id = uuid_make_v7(organization.created_at, random, id);
-    err = store_write(api_of(call)->store, organizations_insert, &organization, reterr);
+    err = store_write(call->api->store, organizations_insert, &organization, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    struct json_writer json = http_call_json(call, 201);
+    struct json_writer json = api_answer(call, 201);
     organizations_write(&json, &organization);
-    return http_call_json_end(call, &json, reterr);
+    return api_answer_end(call, &json, reterr);
+}
+
+struct hide_role_info {
+    struct shape_bool hide_role_info;
+};
+
+static const struct shape_field hide_role_info_fields[] = {
+    {.name = "hide_role_info",
+     .kind = SHAPE_BOOL,
+     .flags = SHAPE_REQUIRED,
+     .offset = offsetof(struct hide_role_info, hide_role_info)},
+};
+
+const struct shape hide_role_info_shape = {.name = "HideRoleInfo",
+                                           .size = sizeof(struct hide_role_info),
+                                           SHAPE_FIELDS(hide_role_info_fields)};
+
+struct hide_role_info_call {
+    struct api_call *call;
+    struct hide_role_info value;
+};
+
+static enum err hide_role_info_answer(const struct hide_role_info_call *self, struct error *reterr)
+{
+    struct json_writer json = api_answer(self->call, 200);
+    shape_write(&hide_role_info_shape, &self->value, &json);
+    return api_answer_end(self->call, &json, reterr);
+}
+
+static enum err hide_role_info_read(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct hide_role_info_call *self = context;
+    struct visibility visibility;
+    enum err err = visibility_store_load(tx, &self->call->caller, &visibility, reterr);
+    self->value.hide_role_info.value = visibility.hides_role_info;
+    return err;
+}
+
+enum err hide_role_info_get(struct api_call *call, struct error *reterr)
+{
+    struct hide_role_info_call self = {.call = call};
+    enum err err = store_read(call->api->store, hide_role_info_read, &self, reterr);
+    return err == ERR_NONE ? hide_role_info_answer(&self, reterr) : err;
+}
+
+static enum err hide_role_info_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct hide_role_info_call *self = context;
+    struct api_text text;
+    enum err err = organization_store_set_hide_role_info(tx, self->call->caller.organization_id,
+                                                         self->value.hide_role_info.value, reterr);
+    api_text_begin(&text);
+    shape_write(&hide_role_info_shape, &self->value, &text.json);
+    struct slice payload = api_text_end_in(self->call->arena, &text);
+    return err == ERR_NONE ? api_audit(self->call, tx, "update", 200, payload, reterr) : err;
+}
+
+enum err hide_role_info_put(struct api_call *call, struct error *reterr)
+{
+    struct hide_role_info_call self = {.call = call};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &hide_role_info_shape, &self.value, reterr);
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, hide_role_info_write, &self, reterr);
+    }
+    return err == ERR_NONE ? hide_role_info_answer(&self, reterr) : err;
 }

@@ -1,11 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* All routes of the gateway, in one table: who may call what, and what answers. */
+/* The table of the API: each operation once, with all that is known about it. The router, the check
+ * of who may call, the audit log and the description (openapi.c) are made from it. */
 #ifndef GH_API_ROUTES_H
 #define GH_API_ROUTES_H
 
-#include "http/route.h"
+#include "api/api.h"
 
-extern const struct route api_routes[];
+enum api_who {
+    API_ANYONE,
+    API_METRICS, /* loopback only, unless the setting says otherwise */
+    API_CONTROL, /* the control socket only */
+    API_MEMBER,  /* whoever is signed in */
+    API_READER,  /* admins and auditors */
+    API_ADMIN,
+};
+
+enum api_answer_kind {
+    API_NOTHING, /* no body */
+    API_ONE,     /* an object of the shape */
+    API_PAGE,    /* {"data": […], "pages": {…}} */
+    API_ARRAY,   /* […] */
+    API_TEXTS,   /* an array of text */
+    API_OBJECT,  /* some object, described in words */
+    API_TEXT,    /* not JSON */
+};
+
+#define API_ERRORS_MAX 8
+
+struct api_route {
+    const char *method;
+    const char *path;
+    enum api_who who;
+    size_t body_size_max; /* 0: it takes no body */
+    api_handler_fn handler;
+    const char *noun; /* in the audit log; the tag of the description */
+    const char *summary;
+    const struct shape *query;
+    const struct shape *body;
+    bool is_partial; /* PATCH: nothing of the body is required */
+    int status;      /* of success */
+    enum api_answer_kind answer;
+    const struct shape *shape;
+    int errors[API_ERRORS_MAX]; /* besides 401, 403, 500 and 503, which follow from the rest */
+};
+
+extern const struct api_route api_routes[];
 extern const size_t api_route_count;
+
+/* The table as the router wants it. */
+struct route *api_http_routes_in(struct arena *arena);
 
 #endif

@@ -2,15 +2,19 @@
 #include "app/serve.h"
 
 #include "api/api.h"
+#include "api/openapi.h"
 #include "api/routes.h"
 #include "app/version.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "codec/base64.h"
 #include "console/console.h"
 #include "io/fault.h"
 #include "io/log.h"
 #include "io/sandbox.h"
+#include "store/organization_store.h"
+#include "store/seal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +25,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SETUP_CODE_RANDOM_SIZE 15
+
 struct serve {
     const struct settings *settings;
     struct arena arena;
     int lock_fd;
+    struct seal_keys *keys;
     struct store *store;
+    struct identity *identity;
+    bool has_users;
     struct tls_server *tls;
     struct fault fault;
     bool has_fault;
@@ -78,6 +87,7 @@ static enum err serve_open_store(struct serve *serve, struct error *reterr)
         .url = serve->settings->store_url,
         .connection_count_max = settings_number(serve->settings, SETTING_POOL_THREADS),
         .wait_ms_max = LIMIT_STORE_WAIT_MS,
+        .keys = serve->keys,
     };
     const char *file = serve_store_file(serve);
     if (file != NULL && strrchr(file, '/') == file) {
@@ -90,6 +100,41 @@ static enum err serve_open_store(struct serve *serve, struct error *reterr)
         error_prefix(reterr, "--database-url: ");
     }
     return err;
+}
+
+/* A new key is worth a line: without its file the secrets in the store are lost. */
+static enum err serve_open_keys(struct serve *serve, struct error *reterr)
+{
+    const char *path = serve->settings->key_file;
+    bool is_new = false;
+    enum err err = seal_keys_open(path, &serve->keys, &is_new, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--master-key-file: ");
+    } else if (is_new) {
+        log_line(LOG_APP, LOG_INFO, "a new master key was made: keep a copy of this file apart",
+                 log_text("file", slice_of_text(path)));
+    }
+    return err;
+}
+
+static enum err serve_ask_for_users(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct serve *serve = context;
+    return organization_store_has_users(tx, SLICE("default"), &serve->has_users, reterr);
+}
+
+static enum err serve_open_identity(struct serve *serve, struct error *reterr)
+{
+    const struct settings *settings = serve->settings;
+    bool is_public = !settings_is(settings, SETTING_PUBLIC_URL, "");
+    const struct identity_settings identity = {
+        .store = serve->store,
+        .issuer = is_public ? settings_text(settings, SETTING_PUBLIC_URL) : "gatehouse",
+        .admin_group = settings_text(settings, SETTING_ADMIN_GROUP),
+        .auditor_group = settings_text(settings, SETTING_AUDITOR_GROUP),
+    };
+    enum err err = identity_new(&identity, &serve->identity, reterr);
+    return err == ERR_NONE ? store_read(serve->store, serve_ask_for_users, serve, reterr) : err;
 }
 
 static enum err serve_load_tls(const struct settings *settings, struct tls_server **ret_tls,
@@ -158,9 +203,10 @@ static enum err serve_confine(struct serve *serve, struct error *reterr)
         paths.writable[1] =
             slash == NULL ? "." : arena_text(&serve->arena, slice_of(file, (size_t)(slash - file)));
     }
+    paths.replaced[0] = serve->settings->key_file;
     if (serve->tls != NULL) {
-        paths.replaced[0] = settings_text(serve->settings, SETTING_TLS_CERT);
-        paths.replaced[1] = settings_text(serve->settings, SETTING_TLS_KEY);
+        paths.replaced[1] = settings_text(serve->settings, SETTING_TLS_CERT);
+        paths.replaced[2] = settings_text(serve->settings, SETTING_TLS_KEY);
     }
     enum err err = sandbox_start(&paths, &serve->sandbox, reterr);
     if (err != ERR_NONE) {
@@ -197,7 +243,13 @@ static enum err serve_open(struct serve *serve, struct error *reterr)
         err = serve_load_tls(settings, &serve->tls, reterr);
     }
     if (err == ERR_NONE) {
+        err = serve_open_keys(serve, reterr);
+    }
+    if (err == ERR_NONE) {
         err = serve_open_store(serve, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = serve_open_identity(serve, reterr);
     }
     if (err == ERR_NONE) {
         err = serve_open_sockets(serve, reterr);
@@ -214,7 +266,9 @@ static void serve_init(struct serve *serve, const struct settings *settings)
 
 static void serve_close(struct serve *serve)
 {
+    identity_free(serve->identity);
     store_close(serve->store);
+    seal_keys_close(serve->keys);
     tls_server_unref(serve->tls);
     if (serve->lock_fd >= 0) {
         (void)close(serve->lock_fd);
@@ -224,9 +278,20 @@ static void serve_close(struct serve *serve)
 
 /* Running -------------------------------------------------------------------------------------- */
 
+/* While nobody is registered: what proves that one may read the gateway's output. */
+static struct slice serve_make_setup_code(struct serve *serve)
+{
+    char random[SETUP_CODE_RANDOM_SIZE];
+    if (serve->has_users) {
+        return SLICE_NONE;
+    }
+    must(getentropy(random, sizeof(random)) == 0);
+    return base64_encode_in(&serve->arena, BASE64_URL, slice_of(random, sizeof(random)));
+}
+
 static void serve_make_server(struct serve *serve)
 {
-    serve->router = router_new(api_routes, api_route_count);
+    serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
     serve->pool =
         pool_new(settings_number(serve->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
     serve->server = (struct http_server){
@@ -240,11 +305,15 @@ static void serve_make_server(struct serve *serve)
     };
     serve->api = (struct api){
         .store = serve->store,
+        .identity = serve->identity,
         .pool = serve->pool,
         .router = serve->router,
         .workers = serve->https,
         .worker_count = serve->worker_count,
         .version = GATEHOUSE_VERSION,
+        .setup_code = serve_make_setup_code(serve),
+        .description = openapi_make_in(&serve->arena),
+        .uses_tls = serve->tls != NULL,
     };
 }
 
@@ -282,11 +351,13 @@ static void serve_greet(const struct serve *serve)
     (void)printf("  Try      curl %s://%.*s:%u/api/healthz\n", scheme, len, host, serve->port);
     (void)printf("  Data     %s\n", settings_text(settings, SETTING_DATA_DIR));
     (void)printf("  Stop     Ctrl+C\n\n");
-    (void)printf(
-        "  Signing in comes with the next version: until then there are no accounts, and\n"
-        "  the pages above are all there is to see. On this machine, its owner can do more:\n\n"
-        "  %s org list --data-dir %s\n\n",
-        program_invocation_name, settings_text(settings, SETTING_DATA_DIR));
+    if (!serve->has_users) {
+        (void)printf("  Nobody is registered yet. The first to register becomes the admin:\n\n"
+                     "  curl -d '{\"email\":\"you@example.com\",\"password\":\"...\"}' "
+                     "%s://%.*s:%u/api/localauth/register\n\n"
+                     "  From another machine with \"setup_code\":\"%.*s\" in it.\n\n",
+                     scheme, len, host, serve->port, SLICE_ARG(serve->api.setup_code));
+    }
     (void)fflush(stdout);
     log_line(LOG_APP, LOG_INFO, "listening", log_text("address", slice_of_text(listen)),
              log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),

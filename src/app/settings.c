@@ -6,6 +6,8 @@
 #include "codec/url.h"
 #include "io/fault.h"
 #include "io/log.h"
+#include "model/name.h"
+#include "model/user.h"
 
 #include <arpa/inet.h>
 
@@ -137,6 +139,10 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return log_levels_are_valid(value) ? NULL
                                            : "error, warn, info or debug is expected, or "
                                              "component=level, with commas between";
+    case SETTING_NAME:
+        return value.len > 0 && value.len <= GROUP_NAME_MAX && title_check(value, NULL) == ERR_NONE
+                   ? NULL
+                   : "the name of a group is expected";
     case SETTING_FAULT:
         return fault_parse(value, &fault, NULL) == ERR_NONE ? NULL : "no such fault";
     }
@@ -323,6 +329,11 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
     if (settings.store_url[0] == '\0') {
         settings.store_url =
             arena_format(arena, "sqlite:%s/gatehouse.db", settings.values[SETTING_DATA_DIR]).at;
+    }
+    settings.key_file = settings.values[SETTING_MASTER_KEY_FILE];
+    if (settings.key_file[0] == '\0') {
+        settings.key_file =
+            arena_format(arena, "%s/master.key", settings.values[SETTING_DATA_DIR]).at;
     }
     *ret_settings = settings;
     return ERR_NONE;

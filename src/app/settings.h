@@ -21,6 +21,7 @@ enum setting_kind {
     SETTING_NUMBER,  /* between the bounds */
     SETTING_CHOICE,  /* one of the words in the form, split by '|' */
     SETTING_LEVELS,  /* of the log */
+    SETTING_NAME,    /* of a group */
     SETTING_FAULT,   /* for tests, not in the help */
 };
 
@@ -30,6 +31,8 @@ enum setting_kind {
       "where the gateway keeps its store and its control socket; made when absent")                \
     X(SETTING_DATABASE_URL, "database-url", SETTING_STORE, "", "URL", 0, 0,                        \
       "the store: sqlite:PATH or postgres://...; by default SQLite in the data folder")            \
+    X(SETTING_MASTER_KEY_FILE, "master-key-file", SETTING_PATH, "", "FILE", 0, 0,                  \
+      "the keys of the secrets in the store; by default made in the data folder")                  \
     X(SETTING_LISTEN, "listen", SETTING_ADDRESS, "127.0.0.1:8009", "HOST:PORT", 0, 0,              \
       "where the API and the pages are served; port 0 takes a free one")                           \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
@@ -38,6 +41,10 @@ enum setting_kind {
       "certificate and its issuers (PEM); turns TLS on; read again on SIGHUP")                     \
     X(SETTING_TLS_KEY, "tls-key", SETTING_PATH, "", "FILE", 0, 0,                                  \
       "the certificate's private key (PEM)")                                                       \
+    X(SETTING_ADMIN_GROUP, "admin-group", SETTING_NAME, "admin", "GROUP", 0, 0,                    \
+      "the group whose members may do everything")                                                 \
+    X(SETTING_AUDITOR_GROUP, "auditor-group", SETTING_NAME, "auditor", "GROUP", 0, 0,              \
+      "the group whose members may read everything but secrets")                                   \
     X(SETTING_LOG_FORMAT, "log-format", SETTING_CHOICE, "text", "text|json", 0, 0,                 \
       "lines for people or for machines; they go to the standard error")                           \
     X(SETTING_LOG_LEVEL, "log-level", SETTING_LEVELS, "info", "LEVELS", 0, 0,                      \
@@ -64,6 +71,7 @@ enum setting { SETTING_MAP(SETTING_ENUM) SETTING_COUNT };
 struct settings {
     const char *values[SETTING_COUNT];
     const char *store_url; /* the default hangs on the data folder */
+    const char *key_file;  /* likewise */
     const char *warnings[SETTINGS_WARNINGS_MAX];
     size_t warning_count;
 };

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading connections, deleting them, their tags and who may use them. */
+#include "api/connections.h"
+#include "api/handlers.h"
+#include "base/memory.h"
+#include "model/name.h"
+
+struct connection_query {
+    struct api_page page;
+    struct slice search;
+    struct slice name;
+    struct slice type;
+    struct slice subtype;
+    struct slice resource_name;
+    struct slice agent_id;
+    struct slice managed_by;
+    struct slice attribute;
+    struct slice tag_selector;
+};
+
+#define QUERY(member, longest, text)                                                               \
+    {                                                                                              \
+        .name = #member, .kind = SHAPE_TEXT, .offset = offsetof(struct connection_query, member),  \
+        .max = (longest), .about = text                                                            \
+    }
+
+static const struct shape_field connection_query_fields[] = {
+    API_PAGE_FIELDS(struct connection_query, page),
+    QUERY(search, 254, "a part of name, type, subtype, resource or status, without case"),
+    QUERY(name, 254, "the name"),
+    QUERY(type, 64, "the type"),
+    QUERY(subtype, 64, "the subtype"),
+    QUERY(resource_name, 254, "the resource"),
+    {.name = "agent_id",
+     .kind = SHAPE_TEXT,
+     .offset = offsetof(struct connection_query, agent_id),
+     .max = 36,
+     .check = shape_check_uuid,
+     .format = "uuid",
+     .about = "the agent"},
+    QUERY(managed_by, 254, "who manages it"),
+    QUERY(attribute, 255, "an attribute it carries"),
+    QUERY(tag_selector, 330, "'key' or 'key=value' of its connection_tags"),
+};
+
+const struct shape connection_query_shape = {.name = "ConnectionQuery",
+                                             .size = sizeof(struct connection_query),
+                                             SHAPE_FIELDS(connection_query_fields)};
+
+enum err connection_answer_load(struct api_call *call, struct store_tx *tx, struct slice name_or_id,
+                                struct connection_list *list, struct error *reterr)
+{
+    struct visibility visibility;
+    *list = (struct connection_list){.arena = call->arena, .count = 1, .capacity = 1};
+    list->rows = arena_alloc(call->arena, sizeof(*list->rows));
+    enum err err = visibility_store_load(tx, &call->caller, &visibility, reterr);
+    if (err == ERR_NONE) {
+        err = connection_store_find(tx, call->arena, &visibility, name_or_id, list->rows, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = connection_store_load_links(tx, list, reterr);
+    }
+    if (err == ERR_NONE && visibility.hides_role_info) {
+        list->rows[0].connection.default_database = SLICE("");
+    }
+    return err;
+}
+
+enum err connection_answer(struct api_call *call, int status, struct connection_list *list,
+                           struct error *reterr)
+{
+    const struct connection_row *row = &list->rows[0];
+    resource_answer_resolve(call, list);
+    http_response_header(call->response, SLICE("ETag"),
+                         resource_etag_in(call->arena, row->connection.id, row->version));
+    struct json_writer json = api_answer(call, status);
+    connection_answer_write(call, row, &json);
+    return api_answer_end(call, &json, reterr);
+}
+
+struct connection_get {
+    struct api_call *call;
+    struct connection_list list;
+};
+
+static enum err connection_get_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct connection_get *get = context;
+    return connection_answer_load(get->call, tx, get->call->request->values[0], &get->list, reterr);
+}
+
+enum err connections_get(struct api_call *call, struct error *reterr)
+{
+    struct connection_get get = {.call = call};
+    enum err err = store_read(call->api->store, connection_get_body, &get, reterr);
+    return err == ERR_NONE ? connection_answer(call, 200, &get.list, reterr) : err;
+}
+
+/* The list ------------------------------------------------------------------------------------- */
+
+struct connections_listing {
+    struct api_call *call;
+    struct connection_filter filter;
+    struct connection_list list;
+    int64_t total;
+};
+
+static enum err connections_list_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct connections_listing *listing = context;
+    struct visibility visibility;
+    listing->list = (struct connection_list){.arena = listing->call->arena};
+    enum err err = visibility_store_load(tx, &listing->call->caller, &visibility, reterr);
+    if (err == ERR_NONE) {
+        err = connection_store_list(tx, &visibility, &listing->filter, &listing->list,
+                                    &listing->total, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = connection_store_load_links(tx, &listing->list, reterr);
+    }
+    for (size_t i = 0; i < listing->list.count && visibility.hides_role_info; i++) {
+        listing->list.rows[i].connection.default_database = SLICE("");
+    }
+    return err;
+}
+
+static enum err connections_read_query(struct api_call *call, struct connection_query *query,
+                                       struct connection_filter *filter, struct error *reterr)
+{
+    enum err err = api_read_query(call, &connection_query_shape, query, reterr);
+    *filter = (struct connection_filter){
+        .search = query->search,
+        .name = query->name,
+        .type = query->type,
+        .subtype = query->subtype,
+        .resource_name = query->resource_name,
+        .agent_id = query->agent_id,
+        .managed_by = query->managed_by,
+        .attribute = query->attribute,
+        .limit = api_page_limit(&query->page),
+        .offset = api_page_offset(&query->page),
+    };
+    filter->tag_key = slice_cut(query->tag_selector, '=', &filter->tag_value);
+    struct error reason = {0};
+    if (err == ERR_NONE && filter->tag_key.len > 0 &&
+        tag_check_key(filter->tag_key, &reason) != ERR_NONE) {
+        err = fail(reterr, ERR_INPUT, "'tag_selector' %s", reason.message);
+    }
+    return err;
+}
+
+enum err connections_list(struct api_call *call, struct error *reterr)
+{
+    struct connection_query query = {0};
+    struct connections_listing listing = {.call = call};
+    enum err err = connections_read_query(call, &query, &listing.filter, reterr);
+    if (err == ERR_NONE) {
+        err = store_read(call->api->store, connections_list_body, &listing, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json_writer json = api_answer(call, 200);
+    json_begin_object(&json);
+    json_member_array(&json, "data");
+    for (size_t i = 0; i < listing.list.count; i++) {
+        connection_answer_write(call, &listing.list.rows[i], &json);
+    }
+    json_end_array(&json);
+    api_write_pages(&json, &query.page, listing.total);
+    json_end_object(&json);
+    return api_answer_end(call, &json, reterr);
+}
+
+/* Deleting ------------------------------------------------------------------------------------- */
+
+enum err connection_check_unmanaged(const struct connection *connection, struct error *reterr)
+{
+    return connection->managed_by.len == 0
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, "the connection '%.*s' is managed by %.*s",
+                      SLICE_ARG(connection->name), SLICE_ARG(connection->managed_by));
+}
+
+struct slice connection_name_payload_in(struct arena *arena, struct slice name)
+{
+    struct api_text text;
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_text(&text.json, "name", name);
+    json_end_object(&text.json);
+    return api_text_end_in(arena, &text);
+}
+
+static enum err connection_delete_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct api_call *call = context;
+    struct connection_list list;
+    enum err err = connection_answer_load(call, tx, call->request->values[0], &list, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const struct connection_row *row = &list.rows[0];
+    err = connection_check_unmanaged(&row->connection, reterr);
+    if (err == ERR_NONE) {
+        err = resource_check_match(
+            call, resource_etag_in(call->arena, row->connection.id, row->version), reterr);
+    }
+    if (err == ERR_NONE) {
+        err = connection_store_delete(tx, call->caller.organization_id, row->connection.id, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = resource_store_touch(tx, row->resource_id, reterr);
+    }
+    struct slice payload = connection_name_payload_in(call->arena, row->connection.name);
+    return err == ERR_NONE ? api_audit(call, tx, "delete", 204, payload, reterr) : err;
+}
+
+enum err connections_delete(struct api_call *call, struct error *reterr)
+{
+    call->response->status = 204;
+    return store_write(call->api->store, connection_delete_body, call, reterr);
+}
+
+/* Tags ----------------------------------------------------------------------------------------- */
+
+struct connection_tags {
+    struct api_call *call;
+    struct tag *tags;
+    size_t count;
+};
+
+static enum err connection_tags_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct connection_tags *tags = context;
+    return connection_store_tags(tx, tags->call->arena, tags->call->caller.organization_id,
+                                 &tags->tags, &tags->count, reterr);
+}
+
+enum err connection_tags_list(struct api_call *call, struct error *reterr)
+{
+    struct connection_tags tags = {.call = call};
+    enum err err = store_read(call->api->store, connection_tags_body, &tags, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json_writer json = api_answer(call, 200);
+    json_begin_object(&json);
+    json_member_array(&json, "items");
+    for (size_t i = 0; i < tags.count; i++) {
+        const struct tag *tag = &tags.tags[i];
+        json_begin_object(&json);
+        json_member_text(&json, "id", tag->id);
+        json_member_text(&json, "key", tag->key);
+        json_member_text(&json, "value", tag->value);
+        json_member_timestamp(&json, "updated_at", tag->updated_at);
+        json_member_timestamp(&json, "created_at", tag->created_at);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    return api_answer_end(call, &json, reterr);
+}

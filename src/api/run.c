@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/api.h"
+#include "api/routes.h"
+#include "base/limits.h"
+#include "base/must.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "store/row_id.h"
+
+enum err api_read_body(struct api_call *call, enum shape_mode mode, const struct shape *shape,
+                       void *target, struct error *reterr)
+{
+    struct json body;
+    enum err err = json_parse_in(call->arena, call->request->body, &body, reterr);
+    return err == ERR_NONE ? shape_read(shape, mode, &body, target, reterr) : err;
+}
+
+enum err api_read_query(struct api_call *call, const struct shape *shape, void *target,
+                        struct error *reterr)
+{
+    return shape_read_query(shape, call->arena, call->request->query, target, reterr);
+}
+
+struct json_writer api_answer(struct api_call *call, int status)
+{
+    return http_call_json(call->http, status);
+}
+
+enum err api_answer_end(struct api_call *call, const struct json_writer *json, struct error *reterr)
+{
+    return http_call_json_end(call->http, json, reterr);
+}
+
+int64_t api_page_limit(const struct api_page *page)
+{
+    return page->page_size.is_given ? page->page_size.value : API_PAGE_SIZE;
+}
+
+static int64_t api_page_number(const struct api_page *page)
+{
+    return page->page.is_given ? page->page.value : 1;
+}
+
+int64_t api_page_offset(const struct api_page *page)
+{
+    return (api_page_number(page) - 1) * api_page_limit(page);
+}
+
+void api_write_pages(struct json_writer *json, const struct api_page *page, int64_t total)
+{
+    json_member_object(json, "pages");
+    json_member_int(json, "page", api_page_number(page));
+    json_member_int(json, "size", api_page_limit(page));
+    json_member_int(json, "total", total);
+    json_end_object(json);
+}
+
+/* The audit log -------------------------------------------------------------------------------- */
+
+void api_text_begin(struct api_text *text)
+{
+    buf_init(&text->buf, LIMIT_HTTP_ANSWER_SIZE);
+    text->json = json_writer_to(&text->buf);
+}
+
+struct slice api_text_end_in(struct arena *arena, struct api_text *text)
+{
+    must(json_writer_done(&text->json) == ERR_NONE);
+    struct slice copy = arena_copy(arena, buf_view(&text->buf));
+    buf_release(&text->buf);
+    return copy;
+}
+
+static enum err api_audit_entry(struct api_call *call, struct store_tx *tx, const char *action,
+                                int status, struct audit_entry *entry, struct error *reterr)
+{
+    const struct caller *caller = &call->caller;
+    entry->id = row_id_new(call->arena);
+    entry->organization_id = caller->organization_id;
+    entry->actor_subject = caller->subject;
+    entry->actor_email = caller->email;
+    entry->actor_name = caller->name;
+    entry->created_at = clock_now();
+    entry->resource_type = slice_of_text(call->route->noun);
+    entry->action = slice_of_text(action);
+    entry->http_method = call->request->method;
+    entry->http_status = (struct shape_int){.value = status, .is_given = true};
+    entry->http_path = call->request->path;
+    entry->client_ip = slice_of_text(call->request->peer.address);
+    entry->outcome = (struct shape_bool){.value = status < 400, .is_given = true};
+    return audit_store_append(tx, call->arena, entry, reterr);
+}
+
+enum err api_audit(struct api_call *call, struct store_tx *tx, const char *action, int status,
+                   struct slice payload, struct error *reterr)
+{
+    struct audit_entry entry = {.payload = payload};
+    call->is_audited = true;
+    return api_audit_entry(call, tx, action, status, &entry, reterr);
+}
+
+struct api_audit_alone {
+    struct api_call *call;
+    const char *action;
+    int status;
+    struct slice payload;
+    struct slice message;
+};
+
+static enum err api_audit_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct api_audit_alone *alone = context;
+    struct audit_entry entry = {.payload = alone->payload, .error_message = alone->message};
+    return api_audit_entry(alone->call, tx, alone->action, alone->status, &entry, reterr);
+}
+
+enum err api_audit_alone(struct api_call *call, const char *action, int status,
+                         struct slice payload, struct error *reterr)
+{
+    struct api_audit_alone alone = {
+        .call = call, .action = action, .status = status, .payload = payload};
+    call->is_audited = true;
+    return store_write(call->api->store, api_audit_write, &alone, reterr);
+}
+
+static const char *api_action(const struct api_call *call)
+{
+    struct slice method = call->request->method;
+    if (slice_equals(method, SLICE("POST"))) {
+        return "create";
+    }
+    if (slice_equals(method, SLICE("DELETE"))) {
+        return "delete";
+    }
+    bool is_read = slice_equals(method, SLICE("GET")) || slice_equals(method, SLICE("HEAD"));
+    return is_read ? "read" : "update";
+}
+
+static bool api_is_mutating(const struct api_call *call)
+{
+    return strcmp(api_action(call), "read") != 0;
+}
+
+/* What did not succeed is an entry too, before the answer; when it cannot be written, that is the
+ * answer. */
+static enum err api_audit_failure(struct api_call *call, enum err err, struct error *reterr)
+{
+    bool is_wanted = call->caller.organization_id.len > 0 &&
+                     (err == ERR_DENIED || api_is_mutating(call)) && err != ERR_UNAVAILABLE;
+    if (!is_wanted || call->is_audited) {
+        return err;
+    }
+    struct error failure = {0};
+    int status = err_http_status(err);
+    struct api_audit_alone alone = {
+        .call = call,
+        .action = api_action(call),
+        .status = status,
+        .message = status == 500 ? SLICE("internal error") : slice_of_text(reterr->message),
+    };
+    if (store_write(call->api->store, api_audit_write, &alone, &failure) != ERR_NONE) {
+        *reterr = failure;
+        return ERR_UNAVAILABLE;
+    }
+    return err;
+}
+
+/* Who calls ------------------------------------------------------------------------------------ */
+
+static struct slice api_cookie(struct slice cookies, struct slice name)
+{
+    while (cookies.len > 0) {
+        struct slice value = SLICE_NONE;
+        struct slice pair = slice_trim(slice_cut(cookies, ';', &cookies), " ");
+        struct slice key = slice_cut(pair, '=', &value);
+        if (slice_equals(key, name)) {
+            return value;
+        }
+    }
+    return SLICE_NONE;
+}
+
+static struct identity_credential api_credential(const struct http_request *request)
+{
+    struct slice authorization = http_request_header(request, SLICE("Authorization"));
+    struct slice key = http_request_header(request, SLICE("Api-Key"));
+    struct identity_credential credential = {.kind = IDENTITY_NOTHING};
+    if (key.len > 0) {
+        credential = (struct identity_credential){.kind = IDENTITY_API_KEY, .text = key};
+    } else if (authorization.len > 0) {
+        struct slice rest = SLICE_NONE;
+        struct slice scheme = slice_cut(authorization, ' ', &rest);
+        bool is_bearer = slice_equals_nocase(scheme, SLICE("Bearer"));
+        credential.kind = IDENTITY_BEARER;
+        credential.text = is_bearer ? slice_trim(rest, " ") : SLICE_NONE;
+    } else {
+        struct slice cookie =
+            api_cookie(http_request_header(request, SLICE("Cookie")), SLICE(IDENTITY_COOKIE));
+        if (cookie.len > 0) {
+            credential =
+                (struct identity_credential){.kind = IDENTITY_COOKIE_TOKEN, .text = cookie};
+        }
+    }
+    return credential;
+}
+
+/* A browser sends the cookie with requests of other sites' pages too; it then says where they come
+ * from. */
+static enum err api_check_origin(const struct api_call *call, struct error *reterr)
+{
+    const struct http_request *request = call->request;
+    struct slice site = http_request_header(request, SLICE("Sec-Fetch-Site"));
+    struct slice origin = http_request_header(request, SLICE("Origin"));
+    size_t host_at = slice_find(origin, SLICE("://"));
+    bool is_same = site.len > 0
+                       ? slice_equals(site, SLICE("same-origin"))
+                       : host_at < origin.len &&
+                             slice_equals_nocase(slice_from(origin, host_at + 3), request->host);
+    return is_same ? ERR_NONE
+                   : fail(reterr, ERR_DENIED,
+                          "the cookie counts only for requests of the gateway's own pages");
+}
+
+static enum err api_authenticate(struct api_call *call, struct error *reterr)
+{
+    struct identity_credential credential = api_credential(call->request);
+    struct identity_proof proof = {0};
+    enum err err = identity_verify(call->api->identity, call->arena, &credential, &proof, reterr);
+    if (err == ERR_UNAUTHENTICATED) {
+        http_response_header(call->response, SLICE("WWW-Authenticate"), SLICE("Bearer"));
+        return fail(reterr, ERR_UNAUTHENTICATED, "access denied: sign in, or send a valid API key");
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    call->caller = proof.caller;
+    call->token_id = proof.token_id;
+    call->token_expires_at = proof.expires_at;
+    if (credential.kind == IDENTITY_COOKIE_TOKEN && api_is_mutating(call)) {
+        return api_check_origin(call, reterr);
+    }
+    return ERR_NONE;
+}
+
+static enum err api_authorize(struct api_call *call, struct error *reterr)
+{
+    enum api_who who = call->route->who;
+    const struct caller *caller = &call->caller;
+    if (who == API_ADMIN && !caller->is_admin) {
+        return fail(reterr, ERR_DENIED, "access denied: this needs an admin");
+    }
+    if (who == API_READER && !caller_reads_all(caller)) {
+        return fail(reterr, ERR_DENIED, "access denied: this needs an admin or an auditor");
+    }
+    return ERR_NONE;
+}
+
+enum err api_run(struct http_call *http, struct error *reterr)
+{
+    struct api_call call = {
+        .api = http->context,
+        .route = http->exchange->route->detail,
+        .http = http,
+        .arena = http->arena,
+        .request = http->request,
+        .response = http->response,
+    };
+    bool is_open = call.route->who <= API_CONTROL;
+    enum err err = is_open ? ERR_NONE : api_authenticate(&call, reterr);
+    if (!is_open) {
+        http_response_header(call.response, SLICE("Cache-Control"), SLICE("no-store"));
+    }
+    if (err == ERR_NONE) {
+        err = api_authorize(&call, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = call.route->handler(&call, reterr);
+    }
+    if (err != ERR_NONE) {
+        return api_audit_failure(&call, err, reterr);
+    }
+    must(is_open || call.is_audited || !api_is_mutating(&call));
+    return ERR_NONE;
+}

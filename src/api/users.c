@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* People and groups, as admins manage them. */
+#include "api/handlers.h"
+#include "base/text.h"
+#include "identity/password.h"
+#include "io/clock.h"
+#include "model/name.h"
+#include "store/row_id.h"
+#include "store/user_store.h"
+
+struct user_call {
+    struct api_call *call;
+    struct slice name; /* in the path: address or id */
+    struct user wanted;
+    struct user user;
+    struct slice password_hash;
+};
+
+struct users_listing {
+    struct api_call *call;
+    struct user_list list;
+};
+
+static bool user_has_group(const struct user *user, struct slice group)
+{
+    for (size_t i = 0; i < user->groups.count; i++) {
+        if (slice_equals(user->groups.items[i], group)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void user_write(const struct api_call *call, struct user *user, struct json_writer *json)
+{
+    const struct identity *identity = call->api->identity;
+    user->role = SLICE("standard");
+    if (user_has_group(user, identity_admin_group(identity))) {
+        user->role = SLICE("admin");
+    } else if (user_has_group(user, identity_auditor_group(identity))) {
+        user->role = SLICE("auditor");
+    }
+    shape_write(&user_shape, user, json);
+}
+
+static enum err user_answer(struct user_call *self, int status, struct error *reterr)
+{
+    struct json_writer json = api_answer(self->call, status);
+    user_write(self->call, &self->user, &json);
+    return api_answer_end(self->call, &json, reterr);
+}
+
+static enum err users_list_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct users_listing *listing = context;
+    return user_store_list(tx, listing->call->arena, listing->call->caller.organization_id,
+                           &listing->list, reterr);
+}
+
+enum err users_list(struct api_call *call, struct error *reterr)
+{
+    struct users_listing listing = {.call = call};
+    enum err err = store_read(call->api->store, users_list_body, &listing, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json_writer json = api_answer(call, 200);
+    json_begin_array(&json);
+    for (size_t i = 0; i < listing.list.count; i++) {
+        user_write(call, &listing.list.users[i], &json);
+    }
+    json_end_array(&json);
+    return api_answer_end(call, &json, reterr);
+}
+
+static enum err user_find(struct user_call *self, struct store_tx *tx, struct error *reterr)
+{
+    return user_store_find(tx, self->call->arena, self->call->caller.organization_id, self->name,
+                           &self->user, reterr);
+}
+
+static enum err user_get_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    return user_find(context, tx, reterr);
+}
+
+enum err users_get(struct api_call *call, struct error *reterr)
+{
+    struct user_call self = {.call = call, .name = call->request->values[0]};
+    enum err err = store_read(call->api->store, user_get_body, &self, reterr);
+    return err == ERR_NONE ? user_answer(&self, 200, reterr) : err;
+}
+
+static struct slice user_payload(const struct user_call *self, const struct user *user)
+{
+    struct api_text text;
+    struct json_writer *json = &text.json;
+    api_text_begin(&text);
+    json_begin_object(json);
+    json_member_text(json, "email", user->email);
+    json_member_text(json, "name", user->name);
+    json_member_text(json, "status", user->status);
+    json_member_array(json, "groups");
+    for (size_t i = 0; i < user->groups.count; i++) {
+        json_text(json, user->groups.items[i]);
+    }
+    json_end_array(json);
+    json_end_object(json);
+    return api_text_end_in(self->call->arena, &text);
+}
+
+static enum err user_post_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct user_call *self = context;
+    struct api_call *call = self->call;
+    struct user user = self->wanted;
+    user.id = row_id_new(call->arena);
+    user.subject = user.id;
+    const struct user_write write = {.organization_id = call->caller.organization_id,
+                                     .user = &user,
+                                     .password_hash = self->password_hash,
+                                     .now = clock_now()};
+    self->name = user.id;
+    enum err err = user_store_insert(tx, call->arena, &write, reterr);
+    if (err == ERR_NONE) {
+        err = user_find(self, tx, reterr);
+    }
+    struct slice payload = user_payload(self, &user);
+    return err == ERR_NONE ? api_audit(call, tx, "create", 201, payload, reterr) : err;
+}
+
+/* With a password the account can be used at once; without one it waits for its first sign-in. */
+enum err users_post(struct api_call *call, struct error *reterr)
+{
+    struct user_call self = {.call = call};
+    struct user *wanted = &self.wanted;
+    enum err err = api_read_body(call, SHAPE_WHOLE, &user_shape, wanted, reterr);
+    if (err == ERR_NONE && wanted->password.len > 0) {
+        err = password_check(wanted->password, wanted->email, reterr);
+        if (err == ERR_NONE) {
+            err = password_hash_in(call->arena, wanted->password, &self.password_hash, reterr);
+        }
+    }
+    if (wanted->status.len == 0) {
+        wanted->status = wanted->password.len > 0 ? SLICE("active") : SLICE("invited");
+    }
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, user_post_body, &self, reterr);
+    }
+    return err == ERR_NONE ? user_answer(&self, 201, reterr) : err;
+}
+
+/* An organization without an admin could not be managed any more. */
+static enum err user_keep_admin(struct user_call *self, struct store_tx *tx, bool stays_admin,
+                                struct error *reterr)
+{
+    struct slice admins = identity_admin_group(self->call->api->identity);
+    bool was_admin =
+        user_has_group(&self->user, admins) && slice_equals(self->user.status, SLICE("active"));
+    int64_t count = 0;
+    if (!was_admin || stays_admin) {
+        return ERR_NONE;
+    }
+    enum err err =
+        user_store_count_active(tx, self->call->caller.organization_id, admins, &count, reterr);
+    return err == ERR_NONE && count <= 1
+               ? fail(reterr, ERR_INPUT, "this is the last active admin: make another one first")
+               : err;
+}
+
+static enum err user_put_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct user_call *self = context;
+    struct api_call *call = self->call;
+    enum err err = user_find(self, tx, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct user user = self->wanted;
+    user.id = self->user.id;
+    user.status = user.status.len == 0 ? self->user.status : user.status;
+    if (!slice_equals_nocase(user.email, self->user.email)) {
+        return fail(reterr, ERR_INPUT, "'email' cannot change: it is '%.*s'",
+                    SLICE_ARG(self->user.email));
+    }
+    bool stays_admin = user_has_group(&user, identity_admin_group(call->api->identity)) &&
+                       slice_equals(user.status, SLICE("active"));
+    err = user_keep_admin(self, tx, stays_admin, reterr);
+    const struct user_write write = {
+        .organization_id = call->caller.organization_id, .user = &user, .now = clock_now()};
+    if (err == ERR_NONE) {
+        err = user_store_update(tx, &write, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = user_find(self, tx, reterr);
+    }
+    struct slice payload = user_payload(self, &user);
+    return err == ERR_NONE ? api_audit(call, tx, "update", 200, payload, reterr) : err;
+}
+
+enum err users_put(struct api_call *call, struct error *reterr)
+{
+    struct user_call self = {.call = call, .name = call->request->values[0]};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &user_shape, &self.wanted, reterr);
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, user_put_body, &self, reterr);
+    }
+    return err == ERR_NONE ? user_answer(&self, 200, reterr) : err;
+}
+
+static enum err user_delete_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct user_call *self = context;
+    enum err err = user_find(self, tx, reterr);
+    if (err == ERR_NONE) {
+        err = user_keep_admin(self, tx, false, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = user_store_delete(tx, self->user.id, reterr);
+    }
+    struct slice payload = user_payload(self, &self->user);
+    return err == ERR_NONE ? api_audit(self->call, tx, "delete", 204, payload, reterr) : err;
+}
+
+enum err users_delete(struct api_call *call, struct error *reterr)
+{
+    struct user_call self = {.call = call, .name = call->request->values[0]};
+    call->response->status = 204;
+    return store_write(call->api->store, user_delete_body, &self, reterr);
+}
+
+/* Who is signed in ----------------------------------------------------------------------------- */
+
+enum err userinfo_get(struct api_call *call, struct error *reterr)
+{
+    const struct caller *caller = &call->caller;
+    struct json_writer json = api_answer(call, 200);
+    json_begin_object(&json);
+    json_member_text(&json, "id", caller->subject);
+    json_member_text(&json, "name", caller->name);
+    json_member_text(&json, "email", caller->email);
+    json_member_text(&json, "status", SLICE("active"));
+    json_member_bool(&json, "verified", true);
+    json_member_text(&json, "role",
+                     caller->is_admin     ? SLICE("admin")
+                     : caller->is_auditor ? SLICE("auditor")
+                                          : SLICE("standard"));
+    json_member_array(&json, "groups");
+    for (size_t i = 0; i < caller->group_count; i++) {
+        json_text(&json, caller->groups[i]);
+    }
+    json_end_array(&json);
+    json_member_bool(&json, "is_admin", caller->is_admin);
+    json_member_text(&json, "org_id", caller->organization_id);
+    json_member_text(&json, "org_name", caller->organization_name);
+    json_end_object(&json);
+    return api_answer_end(call, &json, reterr);
+}

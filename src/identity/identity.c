@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "identity/identity.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/timestamp.h"
+#include "codec/base64.h"
+#include "codec/json_writer.h"
+#include "codec/jwt.h"
+#include "identity/signing_key.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "store/row_id.h"
+#include "store/token_store.h"
+
+#include <sodium.h>
+
+#define API_KEY_RANDOM_SIZE 32
+#define API_KEY_SIZE_MAX    128
+#define CLAIMS_SIZE_MAX     4096
+/* When a key was last used is told to the minute. */
+#define API_KEY_USED_STEP (60 * TIMESTAMP_SECOND)
+
+struct identity {
+    struct store *store;
+    struct signing_key *signing_key;
+    struct slice issuer;
+    struct slice admin_group;
+    struct slice auditor_group;
+};
+
+enum err identity_new(const struct identity_settings *settings, struct identity **ret_identity,
+                      struct error *reterr)
+{
+    struct secret seed CLEANUP(secret_release);
+    struct signing_key *key = NULL;
+    secret_init(&seed);
+    must(sodium_init() >= 0);
+    enum err err = token_store_signing_seed(settings->store, &seed, reterr);
+    if (err == ERR_NONE) {
+        err = signing_key_new(&seed, &key, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct identity *identity = memory_new(sizeof(*identity));
+    *identity = (struct identity){
+        .store = settings->store,
+        .signing_key = key,
+        .issuer = slice_of_text(settings->issuer),
+        .admin_group = slice_of_text(settings->admin_group),
+        .auditor_group = slice_of_text(settings->auditor_group),
+    };
+    *ret_identity = identity;
+    return ERR_NONE;
+}
+
+void identity_free(struct identity *identity)
+{
+    if (identity != NULL) {
+        signing_key_free(identity->signing_key);
+        memory_free(identity);
+    }
+}
+
+struct slice identity_admin_group(const struct identity *identity)
+{
+    return identity->admin_group;
+}
+
+struct slice identity_auditor_group(const struct identity *identity)
+{
+    return identity->auditor_group;
+}
+
+static struct slice identity_hash_in(struct arena *arena, struct slice key)
+{
+    unsigned char *hash = arena_alloc(arena, crypto_hash_sha256_BYTES);
+    (void)crypto_hash_sha256(hash, (const unsigned char *)key.at, key.len);
+    return slice_of(hash, crypto_hash_sha256_BYTES);
+}
+
+struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash)
+{
+    unsigned char random[API_KEY_RANDOM_SIZE];
+    randombytes_buf(random, sizeof(random));
+    struct slice encoded = base64_encode_in(arena, BASE64_URL, slice_of(random, sizeof(random)));
+    sodium_memzero(random, sizeof(random));
+    struct slice key = arena_format(arena, IDENTITY_API_KEY_PREFIX "%.*s", SLICE_ARG(encoded));
+    *ret_hash = identity_hash_in(arena, key);
+    return key;
+}
+
+/* One look at a credential: what it claims, and what the store knows about that. */
+struct identity_look {
+    struct arena *arena;
+    struct slice key_hash; /* of an API key, else the token's claims */
+    struct slice user_id;
+    struct slice token_id;
+    int64_t issued_at;
+    struct caller caller;
+    int64_t last_used_at;
+};
+
+static enum err identity_look_up(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct identity_look *look = context;
+    if (look->key_hash.len > 0) {
+        return token_store_api_key(tx, look->arena, look->key_hash, &look->caller,
+                                   &look->last_used_at, reterr);
+    }
+    return token_store_user(tx, look->arena, look->user_id, look->token_id, look->issued_at,
+                            &look->caller, reterr);
+}
+
+static enum err identity_note_use(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct identity_look *look = context;
+    return token_store_used_api_key(tx, look->caller.id, clock_now(), reterr);
+}
+
+static void identity_fill_roles(const struct identity *identity, struct caller *caller)
+{
+    for (size_t i = 0; i < caller->group_count; i++) {
+        caller->is_admin =
+            caller->is_admin || slice_equals(caller->groups[i], identity->admin_group);
+        caller->is_auditor =
+            caller->is_auditor || slice_equals(caller->groups[i], identity->auditor_group);
+    }
+}
+
+static enum err identity_ask_store(struct identity *identity, struct identity_look *look,
+                                   struct error *reterr)
+{
+    enum err err = store_read(identity->store, identity_look_up, look, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return fail(reterr, ERR_UNAUTHENTICATED, "the credential is not known");
+    }
+    if (err == ERR_NONE) {
+        identity_fill_roles(identity, &look->caller);
+    }
+    return err;
+}
+
+static enum err identity_verify_api_key(struct identity *identity, struct arena *arena,
+                                        struct slice key, struct identity_proof *ret_proof,
+                                        struct error *reterr)
+{
+    struct identity_look look = {.arena = arena};
+    if (key.len > API_KEY_SIZE_MAX) {
+        return fail(reterr, ERR_UNAUTHENTICATED, "the API key is too long");
+    }
+    look.key_hash = identity_hash_in(arena, key);
+    enum err err = identity_ask_store(identity, &look, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    ret_proof->caller = look.caller;
+    if (look.last_used_at + API_KEY_USED_STEP < clock_now()) {
+        err = store_write(identity->store, identity_note_use, &look, reterr);
+    }
+    return err;
+}
+
+static enum err identity_read_claims(const struct identity *identity, struct arena *arena,
+                                     struct slice token, struct identity_look *look,
+                                     int64_t *ret_expires_at, struct error *reterr)
+{
+    struct jwt jwt;
+    const struct jwt_expectations expected = {
+        .issuer = identity->issuer,
+        .audience = identity->issuer,
+        .now = clock_now(),
+        .skew_s = 0,
+    };
+    int64_t expires_s = 0;
+    enum err err = jwt_parse_in(arena, token, &jwt, reterr);
+    if (err == ERR_NONE) {
+        err = signing_key_verify(identity->signing_key, &jwt, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = jwt_check_claims(&jwt, &expected, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = json_as_text(json_member(&jwt.claims, "sub"), &look->user_id, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = json_as_text(json_member(&jwt.claims, "jti"), &look->token_id, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = json_as_int(json_member(&jwt.claims, "iat_us"), 0, TIMESTAMP_MAX, &look->issued_at,
+                          reterr);
+    }
+    if (err == ERR_NONE) {
+        err = json_as_int(json_member(&jwt.claims, "exp"), 0, TIMESTAMP_MAX / TIMESTAMP_SECOND,
+                          &expires_s, reterr);
+    }
+    *ret_expires_at = expires_s * TIMESTAMP_SECOND;
+    return err == ERR_NONE ? err : fail(reterr, ERR_UNAUTHENTICATED, "the token is not valid");
+}
+
+enum err identity_verify(struct identity *identity, struct arena *arena,
+                         const struct identity_credential *credential,
+                         struct identity_proof *ret_proof, struct error *reterr)
+{
+    bool is_key = credential->kind == IDENTITY_API_KEY ||
+                  (credential->kind == IDENTITY_BEARER &&
+                   slice_starts_with(credential->text, SLICE(IDENTITY_API_KEY_PREFIX)));
+    if (credential->text.len == 0) {
+        return fail(reterr, ERR_UNAUTHENTICATED, "there is no credential");
+    }
+    if (is_key) {
+        return identity_verify_api_key(identity, arena, credential->text, ret_proof, reterr);
+    }
+    struct identity_look look = {.arena = arena};
+    int64_t expires_at = 0;
+    enum err err =
+        identity_read_claims(identity, arena, credential->text, &look, &expires_at, reterr);
+    if (err == ERR_NONE) {
+        err = identity_ask_store(identity, &look, reterr);
+    }
+    if (err == ERR_NONE) {
+        *ret_proof = (struct identity_proof){
+            .caller = look.caller, .token_id = look.token_id, .expires_at = expires_at};
+    }
+    return err;
+}
+
+/* 'iat_us' is when it was made to the microsecond, so that "sign out everywhere" a moment before a
+ * new sign-in does not take the new token too. */
+enum err identity_make_token_in(struct arena *arena, const struct identity *identity,
+                                struct slice user_id, struct slice *ret_token, struct error *reterr)
+{
+    struct buf claims;
+    int64_t now = clock_now();
+    buf_init(&claims, CLAIMS_SIZE_MAX);
+    struct json_writer json = json_writer_to(&claims);
+    json_begin_object(&json);
+    json_member_text(&json, "iss", identity->issuer);
+    json_member_text(&json, "aud", identity->issuer);
+    json_member_text(&json, "sub", user_id);
+    json_member_text(&json, "jti", row_id_new(arena));
+    json_member_int(&json, "iat", now / TIMESTAMP_SECOND);
+    json_member_int(&json, "iat_us", now);
+    json_member_int(&json, "exp", now / TIMESTAMP_SECOND + IDENTITY_TOKEN_LIFETIME_S);
+    json_end_object(&json);
+    enum err err = json_writer_done(&json);
+    if (err == ERR_NONE) {
+        err =
+            signing_key_sign_in(arena, identity->signing_key, buf_view(&claims), ret_token, reterr);
+    }
+    buf_release(&claims);
+    return err;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Who calls: a credential in, a caller out. Signatures are checked here, what they stand for is
+ * asked of the store each time, so that a change of a person or a key counts from the next request
+ * on. */
+#ifndef GH_IDENTITY_IDENTITY_H
+#define GH_IDENTITY_IDENTITY_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/caller.h"
+#include "store/store.h"
+
+#define IDENTITY_COOKIE           "gatehouse_token"
+#define IDENTITY_API_KEY_PREFIX   "ghk_"
+#define IDENTITY_TOKEN_LIFETIME_S 43200
+
+struct identity;
+
+struct identity_settings {
+    struct store *store;
+    const char *issuer; /* of our own tokens: the public URL */
+    const char *admin_group;
+    const char *auditor_group;
+};
+
+enum err identity_new(const struct identity_settings *settings, struct identity **ret_identity,
+                      struct error *reterr) MUST_USE;
+void identity_free(struct identity *identity);
+
+enum identity_kind {
+    IDENTITY_NOTHING,
+    IDENTITY_API_KEY, /* of the header Api-Key */
+    IDENTITY_BEARER,  /* an API key or a token */
+    IDENTITY_COOKIE_TOKEN,
+};
+
+struct identity_credential {
+    enum identity_kind kind;
+    struct slice text;
+};
+
+struct identity_proof {
+    struct caller caller;
+    struct slice token_id; /* of a token */
+    int64_t expires_at;
+};
+
+/* ERR_UNAUTHENTICATED for every credential that is not good, without saying why. */
+enum err identity_verify(struct identity *identity, struct arena *arena,
+                         const struct identity_credential *credential,
+                         struct identity_proof *ret_proof, struct error *reterr) MUST_USE;
+
+/* A token for the person, valid for IDENTITY_TOKEN_LIFETIME_S. */
+enum err identity_make_token_in(struct arena *arena, const struct identity *identity,
+                                struct slice user_id, struct slice *ret_token,
+                                struct error *reterr) MUST_USE;
+
+/* A new API key; its hash is what is kept. */
+struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash);
+
+struct slice identity_admin_group(const struct identity *identity);
+struct slice identity_auditor_group(const struct identity *identity);
+
+#endif
