@@ -29,7 +29,7 @@ enum shape_flag {
     SHAPE_WRITE_ONLY = 4, /* in requests only */
     SHAPE_NULL_OUT = 8,   /* written as null when not given */
     SHAPE_NULL_IN = 256,  /* may be sent as null */
-    SHAPE_APART = 512,     /* written by the noun itself */
+    SHAPE_APART = 512,    /* written by the noun itself */
     SHAPE_NULLABLE = SHAPE_NULL_OUT | SHAPE_NULL_IN,
     SHAPE_OMITTED = 16,    /* left out of answers when not given */
     SHAPE_NULL_ITEMS = 32, /* the values of pairs may be null */
@@ -125,6 +125,7 @@ void shape_write(const struct shape *shape, const void *source, struct json_writ
  * braces around them. */
 void shape_write_members(const struct shape *shape, unsigned with, unsigned without,
                          const void *source, struct json_writer *json);
+void shape_write_pairs(const struct shape_pairs *pairs, struct json_writer *json);
 /* Reads back what shape_write_members wrote for SHAPE_KEPT. */
 enum err shape_read_kept(const struct shape *shape, const struct json *json, void *target,
                          struct error *reterr) MUST_USE;

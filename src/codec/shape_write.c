@@ -34,7 +34,7 @@ static void shape_write_texts(const struct shape_texts *texts, struct json_write
     json_end_array(json);
 }
 
-static void shape_write_pairs(const struct shape_pairs *pairs, struct json_writer *json)
+void shape_write_pairs(const struct shape_pairs *pairs, struct json_writer *json)
 {
     json_begin_object(json);
     for (size_t i = 0; i < pairs->count; i++) {

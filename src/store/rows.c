@@ -67,7 +67,7 @@ struct slice rows_pairs_text_in(struct arena *arena, const struct shape_pairs *p
     struct buf buf;
     buf_init(&buf, LIMIT_HTTP_ANSWER_SIZE);
     struct json_writer json = json_writer_to(&buf);
-    shape_write(&rows_pairs_shape, pairs, &json);
+    shape_write_pairs(pairs, &json);
     must(json_writer_done(&json) == ERR_NONE);
     struct slice text = arena_copy(arena, buf_view(&buf));
     explicit_bzero((char *)(uintptr_t)buf_view(&buf).at, buf_view(&buf).len);
@@ -80,7 +80,8 @@ enum err rows_pairs_parse_in(struct arena *arena, struct slice text, struct shap
 {
     struct json document;
     struct rows_pairs target = {0};
-    enum err err = json_parse_in(arena, text, &document, reterr);
+    enum err err = json_parse_in(arena, arena_format(arena, "{\"pairs\":%.*s}", SLICE_ARG(text)),
+                                 &document, reterr);
     if (err == ERR_NONE) {
         err = shape_read_kept(&rows_pairs_shape, &document, &target, reterr);
     }
