@@ -15,6 +15,8 @@ import time
 
 import pytest
 
+from api import register
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.abspath(os.environ.get("GATEHOUSE_BINARY", os.path.join(ROOT, "build/gatehouse")))
 HTTP_TEST_SERVER = os.path.join(
@@ -218,6 +220,20 @@ def gateway(tmp_path_factory):
     """One gateway for the tests of a file that do not disturb it; it must survive them all."""
     gateway = Gateway(tmp_path_factory.mktemp("gateway"))
     yield gateway
+    assert gateway.is_alive(), gateway.text()
+    assert gateway.stop() == 0, gateway.text()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def admin(request, tmp_path_factory):
+    """The first admin of a gateway of this file, on both stores."""
+    folder = tmp_path_factory.mktemp("api")
+    arguments = []
+    if request.param == "postgres":
+        server = request.getfixturevalue("postgres")
+        arguments = ["--database-url", server.create(f"api_{time.monotonic_ns()}")]
+    gateway = Gateway(folder, *arguments)
+    yield register(gateway)
     assert gateway.is_alive(), gateway.text()
     assert gateway.stop() == 0, gateway.text()
 
