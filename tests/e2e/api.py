@@ -5,7 +5,7 @@ import json
 import uuid
 
 EMBEDDED_AGENT = "01900000-0000-7000-8000-000000000001"
-PASSWORD = "correct horse battery staple"
+PASSWORD = "lamp under seven rivers"
 
 
 def b64(text):
