@@ -39,7 +39,7 @@ static enum err connection_access_get_body(struct store_tx *tx, void *context, s
     enum err err =
         connection_answer_load(self->call, tx, self->call->request->values[0], &list, reterr);
     return err == ERR_NONE
-               ? connection_store_access(tx, self->call->arena, list.rows[0].connection.id,
+               ? connection_store_access(tx, self->call->arena, list.rows[0]->connection.id,
                                          &self->stored.groups, reterr)
                : err;
 }
@@ -68,7 +68,7 @@ static enum err connection_access_put_body(struct store_tx *tx, void *context, s
     if (err != ERR_NONE) {
         return err;
     }
-    const struct connection *connection = &list.rows[0].connection;
+    const struct connection *connection = &list.rows[0]->connection;
     err = connection_store_set_access(tx, call->caller.organization_id, connection->id,
                                       &self->wanted.groups, reterr);
     if (err == ERR_NONE) {

@@ -93,7 +93,7 @@ static enum err connection_put_finish(struct connection_put *put, struct store_t
     if (err != ERR_NONE) {
         return err;
     }
-    put->answer.rows[0].connection.mcp_oauth_warning = put->warning;
+    put->answer.rows[0]->connection.mcp_oauth_warning = put->warning;
     return api_audit(put->call, tx, is_new ? "create" : "update", is_new ? 201 : 200,
                      connection_put_payload(put, connection), reterr);
 }
@@ -245,7 +245,11 @@ static enum err connection_write(struct api_call *call, bool is_partial, int sta
     if (err == ERR_NONE) {
         err = store_write(call->api->store, body, &put, reterr);
     }
-    return err == ERR_NONE ? connection_answer(call, status, &put.answer, reterr) : err;
+    if (err != ERR_NONE) {
+        return err;
+    }
+    resource_answer_resolve(call, &put.answer);
+    return connection_answer(call, status, &put.answer, reterr);
 }
 
 enum err connections_post(struct api_call *call, struct error *reterr)

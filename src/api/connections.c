@@ -53,24 +53,25 @@ enum err connection_answer_load(struct api_call *call, struct store_tx *tx, stru
     struct visibility visibility;
     *list = (struct connection_list){.arena = call->arena, .count = 1, .capacity = 1};
     list->rows = arena_alloc(call->arena, sizeof(*list->rows));
+    list->rows[0] = arena_alloc(call->arena, sizeof(**list->rows));
     enum err err = visibility_store_load(tx, &call->caller, &visibility, reterr);
     if (err == ERR_NONE) {
-        err = connection_store_find(tx, call->arena, &visibility, name_or_id, list->rows, reterr);
+        err =
+            connection_store_find(tx, call->arena, &visibility, name_or_id, list->rows[0], reterr);
     }
     if (err == ERR_NONE) {
         err = connection_store_load_links(tx, list, reterr);
     }
     if (err == ERR_NONE && visibility.hides_role_info) {
-        list->rows[0].connection.default_database = SLICE("");
+        list->rows[0]->connection.default_database = SLICE("");
     }
     return err;
 }
 
-enum err connection_answer(struct api_call *call, int status, struct connection_list *list,
+enum err connection_answer(struct api_call *call, int status, const struct connection_list *list,
                            struct error *reterr)
 {
-    const struct connection_row *row = &list->rows[0];
-    resource_answer_resolve(call, list);
+    const struct connection_row *row = list->rows[0];
     http_response_header(call->response, SLICE("ETag"),
                          resource_etag_in(call->arena, row->connection.id, row->version));
     struct json_writer json = api_answer(call, status);
@@ -78,22 +79,22 @@ enum err connection_answer(struct api_call *call, int status, struct connection_
     return api_answer_end(call, &json, reterr);
 }
 
-struct connection_get {
-    struct api_call *call;
-    struct connection_list list;
-};
-
 static enum err connection_get_body(struct store_tx *tx, void *context, struct error *reterr)
 {
-    struct connection_get *get = context;
-    return connection_answer_load(get->call, tx, get->call->request->values[0], &get->list, reterr);
+    struct resource_reading *reading = context;
+    struct connection_list *list = &reading->answer.roles;
+    enum err err =
+        connection_answer_load(reading->call, tx, reading->call->request->values[0], list, reterr);
+    return err == ERR_NONE && reading->resolves_features
+               ? connection_store_load_features(tx, list, reterr)
+               : err;
 }
 
 enum err connections_get(struct api_call *call, struct error *reterr)
 {
-    struct connection_get get = {.call = call};
-    enum err err = store_read(call->api->store, connection_get_body, &get, reterr);
-    return err == ERR_NONE ? connection_answer(call, 200, &get.list, reterr) : err;
+    struct resource_reading reading = {.call = call};
+    enum err err = resource_read_resolved(&reading, connection_get_body, reterr);
+    return err == ERR_NONE ? connection_answer(call, 200, &reading.answer.roles, reterr) : err;
 }
 
 /* The list ------------------------------------------------------------------------------------- */
@@ -119,7 +120,7 @@ static enum err connections_list_body(struct store_tx *tx, void *context, struct
         err = connection_store_load_links(tx, &listing->list, reterr);
     }
     for (size_t i = 0; i < listing->list.count && visibility.hides_role_info; i++) {
-        listing->list.rows[i].connection.default_database = SLICE("");
+        listing->list.rows[i]->connection.default_database = SLICE("");
     }
     return err;
 }
@@ -164,7 +165,7 @@ enum err connections_list(struct api_call *call, struct error *reterr)
     json_begin_object(&json);
     json_member_array(&json, "data");
     for (size_t i = 0; i < listing.list.count; i++) {
-        connection_answer_write(call, &listing.list.rows[i], &json);
+        connection_answer_write(call, listing.list.rows[i], &json);
     }
     json_end_array(&json);
     api_write_pages(&json, &query.page, listing.total);
@@ -200,7 +201,7 @@ static enum err connection_delete_body(struct store_tx *tx, void *context, struc
     if (err != ERR_NONE) {
         return err;
     }
-    const struct connection_row *row = &list.rows[0];
+    const struct connection_row *row = list.rows[0];
     err = connection_check_unmanaged(&row->connection, reterr);
     if (err == ERR_NONE) {
         err = resource_check_match(

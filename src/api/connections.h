@@ -8,7 +8,7 @@
 /* One connection that the caller may see, with what it is tied to, as a list of one. */
 enum err connection_answer_load(struct api_call *call, struct store_tx *tx, struct slice name_or_id,
                                 struct connection_list *list, struct error *reterr) MUST_USE;
-enum err connection_answer(struct api_call *call, int status, struct connection_list *list,
+enum err connection_answer(struct api_call *call, int status, const struct connection_list *list,
                            struct error *reterr) MUST_USE;
 /* What somebody else manages is not to be changed. */
 enum err connection_check_unmanaged(const struct connection *connection,

@@ -72,16 +72,31 @@ enum err resource_answer_load(struct api_call *call, struct store_tx *tx,
         err = resource_answer_load_env_vars(call, tx, visibility, answer, reterr);
     }
     if (err == ERR_NONE) {
-        err = connection_store_of_resources(tx, visibility, &answer->resource.id, 1, &answer->roles,
+        err = connection_store_of_resources(tx, visibility, &answer->resource, 1, &answer->roles,
                                             reterr);
     }
     if (err == ERR_NONE) {
         err = connection_store_load_links(tx, &answer->roles, reterr);
     }
     for (size_t i = 0; i < answer->roles.count && visibility->hides_role_info; i++) {
-        answer->roles.rows[i].connection.default_database = SLICE("");
+        answer->roles.rows[i]->connection.default_database = SLICE("");
     }
     return err;
+}
+
+enum err resource_read_resolved(struct resource_reading *reading, store_body_fn body,
+                                struct error *reterr)
+{
+    struct store *store = reading->call->api->store;
+    reading->resolves_features = true;
+    enum err err = store_read(store, body, reading, reterr);
+    if (err != ERR_INTERNAL) {
+        return err;
+    }
+    log_line(LOG_API, LOG_ERROR, "the effective features could not be resolved",
+             log_error_field(reterr));
+    reading->resolves_features = false;
+    return store_read(store, body, reading, reterr);
 }
 
 static enum err resource_resolve(struct store_tx *tx, void *context, struct error *reterr)
@@ -99,8 +114,8 @@ void resource_answer_resolve(struct api_call *call, struct connection_list *role
     log_line(LOG_API, LOG_ERROR, "the effective features could not be resolved",
              log_error_field(&error));
     for (size_t i = 0; i < roles->count; i++) {
-        roles->rows[i].connection.effective_features = NULL;
-        roles->rows[i].connection.jit_access_duration_sec = (struct shape_int){0};
+        roles->rows[i]->connection.effective_features = NULL;
+        roles->rows[i]->connection.jit_access_duration_sec = (struct shape_int){0};
     }
 }
 
@@ -123,7 +138,7 @@ void resource_answer_write(struct api_call *call, const struct resource_answer *
                         json);
     json_member_array(json, "roles");
     for (size_t i = 0; i < answer->roles.count; i++) {
-        connection_answer_write(call, &answer->roles.rows[i], json);
+        connection_answer_write(call, answer->roles.rows[i], json);
     }
     json_end_array(json);
     json_end_object(json);

@@ -178,7 +178,7 @@ static enum err resource_put_prune(struct resource_put *put, struct store_tx *tx
     enum err err = ERR_NONE;
     size_t left_count = put->roles.count;
     for (size_t i = 0; i < put->roles.count && put->prunes && err == ERR_NONE; i++) {
-        const struct connection *role = &put->roles.rows[i].connection;
+        const struct connection *role = &put->roles.rows[i]->connection;
         if (resource_put_lists(put, role->name)) {
             continue;
         }
@@ -236,9 +236,9 @@ static enum err resource_put_load(struct resource_put *put, struct store_tx *tx,
         err = resource_check_match(
             put->call, resource_etag_in(arena, put->stored.id, put->stored.version), reterr);
     }
-    return err == ERR_NONE ? connection_store_of_resources(tx, visibility, &put->stored.id, 1,
-                                                           &put->roles, reterr)
-                           : err;
+    return err == ERR_NONE
+               ? connection_store_of_resources(tx, visibility, &put->stored, 1, &put->roles, reterr)
+               : err;
 }
 
 /* Names, and the keys of what is secret. */
@@ -355,7 +355,7 @@ static enum err resource_put_answer(struct resource_put *put, int status, struct
     }
     for (size_t w = 0; w < put->warnings.count && !is_new; w++) {
         for (size_t i = 0; i < answer->roles.count; i++) {
-            struct connection *role = &answer->roles.rows[i].connection;
+            struct connection *role = &answer->roles.rows[i]->connection;
             bool is_meant = slice_equals(role->name, warnings[w].name);
             role->mcp_oauth_warning = is_meant ? warnings[w].warning : role->mcp_oauth_warning;
         }

@@ -39,19 +39,18 @@ const struct shape resource_query_shape = {.name = "ResourceQuery",
                                            .size = sizeof(struct resource_query),
                                            SHAPE_FIELDS(resource_query_fields)};
 
-struct resource_get {
-    struct api_call *call;
-    struct slice name;
-    struct resource_answer answer;
-};
-
 static enum err resource_get_body(struct store_tx *tx, void *context, struct error *reterr)
 {
-    struct resource_get *get = context;
+    struct resource_reading *reading = context;
+    struct api_call *call = reading->call;
     struct visibility visibility;
-    enum err err = visibility_store_load(tx, &get->call->caller, &visibility, reterr);
-    return err == ERR_NONE
-               ? resource_answer_load(get->call, tx, &visibility, get->name, &get->answer, reterr)
+    enum err err = visibility_store_load(tx, &call->caller, &visibility, reterr);
+    if (err == ERR_NONE) {
+        err = resource_answer_load(call, tx, &visibility, call->request->values[0],
+                                   &reading->answer, reterr);
+    }
+    return err == ERR_NONE && reading->resolves_features
+               ? connection_store_load_features(tx, &reading->answer.roles, reterr)
                : err;
 }
 
@@ -72,24 +71,23 @@ static struct slice resource_names_in(struct api_call *call, const struct resour
 
 enum err resources_get(struct api_call *call, struct error *reterr)
 {
-    struct resource_get get = {.call = call, .name = call->request->values[0]};
-    enum err err = resource_check_name(get.name, reterr);
+    struct resource_reading reading = {.call = call};
+    const struct resource *resource = &reading.answer.resource;
+    enum err err = resource_check_name(call->request->values[0], reterr);
     if (err == ERR_NONE) {
-        err = store_read(call->api->store, resource_get_body, &get, reterr);
+        err = resource_read_resolved(&reading, resource_get_body, reterr);
     }
-    if (err == ERR_NONE && get.answer.discloses) {
-        struct slice names = resource_names_in(call, &get.answer.resource, 1);
+    if (err == ERR_NONE && reading.answer.discloses) {
+        struct slice names = resource_names_in(call, resource, 1);
         err = api_audit_alone(call, "disclose", 200, names, reterr);
     }
     if (err != ERR_NONE) {
         return err;
     }
-    resource_answer_resolve(call, &get.answer.roles);
-    http_response_header(
-        call->response, SLICE("ETag"),
-        resource_etag_in(call->arena, get.answer.resource.id, get.answer.resource.version));
+    http_response_header(call->response, SLICE("ETag"),
+                         resource_etag_in(call->arena, resource->id, resource->version));
     struct json_writer json = api_answer(call, 200);
-    resource_answer_write(call, &get.answer, &json);
+    resource_answer_write(call, &reading.answer, &json);
     return api_answer_end(call, &json, reterr);
 }
 
@@ -110,7 +108,7 @@ static void resources_share_roles(struct resources_listing *listing, struct conn
         struct resource_answer *answer = &listing->answers[i];
         size_t from = at;
         while (at < roles->count &&
-               slice_equals(roles->rows[at].resource_id, answer->resource.id)) {
+               slice_equals(roles->rows[at]->resource_id, answer->resource.id)) {
             at++;
         }
         answer->roles = (struct connection_list){.rows = roles->rows + from, .count = at - from};
@@ -122,17 +120,13 @@ static enum err resources_list_roles(struct resources_listing *listing, struct s
 {
     struct arena *arena = listing->call->arena;
     struct connection_list roles = {.arena = arena};
-    size_t count = listing->list.count;
-    struct slice *ids = arena_alloc_array(arena, count, sizeof(*ids));
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = listing->list.resources[i].id;
-    }
-    enum err err = connection_store_of_resources(tx, visibility, ids, count, &roles, reterr);
+    enum err err = connection_store_of_resources(tx, visibility, listing->list.resources,
+                                                 listing->list.count, &roles, reterr);
     if (err == ERR_NONE) {
         err = connection_store_load_links(tx, &roles, reterr);
     }
     for (size_t i = 0; i < roles.count && visibility->hides_role_info; i++) {
-        roles.rows[i].connection.default_database = SLICE("");
+        roles.rows[i]->connection.default_database = SLICE("");
     }
     resources_share_roles(listing, &roles);
     return err;
@@ -238,7 +232,7 @@ static struct slice resource_delete_payload(const struct resource_delete *delete
     json_member_text(&text.json, "name", delete->name);
     json_member_array(&text.json, "roles");
     for (size_t i = 0; i < roles->count; i++) {
-        json_text(&text.json, roles->rows[i].connection.name);
+        json_text(&text.json, roles->rows[i]->connection.name);
     }
     json_end_array(&text.json);
     json_end_object(&text.json);
@@ -255,7 +249,7 @@ static enum err resource_delete_roles(const struct resource_delete *delete, stru
     }
     enum err err = ERR_NONE;
     for (size_t i = 0; i < roles->count && err == ERR_NONE; i++) {
-        const struct connection *role = &roles->rows[i].connection;
+        const struct connection *role = &roles->rows[i]->connection;
         if (role->managed_by.len > 0) {
             return fail(reterr, ERR_INPUT, "the role '%.*s' is managed by %.*s",
                         SLICE_ARG(role->name), SLICE_ARG(role->managed_by));
@@ -281,7 +275,7 @@ static enum err resource_delete_body(struct store_tx *tx, void *context, struct 
             call, resource_etag_in(call->arena, resource.id, resource.version), reterr);
     }
     if (err == ERR_NONE) {
-        err = connection_store_of_resources(tx, &visibility, &resource.id, 1, &roles, reterr);
+        err = connection_store_of_resources(tx, &visibility, &resource, 1, &roles, reterr);
     }
     if (err == ERR_NONE) {
         err = resource_delete_roles(delete, tx, &roles, reterr);

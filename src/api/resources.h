@@ -23,7 +23,17 @@ enum err resource_answer_load_env_vars(struct api_call *call, struct store_tx *t
                                        const struct visibility *visibility,
                                        struct resource_answer *answer,
                                        struct error *reterr) MUST_USE;
-/* Resolves the effective features, in a transaction of its own; when that fails they stay null. */
+/* Runs a body that reads what is answered, resolving the effective features with it; when that
+ * fails but reading alone does not, they are null: unknown. The body asks resolves_features. */
+struct resource_reading {
+    struct api_call *call;
+    bool resolves_features;
+    struct resource_answer answer; /* for connections: the roles alone */
+};
+
+enum err resource_read_resolved(struct resource_reading *reading, store_body_fn body,
+                                struct error *reterr) MUST_USE;
+/* After a write: the same for what was written, in a transaction of its own. */
 void resource_answer_resolve(struct api_call *call, struct connection_list *roles);
 
 void resource_answer_write(struct api_call *call, const struct resource_answer *answer,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #define ARENA_BLOCK_SIZE 4096
+#define ARENA_GROWTH_MAX 65536
 #define ARENA_ALIGN      16
 
 struct arena_block {
@@ -74,7 +75,10 @@ void arena_release(struct arena *arena)
 
 static struct arena_block *arena_block_new(struct arena *arena, size_t size)
 {
-    size_t block_size = size > ARENA_BLOCK_SIZE ? size : ARENA_BLOCK_SIZE;
+    /* As much again as there is, within bounds: few blocks for much, little for little. */
+    size_t block_size = arena->size > ARENA_BLOCK_SIZE ? arena->size : ARENA_BLOCK_SIZE;
+    block_size = block_size > ARENA_GROWTH_MAX ? ARENA_GROWTH_MAX : block_size;
+    block_size = size > block_size ? size : block_size;
     must(block_size <= SIZE_MAX - sizeof(struct arena_block));
     struct arena_block *block = memory_resize(NULL, sizeof(struct arena_block) + block_size);
     *block = (struct arena_block){.older = arena->block, .size = block_size};

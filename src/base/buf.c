@@ -60,6 +60,27 @@ static void buf_grow(struct buf *buf, size_t needed)
     buf->capacity = capacity;
 }
 
+enum err buf_append_parts(struct buf *buf, const struct slice *parts, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        size += parts[i].len;
+    }
+    char *at = NULL;
+    enum err err = buf_reserve(buf, size, &at);
+    if (err != ERR_NONE || size == 0) {
+        return err;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].len > 0) {
+            memcpy(at, parts[i].at, parts[i].len);
+            at += parts[i].len;
+        }
+    }
+    buf_commit(buf, size);
+    return ERR_NONE;
+}
+
 enum err buf_reserve(struct buf *buf, size_t size, char **ret_at)
 {
     if (size > buf->size_max - buf->len) {

@@ -27,6 +27,8 @@ void buf_wipe(struct buf *buf);
 struct slice buf_view(const struct buf *buf);
 
 enum err buf_append(struct buf *buf, struct slice bytes) MUST_USE;
+/* One behind the other; all or none. */
+enum err buf_append_parts(struct buf *buf, const struct slice *parts, size_t count) MUST_USE;
 /* Room for 'size' more bytes at *ret_at; buf_commit says how many of them were filled. */
 enum err buf_reserve(struct buf *buf, size_t size, char **ret_at) MUST_USE;
 void buf_commit(struct buf *buf, size_t size);

@@ -59,7 +59,7 @@
 
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512
-#define LIMIT_SEAL_KEYS 8
+#define LIMIT_SEAL_KEYS              8
 #define LIMIT_STORE_REPEATS          30
 #define LIMIT_STORE_GROUP_COUNT      256
 #define LIMIT_STORE_WAL_ATTEMPTS     200

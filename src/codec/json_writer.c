@@ -90,17 +90,23 @@ void json_end_array(struct json_writer *json)
     json_end(json, SLICE("]"), JSON_PLACE_FIRST_ITEM, JSON_PLACE_ITEM);
 }
 
+static bool json_is_plain(unsigned char byte)
+{
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
 /* The length of the start of 'text' that stands for itself between the quotes. */
 static size_t json_plain_len(struct slice text)
 {
     size_t len = 0;
     while (len < text.len) {
         unsigned char byte = (unsigned char)text.at[len];
-        if (byte < 0x20 || byte == '"' || byte == '\\') {
-            break;
+        if (json_is_plain(byte)) {
+            len++;
+            continue;
         }
         uint32_t code;
-        size_t character = byte < 0x80 ? 1 : text_character(slice_from(text, len), &code);
+        size_t character = byte < 0x80 ? 0 : text_character(slice_from(text, len), &code);
         if (character == 0) {
             break;
         }
@@ -125,9 +131,8 @@ static void json_escaped_byte(struct json_writer *json, unsigned char byte)
     json_bytes(json, slice_of(escape, (size_t)len));
 }
 
-static void json_quoted(struct json_writer *json, struct slice text)
+static void json_escaped(struct json_writer *json, struct slice text)
 {
-    json_bytes(json, SLICE("\""));
     while (text.len > 0 && !json->failed) {
         size_t plain_len = json_plain_len(text);
         json_bytes(json, slice_sub(text, 0, plain_len));
@@ -137,7 +142,23 @@ static void json_quoted(struct json_writer *json, struct slice text)
             text = slice_from(text, 1);
         }
     }
-    json_bytes(json, SLICE("\""));
+}
+
+/* Nearly all text is plain, and goes out at once with what stands before and behind it. */
+static void json_quoted(struct json_writer *json, struct slice before, struct slice text,
+                        struct slice after)
+{
+    const struct slice parts[] = {before, SLICE("\""), text, SLICE("\""), after};
+    if (json_plain_len(text) < text.len) {
+        json_bytes(json, before);
+        json_bytes(json, SLICE("\""));
+        json_escaped(json, text);
+        json_bytes(json, SLICE("\""));
+        json_bytes(json, after);
+    } else if (json->failed ||
+               buf_append_parts(json->buf, parts, sizeof(parts) / sizeof(parts[0])) != ERR_NONE) {
+        json->failed = true;
+    }
 }
 
 void json_key(struct json_writer *json, const char *name)
@@ -152,12 +173,9 @@ void json_key_text(struct json_writer *json, struct slice name)
     }
     unsigned char *place = &json->places[json->depth];
     must(*place == JSON_PLACE_FIRST_MEMBER || *place == JSON_PLACE_MEMBER);
-    if (*place == JSON_PLACE_MEMBER) {
-        json_bytes(json, SLICE(","));
-    }
+    struct slice comma = *place == JSON_PLACE_MEMBER ? SLICE(",") : SLICE("");
     *place = JSON_PLACE_MEMBER_VALUE;
-    json_quoted(json, name);
-    json_bytes(json, SLICE(":"));
+    json_quoted(json, comma, name, SLICE(":"));
 }
 
 void json_text(struct json_writer *json, struct slice text)
@@ -166,7 +184,7 @@ void json_text(struct json_writer *json, struct slice text)
         return;
     }
     json_take_place(json);
-    json_quoted(json, text);
+    json_quoted(json, SLICE(""), text, SLICE(""));
 }
 
 void json_raw(struct json_writer *json, struct slice value)

@@ -29,27 +29,34 @@ static struct connection_row *connection_links_find(struct connection_list *list
                                                     size_t to, struct slice id)
 {
     for (size_t i = from; i < to; i++) {
-        if (slice_equals(list->rows[i].connection.id, id)) {
-            return &list->rows[i];
+        if (slice_equals(list->rows[i]->connection.id, id)) {
+            return list->rows[i];
         }
     }
     return NULL;
 }
 
-/* Runs 'sql' for portions of the list; its first column is the connection's id. */
+/* The same query for many connections and for few. Its first column is the connection's id. */
+struct connection_links_sql {
+    const char *many;
+    const char *few;
+};
+
 static enum err connection_links_each(struct store_tx *tx, struct connection_list *list,
-                                      const char *sql, connection_links_fn take,
-                                      struct error *reterr)
+                                      const struct connection_links_sql *sql,
+                                      connection_links_fn take, struct error *reterr)
 {
     enum err err = ERR_NONE;
+    bool is_few = list->count <= ROWS_FEW_IDS_COUNT;
     for (size_t from = 0; from < list->count && err == ERR_NONE; from += ROWS_IDS_COUNT) {
         struct store_rows rows CLEANUP(store_rows_end) = {0};
         struct store_value values[ROWS_IDS_COUNT] = {{.kind = STORE_NULL}};
         size_t to = from + ROWS_IDS_COUNT < list->count ? from + ROWS_IDS_COUNT : list->count;
         for (size_t i = from; i < to; i++) {
-            values[i - from] = store_text(list->rows[i].connection.id);
+            values[i - from] = store_text(list->rows[i]->connection.id);
         }
-        err = store_query(tx, sql, (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
+        struct store_params params = {values, is_few ? ROWS_FEW_IDS_COUNT : ROWS_IDS_COUNT};
+        err = store_query(tx, is_few ? sql->few : sql->many, params, &rows, reterr);
         while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
             take(list->arena, &rows,
                  connection_links_find(list, from, to, store_rows_view(&rows, 0)));
@@ -75,24 +82,26 @@ static void connection_links_take_rule(struct arena *arena, const struct store_r
     texts_add(arena, &row->connection.guardrail_rules, rows_text_in(arena, rows, 1));
 }
 
+#define ATTRIBUTES(ids)                                                                            \
+    "SELECT ca.connection_id, a.name, a.managed_by FROM connection_attribute ca JOIN attribute a " \
+    "ON a.id = ca.attribute_id WHERE ca.connection_id IN (" ids ") ORDER BY a.name"
+#define GUARDRAILS(ids)                                                                            \
+    "SELECT cr.connection_id, u.id FROM connection_rule cr JOIN rule u ON u.id = cr.rule_id "      \
+    "AND u.kind = 'guardrail' WHERE cr.connection_id IN (" ids ") ORDER BY u.id"
+
+static const struct connection_links_sql connection_links_attributes = {
+    .many = ATTRIBUTES(ROWS_IDS), .few = ATTRIBUTES(ROWS_FEW_IDS)};
+static const struct connection_links_sql connection_links_guardrails = {
+    .many = GUARDRAILS(ROWS_IDS), .few = GUARDRAILS(ROWS_FEW_IDS)};
+
 enum err connection_store_load_links(struct store_tx *tx, struct connection_list *list,
                                      struct error *reterr)
 {
-    enum err err =
-        connection_links_each(tx, list,
-                              "SELECT ca.connection_id, a.name, a.managed_by "
-                              "FROM connection_attribute ca JOIN attribute a "
-                              "ON a.id = ca.attribute_id WHERE ca.connection_id IN (" ROWS_IDS ") "
-                              "ORDER BY a.name",
-                              connection_links_take_attribute, reterr);
-    if (err == ERR_NONE) {
-        err = connection_links_each(tx, list,
-                                    "SELECT cr.connection_id, u.id FROM connection_rule cr "
-                                    "JOIN rule u ON u.id = cr.rule_id AND u.kind = 'guardrail' "
-                                    "WHERE cr.connection_id IN (" ROWS_IDS ") ORDER BY u.id",
-                                    connection_links_take_rule, reterr);
-    }
-    return err;
+    enum err err = connection_links_each(tx, list, &connection_links_attributes,
+                                         connection_links_take_attribute, reterr);
+    return err == ERR_NONE ? connection_links_each(tx, list, &connection_links_guardrails,
+                                                   connection_links_take_rule, reterr)
+                           : err;
 }
 
 static void connection_links_take_feature(struct arena *arena, const struct store_rows *rows,
@@ -118,42 +127,40 @@ static void connection_links_take_feature(struct arena *arena, const struct stor
     }
 }
 
-/* Two of the features are projections of the connection's own fields. */
-static enum err connection_links_project(struct connection_list *list, struct error *reterr)
+/* Some features are projections of the connection's own fields. */
+static void connection_links_project(struct connection_list *list)
 {
-    enum err err = ERR_NONE;
-    for (size_t i = 0; i < list->count && err == ERR_NONE; i++) {
-        struct connection_row row = list->rows[i];
+    for (size_t i = 0; i < list->count; i++) {
+        struct connection_row *row = list->rows[i];
         struct effective_features *features = arena_alloc(list->arena, sizeof(*features));
         features->access_request = arena_alloc(list->arena, sizeof(*features->access_request));
-        err = connection_store_open_document(list->arena, &row, reterr);
-        features->mandatory_metadata.value = row.connection.mandatory_metadata_fields.count > 0;
-        features->access_request->legacy_reviewers.value = row.connection.reviewers.count > 0;
-        features->jira_templates.value = row.connection.jira_issue_template_id.len > 0;
-        list->rows[i].connection.effective_features = features;
+        features->mandatory_metadata.value = row->needs_metadata;
+        features->access_request->legacy_reviewers.value = row->has_reviewers;
+        features->jira_templates.value = row->connection.jira_issue_template_id.len > 0;
+        row->connection.effective_features = features;
     }
-    return err;
 }
+
+/* The shortest duration of several just-in-time rules comes last and stays. */
+#define FEATURES(ids)                                                                              \
+    "SELECT t.connection_id, u.kind, u.access_duration_sec FROM ("                                 \
+    "SELECT cr.connection_id, cr.rule_id FROM connection_rule cr "                                 \
+    "WHERE cr.connection_id IN (" ids ") "                                                         \
+    "UNION SELECT ca.connection_id, ar.rule_id FROM connection_attribute ca "                      \
+    "JOIN attribute_rule ar ON ar.attribute_id = ca.attribute_id "                                 \
+    "WHERE ca.connection_id IN (" ids ")) t "                                                      \
+    "JOIN rule u ON u.id = t.rule_id WHERE u.is_active = 1 "                                       \
+    "ORDER BY coalesce(u.access_duration_sec, 0) DESC"
+
+static const struct connection_links_sql connection_links_features = {
+    .many = FEATURES(ROWS_IDS), .few = FEATURES(ROWS_FEW_IDS)};
 
 enum err connection_store_load_features(struct store_tx *tx, struct connection_list *list,
                                         struct error *reterr)
 {
-    enum err err = connection_links_project(list, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    /* The shortest duration of several just-in-time rules comes last and stays. */
-    return connection_links_each(
-        tx, list,
-        "SELECT t.connection_id, u.kind, u.access_duration_sec FROM ("
-        "SELECT cr.connection_id, cr.rule_id FROM connection_rule cr "
-        "WHERE cr.connection_id IN (" ROWS_IDS ") "
-        "UNION SELECT ca.connection_id, ar.rule_id FROM connection_attribute ca "
-        "JOIN attribute_rule ar ON ar.attribute_id = ca.attribute_id "
-        "WHERE ca.connection_id IN (" ROWS_IDS ")) t "
-        "JOIN rule u ON u.id = t.rule_id WHERE u.is_active = 1 "
-        "ORDER BY coalesce(u.access_duration_sec, 0) DESC",
-        connection_links_take_feature, reterr);
+    connection_links_project(list);
+    return connection_links_each(tx, list, &connection_links_features,
+                                 connection_links_take_feature, reterr);
 }
 
 enum err connection_store_access(struct store_tx *tx, struct arena *arena, struct slice id,

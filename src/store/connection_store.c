@@ -2,39 +2,69 @@
 #include "store/connection_store.h"
 
 #include "base/memory.h"
+#include "base/must.h"
 #include "io/clock.h"
 #include "store/rows.h"
 #include "store/seal.h"
 
-#define COLUMNS                                                                                    \
-    "SELECT c.id, c.name, r.name, c.resource_id, c.type, c.subtype, c.agent_id, r.agent_id, "      \
-    "g.is_embedded, g.connected_until, c.managed_by, c.document, c.issue_template_id, "            \
-    "c.secret_view, c.default_database, c.secrets_updated_at, c.version "                          \
-    "FROM connection c JOIN resource r ON r.id = c.resource_id "                                   \
-    "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) "
+#define OWN                                                                                        \
+    "SELECT c.id, c.name, c.resource_id, c.type, c.subtype, c.agent_id, c.managed_by, "            \
+    "c.document, c.issue_template_id, c.secret_view, c.default_database, c.secrets_updated_at, "   \
+    "c.version, c.has_reviewers, c.needs_metadata"
+#define OWN_COUNT 15
 
+#define JOINED                                                                                     \
+    OWN ", r.name, r.agent_id, g.is_embedded, g.connected_until FROM connection c "                \
+        "JOIN resource r ON r.id = c.resource_id "                                                 \
+        "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) "
+
+/* What the row says of the connection itself. */
 static void connection_store_take(struct arena *arena, const struct store_rows *rows,
                                   struct connection_row *row)
 {
     struct connection *connection = &row->connection;
-    bool is_online = store_rows_int(rows, 8) != 0 || store_rows_int(rows, 9) > clock_now();
     connection->id = rows_text_in(arena, rows, 0);
     connection->name = rows_text_in(arena, rows, 1);
-    connection->resource_name = rows_text_in(arena, rows, 2);
-    row->resource_id = rows_text_in(arena, rows, 3);
-    connection->type = rows_text_in(arena, rows, 4);
-    connection->subtype = rows_text_in(arena, rows, 5);
-    row->resource_agent_id = rows_text_in(arena, rows, 7);
-    connection->agent_id =
-        store_rows_is_null(rows, 6) ? row->resource_agent_id : rows_text_in(arena, rows, 6);
-    connection->status = is_online ? SLICE("online") : SLICE("offline");
-    connection->managed_by = rows_text_in(arena, rows, 10);
-    row->document = rows_text_in(arena, rows, 11);
-    connection->jira_issue_template_id = rows_text_in(arena, rows, 12);
-    row->secret_view = rows_text_in(arena, rows, 13);
-    connection->default_database = rows_text_in(arena, rows, 14);
-    connection->secrets_updated_at = store_rows_int(rows, 15);
-    row->version = store_rows_int(rows, 16);
+    row->resource_id = rows_text_in(arena, rows, 2);
+    connection->type = rows_text_in(arena, rows, 3);
+    connection->subtype = rows_text_in(arena, rows, 4);
+    row->inherits_agent = store_rows_is_null(rows, 5);
+    connection->agent_id = rows_text_in(arena, rows, 5);
+    connection->managed_by = rows_text_in(arena, rows, 6);
+    row->document = rows_text_in(arena, rows, 7);
+    connection->jira_issue_template_id = rows_text_in(arena, rows, 8);
+    row->secret_view = rows_text_in(arena, rows, 9);
+    connection->default_database = rows_text_in(arena, rows, 10);
+    connection->secrets_updated_at = store_rows_int(rows, 11);
+    row->version = store_rows_int(rows, 12);
+    row->has_reviewers = store_rows_int(rows, 13) != 0;
+    row->needs_metadata = store_rows_int(rows, 14) != 0;
+}
+
+static void connection_store_inherit(struct connection_row *row, struct slice resource_name,
+                                     struct slice resource_agent_id)
+{
+    row->connection.resource_name = resource_name;
+    row->resource_agent_id = resource_agent_id;
+    if (row->inherits_agent) {
+        row->connection.agent_id = resource_agent_id;
+    }
+}
+
+static struct slice connection_store_status(const struct store_rows *rows, int first_column)
+{
+    bool is_online = store_rows_int(rows, first_column) != 0 ||
+                     store_rows_int(rows, first_column + 1) > clock_now();
+    return is_online ? SLICE("online") : SLICE("offline");
+}
+
+static void connection_store_take_joined(struct arena *arena, const struct store_rows *rows,
+                                         struct connection_row *row)
+{
+    connection_store_take(arena, rows, row);
+    connection_store_inherit(row, rows_text_in(arena, rows, OWN_COUNT),
+                             rows_text_in(arena, rows, OWN_COUNT + 1));
+    row->connection.status = connection_store_status(rows, OWN_COUNT + 2);
 }
 
 enum err connection_store_find(struct store_tx *tx, struct arena *arena,
@@ -45,10 +75,10 @@ enum err connection_store_find(struct store_tx *tx, struct arena *arena,
     *ret_row = (struct connection_row){0};
     enum err err = store_query_one(
         tx,
-        COLUMNS "WHERE c.organization_id = $1 AND (c.name = $2 OR c.id = $2) "
-                "AND ($3 = 1 OR " ROWS_MAY_USE(
-                    "c", "$4") ") "
-                               "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
+        JOINED "WHERE c.organization_id = $1 AND (c.name = $2 OR c.id = $2) "
+               "AND ($3 = 1 OR " ROWS_MAY_USE(
+                   "c", "$4") ") "
+                              "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
         PARAMS(store_text(visibility->organization_id), store_text(name_or_id),
                store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
         &rows, reterr);
@@ -56,89 +86,158 @@ enum err connection_store_find(struct store_tx *tx, struct arena *arena,
         return fail(reterr, ERR_NOT_FOUND, "there is no connection '%.*s'", SLICE_ARG(name_or_id));
     }
     if (err == ERR_NONE) {
-        connection_store_take(arena, &rows, ret_row);
+        connection_store_take_joined(arena, &rows, ret_row);
     }
     return err;
 }
 
-/* Moves the list, doubled, when it is full. */
 static struct connection_row *connection_list_add(struct connection_list *list)
 {
     struct rows_list rows = {.arena = list->arena,
-                             .item_size = sizeof(*list->rows),
+                             .item_size = sizeof(struct connection_row *),
                              .items = list->rows,
                              .count = list->count,
                              .capacity = list->capacity};
-    struct connection_row *row = rows_list_add(&rows);
+    struct connection_row **place = rows_list_add(&rows);
+    *place = arena_alloc(list->arena, sizeof(**place));
     list->rows = rows.items;
     list->count = rows.count;
     list->capacity = rows.capacity;
-    return row;
+    return *place;
 }
 
-static enum err connection_store_take_all(struct store_rows *rows, struct connection_list *list,
-                                          struct error *reterr)
+/* Those of many resources --------------------------------------------------------------------- */
+
+#define AGENTS_KNOWN_MAX 8
+
+/* The resources whose connections are read, and the agents that were asked about. */
+struct connection_gathering {
+    struct store_tx *tx;
+    const struct visibility *visibility;
+    const struct resource *resources;
+    size_t resource_count;
+    struct connection_list *list;
+    size_t last_index;
+    struct {
+        struct slice id;
+        struct slice status;
+    } agents[AGENTS_KNOWN_MAX];
+    size_t agent_count;
+};
+
+static enum err connection_store_ask_agent(struct connection_gathering *gathering,
+                                           struct slice agent_id, struct slice *ret_status,
+                                           struct error *reterr)
 {
-    enum err err = ERR_NONE;
-    while ((err = store_rows_next(rows, reterr)) == ERR_NONE) {
-        connection_store_take(list->arena, rows, connection_list_add(list));
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    for (size_t i = 0; i < gathering->agent_count; i++) {
+        if (slice_equals(gathering->agents[i].id, agent_id)) {
+            *ret_status = gathering->agents[i].status;
+            return ERR_NONE;
+        }
+    }
+    enum err err = store_query_one(gathering->tx,
+                                   "SELECT is_embedded, connected_until FROM agent WHERE id = $1",
+                                   PARAMS(store_text(agent_id)), &rows, reterr);
+    *ret_status = err == ERR_NONE ? connection_store_status(&rows, 0) : SLICE("offline");
+    if (gathering->agent_count < AGENTS_KNOWN_MAX) {
+        gathering->agents[gathering->agent_count].id = agent_id;
+        gathering->agents[gathering->agent_count++].status = *ret_status;
     }
     return rows_end(err);
 }
 
-static enum err connection_store_of_portion(struct store_tx *tx,
-                                            const struct visibility *visibility,
-                                            const struct slice *ids, size_t id_count,
-                                            struct connection_list *list, struct error *reterr)
+static enum err connection_store_complete(struct connection_gathering *gathering,
+                                          struct connection_row *row, struct error *reterr)
+{
+    size_t index = gathering->last_index; /* they come in runs */
+    while (!slice_equals(gathering->resources[index].id, row->resource_id)) {
+        index = (index + 1) % gathering->resource_count;
+        must(index != gathering->last_index);
+    }
+    gathering->last_index = index;
+    row->order = index;
+    connection_store_inherit(row, gathering->resources[index].name,
+                             gathering->resources[index].agent_id);
+    return connection_store_ask_agent(gathering, row->connection.agent_id, &row->connection.status,
+                                      reterr);
+}
+
+/* The order is made here: to a database these rows are wide. */
+static int connection_store_compare(const void *a, const void *b)
+{
+    const struct connection_row *one = *(struct connection_row *const *)a;
+    const struct connection_row *other = *(struct connection_row *const *)b;
+    if (one->order != other->order) {
+        return one->order < other->order ? -1 : 1;
+    }
+    return slice_compare(one->connection.name, other->connection.name);
+}
+
+static enum err connection_store_of_portion(struct connection_gathering *gathering, size_t from,
+                                            struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct store_value values[ROWS_IDS_COUNT + 2] = {{.kind = STORE_NULL}};
-    for (size_t i = 0; i < id_count; i++) {
-        values[i] = store_text(ids[i]);
+    size_t left = gathering->resource_count - from;
+    for (size_t i = 0; i < left && i < ROWS_IDS_COUNT; i++) {
+        values[i] = store_text(gathering->resources[from + i].id);
     }
-    values[ROWS_IDS_COUNT] = store_int(visibility->sees_all ? 1 : 0);
-    values[ROWS_IDS_COUNT + 1] = store_text(visibility->member_id);
-    enum err err =
-        store_query(tx,
-                    COLUMNS "WHERE c.resource_id IN (" ROWS_IDS
-                            ") AND ($31 = 1 OR " ROWS_MAY_USE("c", "$32") ") "
-                                                                          "ORDER BY r.name, c.name",
-                    (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
-    return err == ERR_NONE ? connection_store_take_all(&rows, list, reterr) : err;
+    values[ROWS_IDS_COUNT] = store_int(gathering->visibility->sees_all ? 1 : 0);
+    values[ROWS_IDS_COUNT + 1] = store_text(gathering->visibility->member_id);
+    enum err err = store_query(gathering->tx,
+                               OWN " FROM connection c WHERE c.resource_id IN (" ROWS_IDS
+                                   ") AND ($31 = 1 OR " ROWS_MAY_USE("c", "$32") ")",
+                               (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        connection_store_take(gathering->list->arena, &rows, connection_list_add(gathering->list));
+    }
+    return rows_end(err);
 }
 
-static enum err connection_store_of_one(struct store_tx *tx, const struct visibility *visibility,
-                                        struct slice resource_id, struct connection_list *list,
+static enum err connection_store_of_one(struct connection_gathering *gathering,
                                         struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err = store_query(
-        tx,
-        COLUMNS
-        "WHERE c.resource_id = $1 AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ") "
-                                                                           "ORDER BY c.name",
-        PARAMS(store_text(resource_id), store_int(visibility->sees_all ? 1 : 0),
-               store_text(visibility->member_id)),
-        &rows, reterr);
-    return err == ERR_NONE ? connection_store_take_all(&rows, list, reterr) : err;
+    enum err err = store_query(gathering->tx,
+                               OWN " FROM connection c WHERE c.resource_id = $1 "
+                                   "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ")",
+                               PARAMS(store_text(gathering->resources[0].id),
+                                      store_int(gathering->visibility->sees_all ? 1 : 0),
+                                      store_text(gathering->visibility->member_id)),
+                               &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        connection_store_take(gathering->list->arena, &rows, connection_list_add(gathering->list));
+    }
+    return rows_end(err);
 }
 
 enum err connection_store_of_resources(struct store_tx *tx, const struct visibility *visibility,
-                                       const struct slice *resource_ids, size_t id_count,
+                                       const struct resource *resources, size_t resource_count,
                                        struct connection_list *list, struct error *reterr)
 {
-    if (id_count == 1) {
-        return connection_store_of_one(tx, visibility, resource_ids[0], list, reterr);
+    struct connection_gathering gathering = {
+        .tx = tx,
+        .visibility = visibility,
+        .resources = resources,
+        .resource_count = resource_count,
+        .list = list,
+    };
+    enum err err = resource_count == 1 ? connection_store_of_one(&gathering, reterr) : ERR_NONE;
+    for (size_t from = 0; resource_count > 1 && from < resource_count && err == ERR_NONE;
+         from += ROWS_IDS_COUNT) {
+        err = connection_store_of_portion(&gathering, from, reterr);
     }
-    enum err err = ERR_NONE;
-    for (size_t from = 0; from < id_count && err == ERR_NONE; from += ROWS_IDS_COUNT) {
-        size_t left = id_count - from;
-        err = connection_store_of_portion(tx, visibility, resource_ids + from,
-                                          left < ROWS_IDS_COUNT ? left : ROWS_IDS_COUNT, list,
-                                          reterr);
+    for (size_t i = 0; i < list->count && err == ERR_NONE; i++) {
+        err = connection_store_complete(&gathering, list->rows[i], reterr);
+    }
+    if (list->count > 1) {
+        qsort(list->rows, list->count, sizeof(struct connection_row *), connection_store_compare);
     }
     return err;
 }
+
+/* The list of all ------------------------------------------------------------------------------ */
 
 /* $1 organization, $2 sees all, $3 member, $4 search, $5 name, $6 type, $7 subtype, $8 resource,
  * $9 agent, $10 managed by, $11 attribute, $12 tag key, $13 tag value, $14 now. */
@@ -220,10 +319,13 @@ enum err connection_store_list(struct store_tx *tx, const struct visibility *vis
     connection_filter_bind(list->arena, visibility, filter, values);
     enum err err = connection_store_count(tx, visibility, filter, values, ret_total, reterr);
     if (err == ERR_NONE) {
-        err = store_query(tx, COLUMNS FILTER "ORDER BY c.name LIMIT $15 OFFSET $16",
+        err = store_query(tx, JOINED FILTER "ORDER BY c.name LIMIT $15 OFFSET $16",
                           (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
     }
-    return err == ERR_NONE ? connection_store_take_all(&rows, list, reterr) : err;
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        connection_store_take_joined(list->arena, &rows, connection_list_add(list));
+    }
+    return rows_end(err);
 }
 
 enum err connection_store_secret(struct store_tx *tx, struct arena *arena, struct slice id,

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "model/caller.h"
 #include "model/connection.h"
+#include "model/resource.h"
 #include "store/store.h"
 
 struct connection_row {
@@ -15,13 +16,16 @@ struct connection_row {
     struct slice secret_view;     /* JSON object */
     struct slice resource_id;
     struct slice resource_agent_id;
+    bool has_reviewers;
+    bool needs_metadata;
     bool inherits_agent; /* connection.agent_id is the resource's */
+    size_t order;        /* of its resource, where there are several */
     int64_t version;
 };
 
 struct connection_list {
     struct arena *arena;
-    struct connection_row *rows;
+    struct connection_row **rows;
     size_t count;
     size_t capacity;
 };
@@ -30,9 +34,9 @@ struct connection_list {
 enum err connection_store_find(struct store_tx *tx, struct arena *arena,
                                const struct visibility *visibility, struct slice name_or_id,
                                struct connection_row *ret_row, struct error *reterr) MUST_USE;
-/* Those of the resources, in the order of resource names and names. */
+/* Those of the resources, in the order of the resources, then by name. */
 enum err connection_store_of_resources(struct store_tx *tx, const struct visibility *visibility,
-                                       const struct slice *resource_ids, size_t id_count,
+                                       const struct resource *resources, size_t resource_count,
                                        struct connection_list *list, struct error *reterr) MUST_USE;
 
 struct connection_filter {

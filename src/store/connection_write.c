@@ -235,14 +235,18 @@ enum err connection_store_insert(struct store_tx *tx, struct arena *arena,
     }
     err = store_exec(tx,
                      "INSERT INTO connection (id, organization_id, name, resource_id, type, "
-                     "subtype, agent_id, document, issue_template_id, secret_view, created_at, "
-                     "updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', $10, $10)",
+                     "subtype, agent_id, document, issue_template_id, has_reviewers, "
+                     "needs_metadata, secret_view, created_at, updated_at) "
+                     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '{}', $12, $12)",
                      PARAMS(store_text(connection->id), store_text(write->organization_id),
                             store_text(connection->name), store_text(write->resource_id),
                             store_text(connection->type), store_text(connection->subtype),
                             connection_write_agent(write),
                             store_text(connection_write_document(arena, connection)),
-                            connection_write_template(write), store_int(write->now)),
+                            connection_write_template(write),
+                            store_int(connection->reviewers.count > 0 ? 1 : 0),
+                            store_int(connection->mandatory_metadata_fields.count > 0 ? 1 : 0),
+                            store_int(write->now)),
                      NULL, reterr);
     if (err == ERR_CONFLICT) {
         return fail(reterr, ERR_CONFLICT, "a connection '%.*s' already exists",
@@ -268,13 +272,17 @@ enum err connection_store_update(struct store_tx *tx, struct arena *arena,
     if (err == ERR_NONE) {
         err = store_exec(tx,
                          "UPDATE connection SET resource_id = $2, type = $3, subtype = $4, "
-                         "agent_id = $5, document = $6, issue_template_id = $7, updated_at = $8, "
+                         "agent_id = $5, document = $6, issue_template_id = $7, "
+                         "has_reviewers = $8, needs_metadata = $9, updated_at = $10, "
                          "version = version + 1 WHERE id = $1",
                          PARAMS(store_text(connection->id), store_text(write->resource_id),
                                 store_text(connection->type), store_text(connection->subtype),
                                 connection_write_agent(write),
                                 store_text(connection_write_document(arena, connection)),
-                                connection_write_template(write), store_int(write->now)),
+                                connection_write_template(write),
+                                store_int(connection->reviewers.count > 0 ? 1 : 0),
+                                store_int(connection->mandatory_metadata_fields.count > 0 ? 1 : 0),
+                                store_int(write->now)),
                          NULL, reterr);
     }
     return err == ERR_NONE ? connection_write_links(tx, arena, write, reterr) : err;

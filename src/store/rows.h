@@ -47,10 +47,13 @@ struct slice rows_like_in(struct arena *arena, struct slice text);
     "ON vn.organization_id = vb.organization_id AND vn.group_name = vb.group_name "                \
     "WHERE vc.connection_id = " c ".id AND vn.member_id = " member "))"
 
-/* Ids in portions: "IN (" ROWS_IDS ")" takes the first ROWS_IDS_COUNT parameters. */
+/* Ids in portions: "IN (" ROWS_IDS ")" takes the first ROWS_IDS_COUNT parameters, the other one is
+ * for when there are few. */
 #define ROWS_IDS_COUNT 30
 #define ROWS_IDS                                                                                   \
     "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, "  \
     "$21, $22, $23, $24, $25, $26, $27, $28, $29, $30"
+#define ROWS_FEW_IDS_COUNT 6
+#define ROWS_FEW_IDS       "$1, $2, $3, $4, $5, $6"
 
 #endif

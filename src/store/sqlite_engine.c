@@ -91,8 +91,16 @@ static enum err sqlite_set_up(struct sqlite_tx *self, struct error *reterr)
     return err;
 }
 
+/* Its statistics of memory are a lock that all connections share. */
+static void sqlite_configure(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static enum err sqlite_connect(struct store *store, struct store_tx **ret_tx, struct error *reterr)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, sqlite_configure);
     struct sqlite_tx *self = memory_new(sizeof(*self));
     self->tx.store = store;
     self->tx.engine = store->engine;
@@ -118,6 +126,19 @@ static enum err sqlite_connect(struct store *store, struct store_tx **ret_tx, st
     return ERR_NONE;
 }
 
+/* "$1" is a name to SQLite, to be searched for at each binding; "?1" is its place. */
+static char *sqlite_number_parameters(const char *sql)
+{
+    char *numbered = strdup(sql);
+    must(numbered != NULL);
+    for (char *at = numbered; *at != '\0'; at++) {
+        if (*at == '$' && at[1] >= '1' && at[1] <= '9') {
+            *at = '?';
+        }
+    }
+    return numbered;
+}
+
 /* Statements are kept by the address of their text, in an open table. */
 static enum err sqlite_prepare(struct sqlite_tx *self, const char *sql, sqlite3_stmt **ret_prepared,
                                struct error *reterr)
@@ -129,8 +150,10 @@ static enum err sqlite_prepare(struct sqlite_tx *self, const char *sql, sqlite3_
     struct sqlite_statement *statement = &self->statements[index];
     if (statement->sql == NULL) {
         must(self->statement_count < LIMIT_STORE_STATEMENTS - 1); /* literals are countable */
-        int result = sqlite3_prepare_v3(self->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+        char *numbered = sqlite_number_parameters(sql);
+        int result = sqlite3_prepare_v3(self->database, numbered, -1, SQLITE_PREPARE_PERSISTENT,
                                         &statement->prepared, NULL);
+        free(numbered);
         if (result != SQLITE_OK) {
             return sqlite_fail(self, result, reterr);
         }
@@ -214,11 +237,7 @@ static enum err sqlite_query(struct store_tx *tx, const char *sql, struct store_
     }
     must(sqlite3_stmt_busy(prepared) == 0);
     for (size_t i = 0; i < params.count; i++) {
-        char name[24];
-        (void)snprintf(name, sizeof(name), "$%zu", i + 1);
-        int index = sqlite3_bind_parameter_index(prepared, name);
-        must(index > 0);
-        int result = sqlite_bind(prepared, index, &params.values[i]);
+        int result = sqlite_bind(prepared, (int)i + 1, &params.values[i]);
         if (result != SQLITE_OK) {
             return sqlite_fail(self, result, reterr);
         }

@@ -44,6 +44,7 @@ CREATE TABLE issue_template (
 ) @strict;
 
 -- secret_view: the keys of the secret, references as they are and null for the rest.
+-- has_reviewers and needs_metadata: what features need to know of the document.
 CREATE TABLE connection (
     id @text PRIMARY KEY,
     organization_id @text NOT NULL REFERENCES organization (id),
@@ -54,6 +55,8 @@ CREATE TABLE connection (
     agent_id @text REFERENCES agent (id),
     managed_by @text NOT NULL DEFAULT '',
     document @text NOT NULL,
+    has_reviewers @int NOT NULL,
+    needs_metadata @int NOT NULL,
     issue_template_id @text REFERENCES issue_template (id) ON DELETE SET NULL,
     secret @blob,
     secret_view @text NOT NULL,
