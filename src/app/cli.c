@@ -2,6 +2,7 @@
 #include "app/cli.h"
 
 #include "app/control.h"
+#include "app/maintenance.h"
 #include "app/serve.h"
 #include "app/settings.h"
 #include "app/version.h"
@@ -40,6 +41,30 @@ static enum err cli_check(struct cli *cli, struct error *reterr)
     struct settings settings;
     enum err err = settings_read(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
     return err == ERR_NONE ? serve_check(&settings, reterr) : err;
+}
+
+static enum err cli_maintain(struct cli *cli,
+                             enum err (*work)(const struct settings *, struct error *),
+                             struct error *reterr)
+{
+    struct settings settings;
+    enum err err = settings_read(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
+    return err == ERR_NONE ? work(&settings, reterr) : err;
+}
+
+static enum err cli_audit_verify(struct cli *cli, struct error *reterr)
+{
+    return cli_maintain(cli, maintenance_verify_audit, reterr);
+}
+
+static enum err cli_rekey(struct cli *cli, struct error *reterr)
+{
+    return cli_maintain(cli, maintenance_rekey, reterr);
+}
+
+static enum err cli_rekey_drop_old(struct cli *cli, struct error *reterr)
+{
+    return cli_maintain(cli, maintenance_drop_old_keys, reterr);
 }
 
 static enum err cli_version(struct cli *cli, struct error *reterr)
@@ -159,6 +184,21 @@ static const struct cli_command cli_commands[] = {
      "what the running gateway logs; or change it: info,http=debug",
      cli_log_levels,
      false},
+    {{"audit", "verify"},
+     "[--SETTING VALUE ...]",
+     "walk the chain of the audit log and name its first break",
+     cli_audit_verify,
+     true},
+    {{"rekey", "drop-old"},
+     "[--SETTING VALUE ...]",
+     "forget the master keys that nothing needs any more",
+     cli_rekey_drop_old,
+     true},
+    {{"rekey", NULL},
+     "[--SETTING VALUE ...]",
+     "make a new master key and close every secret with it",
+     cli_rekey,
+     true},
     {{"settings", NULL}, "", "all settings, as a page of documentation", cli_settings, false},
     {{"version", NULL}, "", "the version", cli_version, false},
 };

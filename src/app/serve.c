@@ -81,27 +81,6 @@ static const char *serve_store_file(const struct serve *serve)
     return slice_starts_with(slice_of_text(url), SLICE("sqlite:")) ? url + strlen("sqlite:") : NULL;
 }
 
-static enum err serve_open_store(struct serve *serve, struct error *reterr)
-{
-    struct store_settings settings = {
-        .url = serve->settings->store_url,
-        .connection_count_max = settings_number(serve->settings, SETTING_POOL_THREADS),
-        .wait_ms_max = LIMIT_STORE_WAIT_MS,
-        .keys = serve->keys,
-    };
-    const char *file = serve_store_file(serve);
-    if (file != NULL && strrchr(file, '/') == file) {
-        return fail(reterr, ERR_INPUT,
-                    "--database-url: '%s': put the store into a folder, which becomes writable",
-                    file);
-    }
-    enum err err = store_open(&settings, &serve->store, reterr);
-    if (err != ERR_NONE) {
-        error_prefix(reterr, "--database-url: ");
-    }
-    return err;
-}
-
 /* A new key is worth a line: without its file the secrets in the store are lost. */
 static enum err serve_open_keys(struct serve *serve, struct error *reterr)
 {
@@ -113,6 +92,31 @@ static enum err serve_open_keys(struct serve *serve, struct error *reterr)
     } else if (is_new) {
         log_line(LOG_APP, LOG_INFO, "a new master key was made: keep a copy of this file apart",
                  log_text("file", slice_of_text(path)));
+    }
+    return err;
+}
+
+static enum err serve_open_store(struct serve *serve, struct error *reterr)
+{
+    struct store_settings settings = {
+        .url = serve->settings->store_url,
+        .connection_count_max = settings_number(serve->settings, SETTING_POOL_THREADS),
+        .wait_ms_max = LIMIT_STORE_WAIT_MS,
+    };
+    const char *file = serve_store_file(serve);
+    if (file != NULL && strrchr(file, '/') == file) {
+        return fail(reterr, ERR_INPUT,
+                    "--database-url: '%s': put the store into a folder, which becomes writable",
+                    file);
+    }
+    enum err err = serve_open_keys(serve, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    settings.keys = serve->keys;
+    err = store_open(&settings, &serve->store, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--database-url: ");
     }
     return err;
 }
@@ -134,6 +138,9 @@ static enum err serve_open_identity(struct serve *serve, struct error *reterr)
         .auditor_group = settings_text(settings, SETTING_AUDITOR_GROUP),
     };
     enum err err = identity_new(&identity, &serve->identity, reterr);
+    if (err == ERR_INTERNAL) {
+        error_prefix(reterr, "--master-key-file: ");
+    }
     return err == ERR_NONE ? store_read(serve->store, serve_ask_for_users, serve, reterr) : err;
 }
 
@@ -241,9 +248,6 @@ static enum err serve_open(struct serve *serve, struct error *reterr)
     }
     if (err == ERR_NONE) {
         err = serve_load_tls(settings, &serve->tls, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = serve_open_keys(serve, reterr);
     }
     if (err == ERR_NONE) {
         err = serve_open_store(serve, reterr);

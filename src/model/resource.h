@@ -20,6 +20,7 @@ struct resource {
     int64_t created_at;
     int64_t updated_at;
     int64_t version;
+    struct slice default_database; /* of its env_vars, for the roles that have none */
 };
 
 struct mcp_oauth_warning {

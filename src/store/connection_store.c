@@ -14,7 +14,8 @@
 #define OWN_COUNT 15
 
 #define JOINED                                                                                     \
-    OWN ", r.name, r.agent_id, g.is_embedded, g.connected_until FROM connection c "                \
+    OWN ", r.name, r.agent_id, r.default_database, g.is_embedded, g.connected_until "              \
+        "FROM connection c "                                                                       \
         "JOIN resource r ON r.id = c.resource_id "                                                 \
         "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) "
 
@@ -41,13 +42,16 @@ static void connection_store_take(struct arena *arena, const struct store_rows *
     row->needs_metadata = store_rows_int(rows, 14) != 0;
 }
 
-static void connection_store_inherit(struct connection_row *row, struct slice resource_name,
-                                     struct slice resource_agent_id)
+static void connection_store_inherit(struct connection_row *row, const struct resource *resource)
 {
-    row->connection.resource_name = resource_name;
-    row->resource_agent_id = resource_agent_id;
+    struct connection *connection = &row->connection;
+    connection->resource_name = resource->name;
+    row->resource_agent_id = resource->agent_id;
     if (row->inherits_agent) {
-        row->connection.agent_id = resource_agent_id;
+        connection->agent_id = resource->agent_id;
+    }
+    if (connection->default_database.len == 0) {
+        connection->default_database = resource->default_database;
     }
 }
 
@@ -62,9 +66,13 @@ static void connection_store_take_joined(struct arena *arena, const struct store
                                          struct connection_row *row)
 {
     connection_store_take(arena, rows, row);
-    connection_store_inherit(row, rows_text_in(arena, rows, OWN_COUNT),
-                             rows_text_in(arena, rows, OWN_COUNT + 1));
-    row->connection.status = connection_store_status(rows, OWN_COUNT + 2);
+    const struct resource resource = {
+        .name = rows_text_in(arena, rows, OWN_COUNT),
+        .agent_id = rows_text_in(arena, rows, OWN_COUNT + 1),
+        .default_database = rows_text_in(arena, rows, OWN_COUNT + 2),
+    };
+    connection_store_inherit(row, &resource);
+    row->connection.status = connection_store_status(rows, OWN_COUNT + 3);
 }
 
 enum err connection_store_find(struct store_tx *tx, struct arena *arena,
@@ -157,8 +165,7 @@ static enum err connection_store_complete(struct connection_gathering *gathering
     }
     gathering->last_index = index;
     row->order = index;
-    connection_store_inherit(row, gathering->resources[index].name,
-                             gathering->resources[index].agent_id);
+    connection_store_inherit(row, &gathering->resources[index]);
     return connection_store_ask_agent(gathering, row->connection.agent_id, &row->connection.status,
                                       reterr);
 }

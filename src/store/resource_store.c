@@ -2,11 +2,13 @@
 #include "store/resource_store.h"
 
 #include "base/memory.h"
+#include "model/secret_map.h"
 #include "store/rows.h"
 #include "store/seal.h"
 
 #define COLUMNS                                                                                    \
-    "SELECT r.id, r.name, r.type, r.subtype, r.agent_id, r.version, r.created_at, r.updated_at "   \
+    "SELECT r.id, r.name, r.type, r.subtype, r.agent_id, r.version, r.created_at, r.updated_at, "  \
+    "r.default_database "                                                                          \
     "FROM resource r "
 
 #define MAY_SEE(sees_all, member)                                                                  \
@@ -25,6 +27,7 @@ static void resource_store_take(struct arena *arena, const struct store_rows *ro
         .version = store_rows_int(rows, 5),
         .created_at = store_rows_int(rows, 6),
         .updated_at = store_rows_int(rows, 7),
+        .default_database = rows_text_in(arena, rows, 8),
     };
 }
 
@@ -171,15 +174,17 @@ enum err resource_store_insert(struct store_tx *tx, struct arena *arena,
     if (err != ERR_NONE) {
         return err;
     }
-    err = store_exec(
-        tx,
-        "INSERT INTO resource (id, organization_id, name, type, subtype, agent_id, "
-        "env_vars, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        PARAMS(store_text(resource->id), store_text(organization_id), store_text(resource->name),
-               store_text(resource->type), store_text(resource->subtype),
-               store_text(resource->agent_id), resource_store_sealed(tx, arena, resource),
-               store_int(resource->created_at), store_int(resource->updated_at)),
-        NULL, reterr);
+    err = store_exec(tx,
+                     "INSERT INTO resource (id, organization_id, name, type, subtype, agent_id, "
+                     "env_vars, created_at, updated_at, default_database) "
+                     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                     PARAMS(store_text(resource->id), store_text(organization_id),
+                            store_text(resource->name), store_text(resource->type),
+                            store_text(resource->subtype), store_text(resource->agent_id),
+                            resource_store_sealed(tx, arena, resource),
+                            store_int(resource->created_at), store_int(resource->updated_at),
+                            store_text(secret_value_in(arena, &resource->env_vars, "DB"))),
+                     NULL, reterr);
     if (err == ERR_CONFLICT) {
         return fail(reterr, ERR_CONFLICT, "a resource '%.*s' already exists",
                     SLICE_ARG(resource->name));
@@ -204,7 +209,8 @@ enum err resource_store_update(struct store_tx *tx, struct arena *arena,
     err = store_exec(
         tx,
         "UPDATE resource SET name = $2, type = $3, subtype = $4, agent_id = $5, "
-        "env_vars = $6, updated_at = $7, version = version + 1 WHERE id = $1",
+        "env_vars = $6, updated_at = $7, default_database = $8, version = version + 1 WHERE id = "
+        "$1",
         PARAMS(store_text(resource->id), store_text(resource->name), store_text(resource->type),
                store_text(resource->subtype), store_text(resource->agent_id),
                resource_store_sealed(tx, arena, resource), store_int(resource->updated_at)),

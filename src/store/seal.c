@@ -119,13 +119,24 @@ static size_t seal_print(const struct seal_ring *ring, char *text)
     return size;
 }
 
-/* Whole and on the disk before it takes the old one's place: without it nothing opens. */
-static enum err seal_write(const char *path, const struct seal_ring *ring, struct error *reterr)
+static enum err seal_sync_folder(const char *path, struct error *reterr)
 {
-    char text[SEAL_FILE_SIZE + 1];
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
-    const char *draft = arena_format(&arena, "%s.new", path).at;
+    const char *slash = strrchr(path, '/');
+    const char *folder =
+        slash == NULL ? "." : arena_text(&arena, slice_of(path, (size_t)(slash - path) + 1));
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_good = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_good ? ERR_NONE : fail(reterr, ERR_IO, "cannot sync '%s'", folder);
+}
+
+static bool seal_write_draft(const char *draft, const struct seal_ring *ring)
+{
+    char text[SEAL_FILE_SIZE + 1];
     size_t size = seal_print(ring, text);
     int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bool is_good = fd >= 0 && write(fd, text, size) == (ssize_t)size && fsync(fd) == 0;
@@ -133,18 +144,30 @@ static enum err seal_write(const char *path, const struct seal_ring *ring, struc
         is_good = close(fd) == 0 && is_good;
     }
     sodium_memzero(text, sizeof(text));
-    if (!is_good || rename(draft, path) != 0) {
-        return fail(reterr, ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    return is_good;
+}
+
+/* Whole and on the disk before it has its name: without it nothing opens. A new file never takes
+ * the place of one that another gateway made at the same time (ERR_CONFLICT). */
+static enum err seal_write(const char *path, const struct seal_ring *ring, bool is_new,
+                           struct error *reterr)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    const char *draft = arena_format(&arena, "%s.%ld", path, (long)getpid()).at;
+    bool is_good = seal_write_draft(draft, ring);
+    if (is_good && !is_new) {
+        is_good = rename(draft, path) == 0;
+    } else if (is_good) {
+        is_good = link(draft, path) == 0;
     }
-    const char *slash = strrchr(path, '/');
-    const char *folder =
-        slash == NULL ? "." : arena_text(&arena, slice_of(path, (size_t)(slash - path) + 1));
-    int folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    is_good = folder_fd >= 0 && fsync(folder_fd) == 0;
-    if (folder_fd >= 0) {
-        (void)close(folder_fd);
+    int cause = errno;
+    (void)unlink(draft);
+    if (!is_good) {
+        return fail(reterr, is_new && cause == EEXIST ? ERR_CONFLICT : ERR_IO,
+                    "cannot write '%s': %s", path, strerror(cause));
     }
-    return is_good ? ERR_NONE : fail(reterr, ERR_IO, "cannot sync '%s'", folder);
+    return seal_sync_folder(path, reterr);
 }
 
 static struct seal_ring *seal_ring_new(void)
@@ -162,7 +185,7 @@ static void seal_ring_add(struct seal_ring *ring, const struct seal_ring *others
     seal_key_set(&ring->keys[0], bytes);
     sodium_memzero(bytes, sizeof(bytes));
     ring->count = 1;
-    for (size_t i = 0; i < others->count && ring->count < LIMIT_SEAL_KEYS; i++) {
+    for (size_t i = 0; others != NULL && i < others->count && ring->count < LIMIT_SEAL_KEYS; i++) {
         ring->keys[ring->count++] = others->keys[i];
     }
 }
@@ -175,9 +198,12 @@ enum err seal_keys_open(const char *path, struct seal_keys **ret_keys, bool *ret
     enum err err = seal_read(path, ring, reterr);
     *ret_is_new = err == ERR_NOT_FOUND;
     if (*ret_is_new) {
-        seal_ring_add(ring, ring);
-        ring->count = 1;
-        err = seal_write(path, ring, reterr);
+        seal_ring_add(ring, NULL);
+        err = seal_write(path, ring, true, reterr);
+        *ret_is_new = err == ERR_NONE;
+    }
+    if (err == ERR_CONFLICT) {
+        err = seal_read(path, ring, reterr);
     }
     if (err != ERR_NONE) {
         sodium_free(ring);
@@ -219,7 +245,7 @@ enum err seal_keys_add(struct seal_keys *keys, struct error *reterr)
         return fail(reterr, ERR_LIMIT, "'%s' is full of keys: drop the old ones first", keys->path);
     }
     seal_ring_add(ring, keys->ring);
-    enum err err = seal_write(keys->path, ring, reterr);
+    enum err err = seal_write(keys->path, ring, false, reterr);
     if (err != ERR_NONE) {
         sodium_free(ring);
         return err;
@@ -233,7 +259,7 @@ enum err seal_keys_drop_old(struct seal_keys *keys, struct error *reterr)
     struct seal_ring *ring = seal_ring_new();
     *ring = *keys->ring;
     ring->count = 1;
-    enum err err = seal_write(keys->path, ring, reterr);
+    enum err err = seal_write(keys->path, ring, false, reterr);
     if (err != ERR_NONE) {
         sodium_free(ring);
         return err;
@@ -323,7 +349,9 @@ enum err unseal_in(struct arena *arena, struct seal_keys *keys, struct slice own
         err = unseal_try(arena, keys, owner, sealed, ret_plain);
     }
     if (err == ERR_NOT_FOUND) {
-        return fail(reterr, ERR_INTERNAL, "'%s' lacks the key of a stored secret", keys->path);
+        return fail(reterr, ERR_INTERNAL,
+                    "'%s' lacks the key of a stored secret: it is not the file of this store",
+                    keys->path);
     }
     return err == ERR_NONE ? err
                            : fail(reterr, ERR_INTERNAL,

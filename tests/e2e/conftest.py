@@ -93,7 +93,7 @@ class Gateway(Program):
         full_env = {k: v for k, v in os.environ.items() if not k.startswith("GATEHOUSE_")}
         full_env.update(env or {})
         output = os.path.join(self.folder, f"output-{time.monotonic_ns()}.txt")
-        super().__init__([BINARY, *flags, *arguments], full_env, output)
+        super().__init__([BINARY, *flags, *map(str, arguments)], full_env, output)
         self.port = None
         self.scheme = None
         if wait:

@@ -27,6 +27,7 @@ CREATE TABLE resource (
     subtype @text NOT NULL,
     agent_id @text NOT NULL REFERENCES agent (id),
     env_vars @blob,
+    default_database @text NOT NULL DEFAULT '',
     version @int NOT NULL DEFAULT 1,
     created_at @int NOT NULL,
     updated_at @int NOT NULL,

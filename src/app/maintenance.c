@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "app/maintenance.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "store/audit_store.h"
+#include "store/organization_store.h"
+#include "store/seal.h"
+#include "store/seal_store.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#define PORTION 500
+
+struct maintenance {
+    struct arena arena;
+    struct seal_keys *keys;
+    struct store *store;
+};
+
+static void maintenance_release(struct maintenance *self)
+{
+    store_close(self->store);
+    seal_keys_close(self->keys);
+    arena_release(&self->arena);
+}
+
+/* The key file must be there: one made now would open nothing. */
+static enum err maintenance_open(struct maintenance *self, const struct settings *settings,
+                                 struct error *reterr)
+{
+    bool is_new = false;
+    if (access(settings->key_file, F_OK) != 0) {
+        return fail(reterr, ERR_INPUT, "--master-key-file: there is no '%s'", settings->key_file);
+    }
+    enum err err = seal_keys_open(settings->key_file, &self->keys, &is_new, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--master-key-file: ");
+        return err;
+    }
+    const struct store_settings store = {
+        .url = settings->store_url,
+        .connection_count_max = 2,
+        .wait_ms_max = LIMIT_STORE_WAIT_MS,
+        .keys = self->keys,
+    };
+    err = store_open(&store, &self->store, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--database-url: ");
+    }
+    return err;
+}
+
+/* The audit log -------------------------------------------------------------------------------- */
+
+struct verification {
+    struct arena arena; /* of one portion */
+    const struct organization *organization;
+    int64_t number; /* of the entry that comes next */
+    char hash[128]; /* of the entry before */
+    size_t hash_len;
+    struct audit_entry *entries;
+    size_t count;
+};
+
+struct organizations {
+    struct arena *arena;
+    struct organization *items;
+    size_t count;
+};
+
+static enum err verification_read(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct verification *self = context;
+    return audit_store_portion(tx, &self->arena, self->organization->id, self->number, PORTION,
+                               &self->entries, &self->count, reterr);
+}
+
+static enum err verification_check(struct verification *self, const struct audit_entry *entry,
+                                   struct error *reterr)
+{
+    const char *broken = NULL;
+    if (entry->number.value != self->number) {
+        broken = "it is missing";
+    } else if (!slice_equals(entry->previous_hash, slice_of(self->hash, self->hash_len))) {
+        broken = "it does not follow on the entry before";
+    } else if (!slice_equals(entry->hash, audit_entry_hash_in(&self->arena, entry))) {
+        broken = "its content was changed";
+    }
+    if (broken != NULL || entry->hash.len > sizeof(self->hash)) {
+        return fail(reterr, ERR_CONFLICT, "the audit log of '%.*s' breaks at entry %" PRId64 ": %s",
+                    SLICE_ARG(self->organization->name), self->number, broken);
+    }
+    memcpy(self->hash, entry->hash.at, entry->hash.len);
+    self->hash_len = entry->hash.len;
+    self->number++;
+    return ERR_NONE;
+}
+
+static enum err maintenance_verify_one(struct store *store, const struct organization *organization,
+                                       struct error *reterr)
+{
+    struct verification self = {.organization = organization, .number = 1};
+    arena_init(&self.arena);
+    enum err err = ERR_NONE;
+    do {
+        arena_reset(&self.arena);
+        err = store_read(store, verification_read, &self, reterr);
+        for (size_t i = 0; i < self.count && err == ERR_NONE; i++) {
+            err = verification_check(&self, &self.entries[i], reterr);
+        }
+    } while (err == ERR_NONE && self.count > 0);
+    arena_release(&self.arena);
+    if (err == ERR_NONE) {
+        (void)printf("%.*s: %" PRId64 " entries, each in its place", SLICE_ARG(organization->name),
+                     self.number - 1);
+        if (self.hash_len > 0) {
+            (void)printf("; the last hash is %.*s", (int)self.hash_len, self.hash);
+        }
+        (void)printf("\n");
+    }
+    return err;
+}
+
+static enum err maintenance_read_organizations(struct store_tx *tx, void *context,
+                                               struct error *reterr)
+{
+    struct organizations *list = context;
+    return organization_store_list(tx, list->arena, &list->items, &list->count, reterr);
+}
+
+enum err maintenance_verify_audit(const struct settings *settings, struct error *reterr)
+{
+    struct maintenance self CLEANUP(maintenance_release) = {0};
+    struct organizations organizations = {.arena = &self.arena};
+    arena_init(&self.arena);
+    enum err err = maintenance_open(&self, settings, reterr);
+    if (err == ERR_NONE) {
+        err = store_read(self.store, maintenance_read_organizations, &organizations, reterr);
+    }
+    for (size_t i = 0; i < organizations.count && err == ERR_NONE; i++) {
+        err = maintenance_verify_one(self.store, &organizations.items[i], reterr);
+    }
+    return err;
+}
+
+/* The master key ------------------------------------------------------------------------------- */
+
+/* For a person who waits; a pipe gets the last line alone. */
+static void maintenance_show_progress(const struct seal_progress *progress)
+{
+    if (isatty(STDOUT_FILENO)) {
+        (void)printf("\r%" PRIu64 " secrets seen, %" PRIu64 " closed anew", progress->seen_count,
+                     progress->resealed_count);
+        (void)fflush(stdout);
+    }
+}
+
+static enum err maintenance_reseal(struct maintenance *self, struct error *reterr)
+{
+    struct seal_progress progress;
+    enum err err = seal_store_reseal(self->store, maintenance_show_progress, &progress, reterr);
+    if (err == ERR_NONE) {
+        (void)printf("%s%" PRIu64 " secrets seen, %" PRIu64 " closed anew\n",
+                     isatty(STDOUT_FILENO) ? "\r" : "", progress.seen_count,
+                     progress.resealed_count);
+    }
+    return err;
+}
+
+enum err maintenance_rekey(const struct settings *settings, struct error *reterr)
+{
+    struct maintenance self CLEANUP(maintenance_release) = {0};
+    arena_init(&self.arena);
+    char id[SEAL_KEY_ID_SIZE];
+    enum err err = maintenance_open(&self, settings, reterr);
+    if (err == ERR_NONE) {
+        err = seal_keys_add(self.keys, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = maintenance_reseal(&self, reterr);
+    }
+    if (err == ERR_NONE) {
+        seal_keys_current(self.keys, id);
+        (void)printf("the master key is now %s; give '%s' to every gateway of this store, then run "
+                     "'gatehouse rekey drop-old'\n",
+                     id, settings->key_file);
+    }
+    return err;
+}
+
+enum err maintenance_drop_old_keys(const struct settings *settings, struct error *reterr)
+{
+    struct maintenance self CLEANUP(maintenance_release) = {0};
+    arena_init(&self.arena);
+    enum err err = maintenance_open(&self, settings, reterr);
+    if (err == ERR_NONE) {
+        err = maintenance_reseal(&self, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = seal_keys_drop_old(self.keys, reterr);
+    }
+    if (err == ERR_NONE) {
+        (void)printf("'%s' holds one key\n", settings->key_file);
+    }
+    return err;
+}
