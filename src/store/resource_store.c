@@ -213,7 +213,8 @@ enum err resource_store_update(struct store_tx *tx, struct arena *arena,
         "$1",
         PARAMS(store_text(resource->id), store_text(resource->name), store_text(resource->type),
                store_text(resource->subtype), store_text(resource->agent_id),
-               resource_store_sealed(tx, arena, resource), store_int(resource->updated_at)),
+               resource_store_sealed(tx, arena, resource), store_int(resource->updated_at),
+               store_text(secret_value_in(arena, &resource->env_vars, "DB"))),
         NULL, reterr);
     if (err == ERR_CONFLICT) {
         return fail(reterr, ERR_CONFLICT, "a resource '%.*s' already exists",

@@ -236,6 +236,7 @@ static enum err sqlite_query(struct store_tx *tx, const char *sql, struct store_
         return err;
     }
     must(sqlite3_stmt_busy(prepared) == 0);
+    must((size_t)sqlite3_bind_parameter_count(prepared) == params.count);
     for (size_t i = 0; i < params.count; i++) {
         int result = sqlite_bind(prepared, (int)i + 1, &params.values[i]);
         if (result != SQLITE_OK) {
