@@ -89,21 +89,19 @@ static enum err resource_store_count(struct store_tx *tx, const struct visibilit
 }
 
 /* All of an organization: the page is found in the index alone before its rows are read. */
-static const char resource_store_plain_page[] =
-    COLUMNS "WHERE r.id IN (SELECT p.id FROM resource p WHERE p.organization_id = $1 "
-            "ORDER BY p.name LIMIT $2 OFFSET $3) ORDER BY r.name";
+#define PLAIN_PAGE(direction)                                                                      \
+    COLUMNS "WHERE r.id IN (SELECT p.id FROM resource p WHERE p.organization_id = $1 "             \
+            "ORDER BY p.name " direction " LIMIT $2 OFFSET $3) ORDER BY r.name"
 
-static enum err resource_store_page(struct store_tx *tx, const struct visibility *visibility,
-                                    bool is_filtered, const struct store_value *values,
-                                    struct store_rows *rows, struct error *reterr)
+static enum err resource_store_plain_page(struct store_tx *tx, struct slice organization_id,
+                                          struct rows_page page, struct store_rows *rows,
+                                          struct error *reterr)
 {
-    if (visibility->sees_all && !is_filtered) {
-        return store_query(tx, resource_store_plain_page,
-                           PARAMS(values[0], values[FILTER_PARAMS], values[FILTER_PARAMS + 1]),
-                           rows, reterr);
-    }
-    return store_query(tx, COLUMNS FILTER "ORDER BY r.name LIMIT $9 OFFSET $10",
-                       (struct store_params){values, FILTER_PARAMS + 2}, rows, reterr);
+    const struct store_value values[] = {store_text(organization_id), store_int(page.limit),
+                                         store_int(page.offset)};
+    const struct store_params params = {values, COUNT_OF(values)};
+    return page.is_backward ? store_query(tx, PLAIN_PAGE("DESC"), params, rows, reterr)
+                            : store_query(tx, PLAIN_PAGE("ASC"), params, rows, reterr);
 }
 
 enum err resource_store_list(struct store_tx *tx, const struct visibility *visibility,
@@ -131,7 +129,12 @@ enum err resource_store_list(struct store_tx *tx, const struct visibility *visib
     };
     enum err err = resource_store_count(tx, visibility, is_filtered, values, &list->total, reterr);
     if (err == ERR_NONE) {
-        err = resource_store_page(tx, visibility, is_filtered, values, &rows, reterr);
+        err = visibility->sees_all && !is_filtered
+                  ? resource_store_plain_page(
+                        tx, visibility->organization_id,
+                        rows_page_of(list->total, filter->limit, filter->offset), &rows, reterr)
+                  : store_query(tx, COLUMNS FILTER "ORDER BY r.name LIMIT $9 OFFSET $10",
+                                (struct store_params){values, FILTER_PARAMS + 2}, &rows, reterr);
     }
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         resource_store_take(list->arena, &rows, rows_list_add(&found));

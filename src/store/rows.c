@@ -107,3 +107,14 @@ struct slice rows_like_in(struct arena *arena, struct slice text)
     pattern[size++] = '%';
     return slice_of(pattern, size);
 }
+
+struct rows_page rows_page_of(int64_t total, int64_t limit, int64_t offset)
+{
+    struct rows_page page = {.limit = limit, .offset = offset};
+    if (offset < total && offset > total / 2) {
+        page.is_backward = true;
+        page.limit = limit < total - offset ? limit : total - offset;
+        page.offset = total - offset - page.limit;
+    }
+    return page;
+}

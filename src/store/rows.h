@@ -47,6 +47,15 @@ struct slice rows_like_in(struct arena *arena, struct slice text);
     "ON vn.organization_id = vb.organization_id AND vn.group_name = vb.group_name "                \
     "WHERE vc.connection_id = " c ".id AND vn.member_id = " member "))"
 
+/* The way to a page of a list whose length is known, from the nearer end of it. */
+struct rows_page {
+    bool is_backward; /* count from the end, in the opposite order */
+    int64_t limit;
+    int64_t offset;
+};
+
+struct rows_page rows_page_of(int64_t total, int64_t limit, int64_t offset);
+
 /* Ids in portions: "IN (" ROWS_IDS ")" takes the first ROWS_IDS_COUNT parameters, the other one is
  * for when there are few. */
 #define ROWS_IDS_COUNT 30

@@ -34,6 +34,8 @@ CREATE TABLE resource (
     UNIQUE (organization_id, name)
 ) @strict;
 
+-- Pages are found in these alone, however deep they lie.
+CREATE INDEX resource_page ON resource (organization_id, name, id);
 CREATE INDEX resource_agent ON resource (agent_id);
 
 -- Issue templates come later; connections may already point at them.
@@ -69,6 +71,7 @@ CREATE TABLE connection (
     UNIQUE (organization_id, name)
 ) @strict;
 
+CREATE INDEX connection_page ON connection (organization_id, name, id);
 CREATE INDEX connection_resource ON connection (resource_id, name);
 CREATE INDEX connection_agent ON connection (agent_id);
 CREATE INDEX connection_issue_template ON connection (issue_template_id);
