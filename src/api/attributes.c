@@ -31,14 +31,16 @@ struct attributes_listing {
 static enum err attributes_list_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct attributes_listing *listing = context;
-    struct slice organization_id = listing->call->caller.organization_id;
+    struct visibility visibility;
     const struct attribute_filter filter = {
         .search = listing->query.search,
         .limit = api_page_limit(&listing->query.page),
         .offset = api_page_offset(&listing->query.page),
     };
-    return attribute_store_list(tx, listing->call->arena, organization_id, &filter, &listing->list,
-                                reterr);
+    enum err err = visibility_store_load(tx, &listing->call->caller, &visibility, reterr);
+    return err == ERR_NONE ? attribute_store_list(tx, listing->call->arena, &visibility, &filter,
+                                                  &listing->list, reterr)
+                           : err;
 }
 
 enum err attributes_list(struct api_call *call, struct error *reterr)

@@ -234,8 +234,11 @@ struct connection_tags {
 static enum err connection_tags_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct connection_tags *tags = context;
-    return connection_store_tags(tx, tags->call->arena, tags->call->caller.organization_id,
-                                 &tags->tags, &tags->count, reterr);
+    struct visibility visibility;
+    enum err err = visibility_store_load(tx, &tags->call->caller, &visibility, reterr);
+    return err == ERR_NONE ? connection_store_tags(tx, tags->call->arena, &visibility, &tags->tags,
+                                                   &tags->count, reterr)
+                           : err;
 }
 
 enum err connection_tags_list(struct api_call *call, struct error *reterr)

@@ -57,15 +57,17 @@ static const struct attribute_kind attribute_kinds[] = {
 };
 
 static enum err attribute_store_load(struct store_tx *tx, struct arena *arena,
+                                     const struct visibility *visibility,
                                      struct attribute *attribute, struct error *reterr)
 {
     const struct store_value id = store_text(attribute->id);
-    enum err err =
-        attribute_store_names(tx, arena,
-                              "SELECT c.name FROM connection_attribute ca JOIN connection c "
-                              "ON c.id = ca.connection_id WHERE ca.attribute_id = $1 "
-                              "ORDER BY c.name",
-                              PARAMS(id), &attribute->connection_names, reterr);
+    enum err err = attribute_store_names(
+        tx, arena,
+        "SELECT c.name FROM connection_attribute ca JOIN connection c "
+        "ON c.id = ca.connection_id WHERE ca.attribute_id = $1 "
+        "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ") ORDER BY c.name",
+        PARAMS(id, store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
+        &attribute->connection_names, reterr);
     if (err == ERR_NONE) {
         err = attribute_store_names(tx, arena,
                                     "SELECT group_name FROM attribute_access "
@@ -104,9 +106,11 @@ static enum err attribute_store_page(struct store_tx *tx, struct arena *arena,
 }
 
 enum err attribute_store_list(struct store_tx *tx, struct arena *arena,
-                              struct slice organization_id, const struct attribute_filter *filter,
+                              const struct visibility *visibility,
+                              const struct attribute_filter *filter,
                               struct attribute_list *ret_list, struct error *reterr)
 {
+    struct slice organization_id = visibility->organization_id;
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct attribute)};
     struct slice search = filter->search.len == 0 ? SLICE("") : rows_like_in(arena, filter->search);
     enum err err = rows_number(tx,
@@ -120,7 +124,7 @@ enum err attribute_store_list(struct store_tx *tx, struct arena *arena,
     ret_list->attributes = list.items;
     ret_list->count = list.count;
     for (size_t i = 0; i < list.count && err == ERR_NONE; i++) {
-        err = attribute_store_load(tx, arena, &ret_list->attributes[i], reterr);
+        err = attribute_store_load(tx, arena, visibility, &ret_list->attributes[i], reterr);
     }
     return err;
 }
@@ -146,9 +150,10 @@ enum err attribute_store_find(struct store_tx *tx, struct arena *arena,
                               struct slice organization_id, struct slice name,
                               struct attribute *ret_attribute, struct error *reterr)
 {
+    const struct visibility all = {.organization_id = organization_id, .sees_all = true};
     enum err err =
         attribute_store_find_row(tx, arena, organization_id, name, ret_attribute, reterr);
-    return err == ERR_NONE ? attribute_store_load(tx, arena, ret_attribute, reterr) : err;
+    return err == ERR_NONE ? attribute_store_load(tx, arena, &all, ret_attribute, reterr) : err;
 }
 
 /* Binds each of the names; 'sql' inserts what it finds by ($1 attribute, $2 organization, $3 name,

@@ -4,6 +4,7 @@
 #define GH_STORE_ATTRIBUTE_STORE_H
 
 #include "model/attribute.h"
+#include "model/caller.h"
 #include "store/store.h"
 
 struct attribute_filter {
@@ -18,10 +19,12 @@ struct attribute_list {
     int64_t total;
 };
 
-/* By name. */
+/* By name, with the connections that may be seen. */
 enum err attribute_store_list(struct store_tx *tx, struct arena *arena,
-                              struct slice organization_id, const struct attribute_filter *filter,
+                              const struct visibility *visibility,
+                              const struct attribute_filter *filter,
                               struct attribute_list *ret_list, struct error *reterr) MUST_USE;
+/* With all its connections. */
 enum err attribute_store_find(struct store_tx *tx, struct arena *arena,
                               struct slice organization_id, struct slice name,
                               struct attribute *ret_attribute, struct error *reterr) MUST_USE;

@@ -385,15 +385,21 @@ enum err connection_store_open_document(struct arena *arena, struct connection_r
 }
 
 enum err connection_store_tags(struct store_tx *tx, struct arena *arena,
-                               struct slice organization_id, struct tag **ret_tags,
+                               const struct visibility *visibility, struct tag **ret_tags,
                                size_t *ret_count, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct tag)};
-    enum err err = store_query(tx,
-                               "SELECT id, key, value, created_at, updated_at FROM tag "
-                               "WHERE organization_id = $1 ORDER BY key, value",
-                               PARAMS(store_text(organization_id)), &rows, reterr);
+    enum err err = store_query(
+        tx,
+        "SELECT t.id, t.key, t.value, t.created_at, t.updated_at FROM tag t "
+        "WHERE t.organization_id = $1 AND EXISTS (SELECT 1 FROM "
+        "connection_tag c WHERE c.tag_id = t.id AND ($2 = 1 OR " ROWS_MAY_USE_ID(
+            "c.connection_id", "$3") ")) "
+                                     "ORDER BY t.key, t.value",
+        PARAMS(store_text(visibility->organization_id), store_int(visibility->sees_all ? 1 : 0),
+               store_text(visibility->member_id)),
+        &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         struct tag *tag = rows_list_add(&list);
         tag->id = rows_text_in(arena, &rows, 0);

@@ -104,8 +104,9 @@ struct tag {
     int64_t updated_at;
 };
 
+/* Those that a connection which may be seen carries. */
 enum err connection_store_tags(struct store_tx *tx, struct arena *arena,
-                               struct slice organization_id, struct tag **ret_tags,
+                               const struct visibility *visibility, struct tag **ret_tags,
                                size_t *ret_count, struct error *reterr) MUST_USE;
 
 /* The groups that may use it. */

@@ -37,15 +37,16 @@ enum err rows_pairs_parse_in(struct arena *arena, struct slice text, struct shap
 /* "%…%" for LIKE … ESCAPE '\', in lower case. */
 struct slice rows_like_in(struct arena *arena, struct slice text);
 
-/* Whether the connection 'c' may be used by the member 'member'. */
-#define ROWS_MAY_USE(c, member)                                                                    \
+/* Whether the connection of this id, or the row 'c', may be used by the member 'member'. */
+#define ROWS_MAY_USE_ID(connection_id_column, member)                                              \
     "(EXISTS (SELECT 1 FROM connection_access va JOIN group_member vm "                            \
     "ON vm.organization_id = va.organization_id AND vm.group_name = va.group_name "                \
-    "WHERE va.connection_id = " c ".id AND vm.member_id = " member ") "                            \
+    "WHERE va.connection_id = " connection_id_column " AND vm.member_id = " member ") "            \
     "OR EXISTS (SELECT 1 FROM connection_attribute vc JOIN attribute_access vb "                   \
     "ON vb.attribute_id = vc.attribute_id JOIN group_member vn "                                   \
     "ON vn.organization_id = vb.organization_id AND vn.group_name = vb.group_name "                \
-    "WHERE vc.connection_id = " c ".id AND vn.member_id = " member "))"
+    "WHERE vc.connection_id = " connection_id_column " AND vn.member_id = " member "))"
+#define ROWS_MAY_USE(c, member) ROWS_MAY_USE_ID(c ".id", member)
 
 /* The way to a page of a list whose length is known, from the nearer end of it. */
 struct rows_page {
