@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Reaches into the store of a running gateway past its API, on SQLite and on PostgreSQL."""
+import os
+import sqlite3
+import subprocess
+import time
+import uuid
+
+from api import Api, unique
+
+
+def literal(value, is_sqlite):
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'" if is_sqlite else f"'\\x{value.hex()}'"
+    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+
+
+class Store:
+    """store.ask("SELECT name FROM resource WHERE id = ?", id) → rows, all values as text."""
+
+    def __init__(self, gateway):
+        arguments = gateway.process.args
+        self.path = os.path.join(gateway.data, "gatehouse.db")
+        self.url = None
+        if "--database-url" in arguments:
+            self.url = arguments[arguments.index("--database-url") + 1]
+
+    def ask(self, sql, *values):
+        is_sqlite = self.url is None
+        for value in values:
+            sql = sql.replace("?", literal(value, is_sqlite), 1)
+        if is_sqlite:
+            conn = sqlite3.connect(self.path, timeout=10)
+            try:
+                rows = conn.execute(sql).fetchall()
+                conn.commit()
+            finally:
+                conn.close()
+            return [["" if value is None else str(value) for value in row] for row in rows]
+        answer = subprocess.run(
+            ["psql", self.url, "-q", "-v", "ON_ERROR_STOP=1", "-A", "-t", "-F", "\x1f", "-c", sql],
+            check=True, capture_output=True, text=True)
+        return [line.split("\x1f") for line in answer.stdout.splitlines()]
+
+    def blob(self, sql, *values):
+        """The one value of the one row, as bytes; the column is wrapped in hex()."""
+        function = "hex" if self.url is None else "encode"
+        rest = "" if self.url is None else ", 'hex'"
+        column = sql.split(" ")[1]
+        [[text]] = self.ask(sql.replace(column, f"{function}({column}{rest})", 1), *values)
+        return bytes.fromhex(text)
+
+    def add_rule(self, organization_id, kind, **columns):
+        row = {"id": str(uuid.uuid4()), "organization_id": organization_id, "kind": kind,
+               "name": unique(kind), "document": "{}", "created_at": 1, "updated_at": 1, **columns}
+        self.ask(f"INSERT INTO rule ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                 *row.values())
+        return row["id"]
+
+
+def new_organization(admin):
+    """The admin, an API key, of a fresh organization of the same gateway."""
+    status, organization = admin.gateway.control("POST", "/control/organizations",
+                                                 {"name": unique("organization")})
+    assert status == 201, organization
+    other = admin.key("admin")
+    store = Store(admin.gateway)
+    key_id = other.get("/userinfo").json["id"]
+    store.ask("INSERT INTO user_group (organization_id, name, created_at) VALUES (?, 'admin', ?) "
+              "ON CONFLICT DO NOTHING", organization["id"], int(time.time() * 1e6))
+    store.ask("UPDATE group_member SET organization_id = ? WHERE member_id = ?",
+              organization["id"], key_id)
+    store.ask("UPDATE api_key SET organization_id = ?, name = 'root' WHERE id = ?",
+              organization["id"], key_id)
+    assert other.get("/userinfo").json["org_id"] == organization["id"]
+    return Api(admin.gateway, other.token)
