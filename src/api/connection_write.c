@@ -12,6 +12,7 @@ struct connection_put {
     struct json body;
     bool is_partial;
     int64_t now;
+    struct slice resource_agent_id; /* before: of a resource that is made meanwhile */
     struct slice warning;
     struct connection_list answer;
 };
@@ -41,7 +42,7 @@ static enum err connection_put_resource(struct connection_put *put, struct store
         .name = connection->resource_name,
         .type = connection->type,
         .subtype = connection->subtype.len == 0 ? connection->type : connection->subtype,
-        .agent_id = connection->agent_id,
+        .agent_id = connection->agent_id.len == 0 ? put->resource_agent_id : connection->agent_id,
         .created_at = put->now,
         .updated_at = put->now,
     };
@@ -139,6 +140,7 @@ static enum err connection_put_read(struct connection_put *put, struct connectio
     struct slice name = row->connection.name;
     struct connection connection = {0};
     enum err err = ERR_NONE;
+    put->resource_agent_id = row->resource_agent_id;
     if (put->is_partial) {
         err = connection_store_open_document(arena, row, reterr);
         connection = row->connection;
