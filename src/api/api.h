@@ -39,7 +39,7 @@ struct api_call {
     struct caller caller;  /* zeroed on routes that anyone may call */
     struct slice token_id; /* of a signed-in person */
     int64_t token_expires_at;
-    bool is_audited; /* an entry was written */
+    int audited_status; /* of the last entry that was written; 0: none was */
 };
 
 typedef enum err (*api_handler_fn)(struct api_call *call, struct error *reterr);

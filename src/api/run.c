@@ -95,7 +95,7 @@ enum err api_audit(struct api_call *call, struct store_tx *tx, const char *actio
                    struct slice payload, struct error *reterr)
 {
     struct audit_entry entry = {.payload = payload};
-    call->is_audited = true;
+    call->audited_status = status;
     return api_audit_entry(call, tx, action, status, &entry, reterr);
 }
 
@@ -119,7 +119,7 @@ enum err api_audit_alone(struct api_call *call, const char *action, int status,
 {
     struct api_audit_alone alone = {
         .call = call, .action = action, .status = status, .payload = payload};
-    call->is_audited = true;
+    call->audited_status = status;
     return store_write(call->api->store, api_audit_write, &alone, reterr);
 }
 
@@ -142,16 +142,16 @@ static bool api_is_mutating(const struct api_call *call)
 }
 
 /* What did not succeed is an entry too, before the answer; when it cannot be written, that is the
- * answer. */
+ * answer. An entry of success that a transaction took back with itself does not count. */
 static enum err api_audit_failure(struct api_call *call, enum err err, struct error *reterr)
 {
     bool is_wanted = call->caller.organization_id.len > 0 &&
                      (err == ERR_DENIED || api_is_mutating(call)) && err != ERR_UNAVAILABLE;
-    if (!is_wanted || call->is_audited) {
+    int status = err_http_status(err);
+    if (!is_wanted || call->audited_status == status) {
         return err;
     }
     struct error failure = {0};
-    int status = err_http_status(err);
     struct api_audit_alone alone = {
         .call = call,
         .action = api_action(call),
@@ -279,6 +279,6 @@ enum err api_run(struct http_call *http, struct error *reterr)
     if (err != ERR_NONE) {
         return api_audit_failure(&call, err, reterr);
     }
-    must(is_open || call.is_audited || !api_is_mutating(&call));
+    must(is_open || call.audited_status != 0 || !api_is_mutating(&call));
     return ERR_NONE;
 }
