@@ -99,6 +99,21 @@ enum err resource_read_resolved(struct resource_reading *reading, store_body_fn 
     return store_read(store, body, reading, reterr);
 }
 
+struct slice resource_names_in(struct api_call *call, const struct resource *resources,
+                               size_t count)
+{
+    struct api_text text;
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_array(&text.json, "resources");
+    for (size_t i = 0; i < count; i++) {
+        json_text(&text.json, resources[i].name);
+    }
+    json_end_array(&text.json);
+    json_end_object(&text.json);
+    return api_text_end_in(call->arena, &text);
+}
+
 static enum err resource_resolve(struct store_tx *tx, void *context, struct error *reterr)
 {
     return connection_store_load_features(tx, context, reterr);

@@ -272,6 +272,21 @@ static struct slice resource_put_payload(const struct resource_put *put)
     return api_text_end_in(put->call->arena, &text);
 }
 
+/* What was sent is no news to who sent it; a kept value is. */
+static bool resource_put_discloses(const struct resource_put *put)
+{
+    const struct shape_pairs *given = &put->wanted.env_vars;
+    for (size_t i = 0; i < given->count; i++) {
+        const struct shape_pair *shown =
+            secret_find(&put->answer.resource.env_vars, given->pairs[i].key);
+        if (given->pairs[i].value.len == 0 && shown != NULL && shown->value.len > 0 &&
+            !secret_is_reference(shown->value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum err resource_put_finish(struct resource_put *put, struct store_tx *tx,
                                     const struct visibility *visibility, struct error *reterr)
 {
@@ -281,8 +296,13 @@ static enum err resource_put_finish(struct resource_put *put, struct store_tx *t
     if (err != ERR_NONE) {
         return err;
     }
-    return api_audit(put->call, tx, is_new ? "create" : "update", is_new ? 201 : 200,
-                     resource_put_payload(put), reterr);
+    err = api_audit(put->call, tx, is_new ? "create" : "update", is_new ? 201 : 200,
+                    resource_put_payload(put), reterr);
+    if (err == ERR_NONE && resource_put_discloses(put)) {
+        struct slice names = resource_names_in(put->call, &put->answer.resource, 1);
+        err = api_audit(put->call, tx, "disclose", 200, names, reterr);
+    }
+    return err;
 }
 
 static enum err resource_put_body(struct store_tx *tx, void *context, struct error *reterr)

@@ -54,21 +54,6 @@ static enum err resource_get_body(struct store_tx *tx, void *context, struct err
                : err;
 }
 
-static struct slice resource_names_in(struct api_call *call, const struct resource *resources,
-                                      size_t count)
-{
-    struct api_text text;
-    api_text_begin(&text);
-    json_begin_object(&text.json);
-    json_member_array(&text.json, "resources");
-    for (size_t i = 0; i < count; i++) {
-        json_text(&text.json, resources[i].name);
-    }
-    json_end_array(&text.json);
-    json_end_object(&text.json);
-    return api_text_end_in(call->arena, &text);
-}
-
 enum err resources_get(struct api_call *call, struct error *reterr)
 {
     struct resource_reading reading = {.call = call};

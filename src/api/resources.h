@@ -23,6 +23,9 @@ enum err resource_answer_load_env_vars(struct api_call *call, struct store_tx *t
                                        const struct visibility *visibility,
                                        struct resource_answer *answer,
                                        struct error *reterr) MUST_USE;
+/* The payload of the entry of a disclosure: their names. */
+struct slice resource_names_in(struct api_call *call, const struct resource *resources,
+                               size_t count);
 /* Runs a body that reads what is answered, resolving the effective features with it; when that
  * fails but reading alone does not, they are null: unknown. The body asks resolves_features. */
 struct resource_reading {
