@@ -227,7 +227,6 @@ static enum err api_authenticate(struct api_call *call, struct error *reterr)
     struct identity_proof proof = {0};
     enum err err = identity_verify(call->api->identity, call->arena, &credential, &proof, reterr);
     if (err == ERR_UNAUTHENTICATED) {
-        http_response_header(call->response, SLICE("WWW-Authenticate"), SLICE("Bearer"));
         return fail(reterr, ERR_UNAUTHENTICATED, "access denied: sign in, or send a valid API key");
     }
     if (err != ERR_NONE) {

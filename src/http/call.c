@@ -160,6 +160,10 @@ static void call_answer_error(struct http_call *call, const struct error *error)
         message = slice_cut(message, ':', &detail); /* which server and why is for the log */
     }
     http_response_error(call->response, status, message);
+    http_response_header(call->response, SLICE("Cache-Control"), SLICE("no-store"));
+    if (status == 401) {
+        http_response_header(call->response, SLICE("WWW-Authenticate"), SLICE("Bearer"));
+    }
     if (status == 503) {
         http_response_header(call->response, SLICE("Retry-After"), SLICE("1"));
     }
