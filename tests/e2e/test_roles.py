@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Who may call what: every route of the description, as everybody. A new route is to be added."""
+import re
+
+import pytest
+
+from api import PASSWORD, Api, login, unique
+from store import new_organization
+
+ANYONE, MEMBER, READER, ADMIN = "anyone", "member", "reader", "admin"
+
+ROUTES = {
+    "GET /healthz": ANYONE,
+    "GET /publicserverinfo": ANYONE,
+    "GET /openapi.json": ANYONE,
+    "POST /localauth/register": ANYONE,
+    "POST /localauth/login": ANYONE,
+    "GET /serverinfo": MEMBER,
+    "POST /logout": MEMBER,
+    "GET /resources": MEMBER,
+    "POST /resources": ADMIN,
+    "GET /resources/{name}": MEMBER,
+    "PUT /resources/{name}": ADMIN,
+    "DELETE /resources/{name}": ADMIN,
+    "GET /connections": MEMBER,
+    "POST /connections": ADMIN,
+    "GET /connections/{nameOrID}": MEMBER,
+    "PUT /connections/{nameOrID}": ADMIN,
+    "PATCH /connections/{nameOrID}": ADMIN,
+    "DELETE /connections/{nameOrID}": ADMIN,
+    "GET /connections/{nameOrID}/access": READER,
+    "PUT /connections/{nameOrID}/access": ADMIN,
+    "GET /connection-tags": MEMBER,
+    "GET /attributes": MEMBER,
+    "POST /attributes": ADMIN,
+    "GET /attributes/{name}": READER,
+    "PUT /attributes/{name}": ADMIN,
+    "DELETE /attributes/{name}": ADMIN,
+    "GET /users": MEMBER,
+    "POST /users": ADMIN,
+    "GET /users/groups": MEMBER,
+    "POST /users/groups": ADMIN,
+    "DELETE /users/groups/{name}": ADMIN,
+    "GET /users/{emailOrID}": MEMBER,
+    "PUT /users/{emailOrID}": ADMIN,
+    "DELETE /users/{emailOrID}": ADMIN,
+    "GET /userinfo": MEMBER,
+    "GET /api-keys": ADMIN,
+    "POST /api-keys": ADMIN,
+    "GET /api-keys/{nameOrID}": ADMIN,
+    "PUT /api-keys/{nameOrID}": ADMIN,
+    "DELETE /api-keys/{nameOrID}": ADMIN,
+    "POST /api-keys/{nameOrID}/reactivate": ADMIN,
+    "GET /orgs/hide-role-info": ADMIN,
+    "PUT /orgs/hide-role-info": ADMIN,
+    "GET /audit/logs": READER,
+    "GET /audit/logs/export": READER,
+}
+
+MAY_CALL = {
+    ANYONE: {"nobody", "stranger", "member", "auditor", "admin"},
+    MEMBER: {"member", "auditor", "admin"},
+    READER: {"auditor", "admin"},
+    ADMIN: {"admin"},
+}
+
+
+def described(admin):
+    """{"GET /resources": its operation}, from the description."""
+    document = Api(admin.gateway).get("/openapi.json").json
+    [server] = document.get("servers", [{"url": "/api"}])
+    base = re.sub(r"^\w+://[^/]*", "", server["url"]).rstrip("/")
+    prefix = "" if base == "/api" else "/api"
+    return {f"{method.upper()} {path.removeprefix(prefix)}": operation
+            for path, item in document["paths"].items() for method, operation in item.items()
+            if method in ("get", "put", "post", "patch", "delete")}
+
+
+def person(admin, *groups):
+    email = f"{unique('person')}@example.com"
+    answer = admin.post("/users", {"email": email, "password": PASSWORD, "groups": list(groups)})
+    assert answer.status == 201, answer
+    return email, login(admin.gateway, email)
+
+
+@pytest.fixture(scope="module")
+def callers(admin):
+    """By what they may do: [(who exactly, caller)]."""
+    def revoked_key(*groups):
+        key = admin.key(*groups)
+        name = key.get("/userinfo").json["name"]
+        assert admin.delete(f"/api-keys/{name}").status == 204
+        return key
+
+    def signed_out(*groups):
+        _, caller = person(admin, *groups)
+        assert caller.post("/logout").status == 204
+        return caller
+
+    def with_status(status):
+        email, caller = person(admin, "admin")
+        assert admin.put(f"/users/{email}", {"email": email, "status": status,
+                                             "groups": ["admin"]}).status == 200
+        return caller
+
+    def deleted():
+        email, caller = person(admin, "admin")
+        assert admin.delete(f"/users/{email}").status == 204
+        return caller
+
+    _, changed = person(admin, "admin")
+    head, payload, signature = changed.token.split(".")
+    gateway = admin.gateway
+    return {
+        "nobody": [("no credential", Api(gateway))],
+        "stranger": [("a revoked key", revoked_key("admin")),
+                     ("a signed-out admin", signed_out("admin")),
+                     ("an inactive admin", with_status("inactive")),
+                     ("an invited admin", with_status("invited")),
+                     ("a deleted admin", deleted()),
+                     ("a changed token", Api(gateway, f"{head}.{payload}.A{signature[1:]}"[:-1])),
+                     ("a token without signature", Api(gateway, f"{head}.{payload}.")),
+                     ("a wrong key", Api(gateway, admin.key("admin").token[:-1] + "_")),
+                     ("an empty token", Api(gateway, ""))],
+        "member": [("a key without groups", admin.key()), ("a key", admin.key("dev")),
+                   ("a person", person(admin, "dev")[1]),
+                   ("a person of groups like it", person(admin, "Admin", "admins", "Auditor")[1])],
+        "auditor": [("an auditing key", admin.key("auditor")),
+                    ("an auditor", person(admin, "auditor", "dev")[1])],
+        "admin": [("an admin's key", admin.key("admin")), ("an admin", person(admin, "admin")[1]),
+                  ("an auditing admin", admin.key("admin", "auditor"))],
+    }
+
+
+def test_the_table_is_complete(admin):
+    assert set(ROUTES) == set(described(admin))
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_who_may_call(admin, callers, route):
+    method, path = route.split(" ")
+    path = re.sub(r"\{\w+\}", "nothing-of-this-name", path)
+    for kind, list_of_callers in callers.items():
+        for who, caller in list_of_callers:
+            if path == "/logout" and kind in MAY_CALL[MEMBER]:
+                caller = admin.key()  # it would not come back
+            answer = caller.call(method, path)
+            if kind in MAY_CALL[ROUTES[route]]:
+                # An empty body and a name that is not there: refused, but not for who calls.
+                assert answer.status in (200, 400, 404), (who, answer)
+                continue
+            expected = 401 if kind in ("nobody", "stranger") else 403
+            assert answer.status == expected, (who, answer)
+            assert set(answer.json) == {"message"}
+            assert answer.message.startswith("access denied"), answer
+            assert ("WWW-Authenticate" in answer.headers) == (expected == 401)
+            assert answer.headers["Cache-Control"] == "no-store"
+            if method == "GET":
+                head = caller.call("HEAD", path)
+                assert (head.status, head.body) == (expected, b"")
+
+
+@pytest.mark.parametrize("route", [r for r, who in ROUTES.items() if who != ANYONE])
+def test_a_denial_comes_before_all_else(callers, route):
+    """Who may not call learns nothing of names, bodies or parameters."""
+    method, path = route.split(" ")
+    first = {}
+    for kind in "nobody", "stranger", "member":
+        if kind in MAY_CALL[ROUTES[route]]:
+            continue
+        caller = callers[kind][0][1]
+        for body, query, name in ((None, "", "x"), (b"{", "", "x"), (b"{}", "?page=x", "x"),
+                                  (b"\xff", "?everywhere=x", "%20"), (None, "", "default")):
+            answer = caller.call(method, re.sub(r"\{\w+\}", name, path) + query, body)
+            assert first.setdefault(kind, answer.body) == answer.body
+
+
+def test_the_description_says_so(admin):
+    operations = described(admin)
+    for route, who in ROUTES.items():
+        responses = operations[route]["responses"]
+        assert ("401" in responses) == (who != ANYONE or route == "POST /localauth/login"), route
+        # A cookie does not count for another site's changes.
+        is_denied = who in (READER, ADMIN) or (who == MEMBER and not route.startswith("GET "))
+        assert ("403" in responses) == (is_denied or "register" in route), route
+
+
+def test_one_credential_does_not_make_up_for_another(admin):
+    nobody = Api(admin.gateway)
+    key = admin.key("admin").token
+    assert nobody.get("/userinfo", headers={"Api-Key": key}).status == 200
+    assert nobody.get("/userinfo", headers={"Authorization": f"Bearer {key}"}).status == 200
+    assert nobody.get("/userinfo", headers={"Authorization": f"bearer {key}"}).status == 200
+    for headers in ({"Authorization": f"Basic {key}"}, {"Authorization": key},
+                    {"Api-Key": "wrong", "Authorization": f"Bearer {key}"},
+                    {"Authorization": "Bearer wrong", "Cookie": f"gatehouse_token={key}"},
+                    {"Api-Key": admin.token}, {"Authorization": f"Bearer {key} x"}):
+        assert nobody.get("/userinfo", headers=headers).status == 401, headers
+
+
+def test_an_admin_of_one_organization_is_nobody_in_another(admin):
+    boss = new_organization(admin)
+    email, caller = person(boss, "admin")
+    assert caller.get("/userinfo").json["is_admin"] is True
+    assert caller.get(f"/users/{email}").status == 200
+    assert admin.get(f"/users/{email}").status == 404
