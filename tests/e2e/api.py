@@ -82,6 +82,15 @@ def login(gateway, email, password=PASSWORD):
     return Api(gateway, answer.headers["Token"])
 
 
+def described_routes(gateway):
+    """{"GET /resources": its operation}, from the description."""
+    document = Api(gateway).get("/openapi.json").json
+    assert [server["url"] for server in document["servers"]] == ["/api"]
+    return {f"{method.upper()} {path}": operation for path, item in document["paths"].items()
+            for method, operation in item.items()
+            if method in ("get", "put", "post", "patch", "delete")}
+
+
 def resource(name=None, **members):
     return {"name": name or unique("resource"), "type": "database", "subtype": "postgres",
             "env_vars": {}, **members}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from api import PASSWORD, Api, login, unique
+from api import PASSWORD, Api, described_routes, login, unique
 from store import new_organization
 
 ANYONE, MEMBER, READER, ADMIN = "anyone", "member", "reader", "admin"
@@ -65,17 +65,6 @@ MAY_CALL = {
 }
 
 
-def described(admin):
-    """{"GET /resources": its operation}, from the description."""
-    document = Api(admin.gateway).get("/openapi.json").json
-    [server] = document.get("servers", [{"url": "/api"}])
-    base = re.sub(r"^\w+://[^/]*", "", server["url"]).rstrip("/")
-    prefix = "" if base == "/api" else "/api"
-    return {f"{method.upper()} {path.removeprefix(prefix)}": operation
-            for path, item in document["paths"].items() for method, operation in item.items()
-            if method in ("get", "put", "post", "patch", "delete")}
-
-
 def person(admin, *groups):
     email = f"{unique('person')}@example.com"
     answer = admin.post("/users", {"email": email, "password": PASSWORD, "groups": list(groups)})
@@ -133,7 +122,7 @@ def callers(admin):
 
 
 def test_the_table_is_complete(admin):
-    assert set(ROUTES) == set(described(admin))
+    assert set(ROUTES) == set(described_routes(admin.gateway))
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -176,7 +165,7 @@ def test_a_denial_comes_before_all_else(callers, route):
 
 
 def test_the_description_says_so(admin):
-    operations = described(admin)
+    operations = described_routes(admin.gateway)
     for route, who in ROUTES.items():
         responses = operations[route]["responses"]
         assert ("401" in responses) == (who != ANYONE or route == "POST /localauth/login"), route
