@@ -96,7 +96,11 @@ static enum err resource_put_old_role(struct resource_put *put, struct store_tx 
     struct connection role = row->connection;
     role.type = given->type;
     role.subtype = given->subtype.at == NULL ? role.subtype : given->subtype;
-    role.agent_id = given->agent_id.len == 0 ? role.agent_id : given->agent_id;
+    bool reads_as_before =
+        row->inherits_agent && slice_equals(given->agent_id, put->stored.agent_id);
+    if (given->agent_id.len > 0 && !reads_as_before) {
+        role.agent_id = given->agent_id;
+    }
     role.command = given->command.is_given ? given->command : role.command;
     role.attributes = given->attributes;
     role.guardrail_rules.is_given = false;

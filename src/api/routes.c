@@ -98,7 +98,7 @@ const struct api_route api_routes[] = {
      .summary = "Create a group", SMALL_BODY, .body = &group_shape, .status = 201,
      .answer = API_ONE, .shape = &group_shape, .errors = {409}},
     {"DELETE", "/api/users/groups/{name}", API_ADMIN, 0, groups_delete, "user_groups",
-     "Delete a group", .status = 204, .answer = API_NOTHING, .errors = {404}},
+     "Delete a group", .status = 204, .answer = API_NOTHING, .errors = {404, 409}},
     {"GET", "/api/users/{emailOrID}", API_MEMBER, 0, users_get, "users", "Get a user",
      .status = 200, .answer = API_ONE, .shape = &user_shape, .errors = {404}},
     {"PUT", "/api/users/{emailOrID}", API_ADMIN, .handler = users_put, .noun = "users",

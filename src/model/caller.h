@@ -25,7 +25,7 @@ struct visibility {
     struct slice organization_id;
     struct slice member_id;
     bool sees_all;        /* admins, auditors, and everybody where no access rule exists */
-    bool hides_role_info; /* no inline value is shown: not an admin, or the organization's switch */
+    bool hides_role_info; /* the organization's switch: inline values are not shown to anybody */
 };
 
 static inline bool caller_reads_all(const struct caller *caller)

@@ -55,6 +55,11 @@ enum err group_store_delete(struct store_tx *tx, struct slice organization_id, s
     enum err err =
         store_exec(tx, "DELETE FROM user_group WHERE organization_id = $1 AND name = $2",
                    PARAMS(store_text(organization_id), store_text(name)), &changed, reterr);
+    if (err == ERR_CONFLICT) {
+        return fail(reterr, ERR_CONFLICT,
+                    "rules of access name the group '%.*s': take it out of them first",
+                    SLICE_ARG(name));
+    }
     return err == ERR_NONE && changed == 0
                ? fail(reterr, ERR_NOT_FOUND, "there is no group '%.*s'", SLICE_ARG(name))
                : err;

@@ -60,7 +60,7 @@ enum err group_store_list(struct store_tx *tx, struct arena *arena, struct slice
 /* ERR_CONFLICT: it exists. */
 enum err group_store_insert(struct store_tx *tx, struct slice organization_id, struct slice name,
                             int64_t now, struct error *reterr) MUST_USE;
-/* ERR_NOT_FOUND. Takes all memberships and access rules of the group away. */
+/* ERR_NOT_FOUND; ERR_CONFLICT while a rule of access names it. Ends all memberships. */
 enum err group_store_delete(struct store_tx *tx, struct slice organization_id, struct slice name,
                             struct error *reterr) MUST_USE;
 /* The groups of a member, in the place of those it had; what does not exist is made. */

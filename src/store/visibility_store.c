@@ -18,7 +18,7 @@ enum err visibility_store_load(struct store_tx *tx, const struct caller *caller,
         *ret_visibility = (struct visibility){
             .organization_id = caller->organization_id,
             .member_id = caller->id,
-            .hides_role_info = !caller->is_admin || store_rows_int(&rows, 0) != 0,
+            .hides_role_info = store_rows_int(&rows, 0) != 0,
             .sees_all = caller_reads_all(caller) || store_rows_int(&rows, 1) == 0,
         };
     }

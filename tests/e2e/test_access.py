@@ -111,9 +111,10 @@ def test_secrets_are_for_admins_alone(boss):
         for connection in (one["roles"][0], listed["roles"][0], answers[2].json["data"][0],
                            answers[3].json):
             assert connection["secret"] == {}
-            assert connection["default_database"] == ""
+            assert connection["default_database"] == "orders"  # its name is no secret
         for answer in answers:
-            assert b64("10.0.0.5").encode() not in answer.body and b"orders" not in answer.body
+            assert b64("10.0.0.5").encode() not in answer.body
+            assert b64("orders").encode() not in answer.body
     shown = boss.get(f"/resources/{body}").json
     assert shown["env_vars"] == ENV_VARS
     assert shown["roles"][0]["secret"] == {"envvar:DB": None, "envvar:PASS": None}
@@ -181,6 +182,15 @@ def test_a_change_of_groups_counts_at_once(boss):
     assert seen(caller) == {body: ["one"]}
     assert boss.put("/api-keys/mover", {"name": "mover", "groups": ["ops"]}).status == 200
     assert seen(caller) == {}
+
+
+def test_a_group_that_rules_name_stays(boss):
+    make(boss, "one")
+    allow(boss, "one", "dev")
+    answer = boss.delete("/users/groups/dev")
+    assert answer.status == 409 and "'dev'" in answer.message
+    boss.put("/connections/one/access", {"groups": []})
+    assert boss.delete("/users/groups/dev").status == 204
 
 
 def test_access_names_groups_that_exist(boss):

@@ -132,7 +132,7 @@ def test_env_vars_are_inherited_not_copied(admin, store):
     rows = "SELECT secret_view, version, updated_at FROM connection WHERE id = ?"
     before = store.ask(rows, made["id"]), store.blob(rows.replace("secret_view, version, "
                        "updated_at", "secret"), made["id"])
-    assert made["secret"] == {"envvar:PASS": None} and made["default_database"] == ""
+    assert made["secret"] == {"envvar:PASS": None} and made["default_database"] == "inherited"
     admin.put(f"/resources/{body['name']}", {**body, "roles": None, "env_vars": {"A": "1"}})
     after = store.ask(rows, made["id"]), store.blob(rows.replace("secret_view, version, "
                       "updated_at", "secret"), made["id"])
@@ -453,3 +453,13 @@ def test_filters_of_the_list(admin, store):
         assert [c["name"] for c in answer.json["data"]] == names, query
     for query in "page=0", "page_size=101", "page=x", "agent_id=x", "page_size=0":
         assert boss.get(f"/connections?{query}").status == 400, query
+
+
+def test_what_was_read_moves_to_the_resources_new_agent(admin, store):
+    agent = add_agent(store)
+    body = resource(roles=[role()])
+    admin.post("/resources", body)
+    read = admin.get(f"/resources/{body['name']}").json
+    answer = admin.put(f"/resources/{body['name']}", {**read, "agent_id": agent})
+    assert answer.status == 200, answer
+    assert answer.json["roles"][0]["agent_id"] == agent

@@ -36,14 +36,14 @@ CREATE TABLE connection_attribute (
 
 CREATE INDEX connection_attribute_attribute ON connection_attribute (attribute_id);
 
--- Access: the groups that may use a connection, or what carries an attribute.
+-- Access: the groups that may use a connection, or what carries an attribute. A group that is named
+-- here is not deleted: without its last rule an organization's connections are open to all members.
 CREATE TABLE connection_access (
     connection_id @text NOT NULL REFERENCES connection (id) ON DELETE CASCADE,
     organization_id @text NOT NULL,
     group_name @text NOT NULL,
     PRIMARY KEY (connection_id, group_name),
     FOREIGN KEY (organization_id, group_name) REFERENCES user_group (organization_id, name)
-        ON DELETE CASCADE
 ) @strict;
 
 CREATE INDEX connection_access_group ON connection_access (organization_id, group_name);
@@ -54,7 +54,6 @@ CREATE TABLE attribute_access (
     group_name @text NOT NULL,
     PRIMARY KEY (attribute_id, group_name),
     FOREIGN KEY (organization_id, group_name) REFERENCES user_group (organization_id, name)
-        ON DELETE CASCADE
 ) @strict;
 
 CREATE INDEX attribute_access_group ON attribute_access (organization_id, group_name);
