@@ -186,6 +186,7 @@ def test_a_change_of_groups_counts_at_once(boss):
 
 def test_a_group_that_rules_name_stays(boss):
     make(boss, "one")
+    boss.post("/users/groups", {"name": "dev"})
     allow(boss, "one", "dev")
     answer = boss.delete("/users/groups/dev")
     assert answer.status == 409 and "'dev'" in answer.message
