@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "base/timestamp.h"
 
-#define EXPORT_PORTION 500
-
 struct audit_query {
     struct api_page page;
     struct slice actor_subject;
@@ -65,8 +63,7 @@ const struct shape audit_query_shape = {
 struct audit_listing {
     struct api_call *call;
     struct audit_filter filter;
-    struct audit_entry *entries;
-    size_t count;
+    struct audit_list list;
     int64_t total;
 };
 
@@ -104,7 +101,7 @@ static enum err audit_list_body(struct store_tx *tx, void *context, struct error
     enum err err =
         audit_store_count(tx, arena, organization_id, &listing->filter, &listing->total, reterr);
     return err == ERR_NONE ? audit_store_list(tx, arena, organization_id, &listing->filter,
-                                              &listing->entries, &listing->count, reterr)
+                                              &listing->list, reterr)
                            : err;
 }
 
@@ -122,8 +119,8 @@ enum err audit_logs_list(struct api_call *call, struct error *reterr)
     struct json_writer json = api_answer(call, 200);
     json_begin_object(&json);
     json_member_array(&json, "data");
-    for (size_t i = 0; i < listing.count; i++) {
-        shape_write(&audit_entry_shape, &listing.entries[i], &json);
+    for (size_t i = 0; i < listing.list.count; i++) {
+        shape_write(&audit_entry_shape, &listing.list.entries[i], &json);
     }
     json_end_array(&json);
     api_write_pages(&json, &query.page, listing.total);
@@ -138,15 +135,14 @@ struct audit_export {
     struct arena arena;
     struct slice organization_id;
     int64_t number;
-    struct audit_entry *entries;
-    size_t count;
+    struct audit_list list;
 };
 
 static enum err audit_export_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct audit_export *export = context;
     return audit_store_portion(tx, &export->arena, export->organization_id, export->number,
-                               EXPORT_PORTION, &export->entries, &export->count, reterr);
+                               &export->list, reterr);
 }
 
 static enum err audit_export_write(struct api_call *call, struct audit_export *export,
@@ -155,9 +151,9 @@ static enum err audit_export_write(struct api_call *call, struct audit_export *e
     struct buf lines;
     buf_init(&lines, LIMIT_HTTP_ANSWER_SIZE);
     enum err err = ERR_NONE;
-    for (size_t i = 0; i < export->count && err == ERR_NONE; i++) {
+    for (size_t i = 0; i < export->list.count && err == ERR_NONE; i++) {
         struct json_writer json = json_writer_to(&lines);
-        shape_write(&audit_entry_shape, &export->entries[i], &json);
+        shape_write(&audit_entry_shape, &export->list.entries[i], &json);
         err = json_writer_done(&json);
         if (err == ERR_NONE) {
             err = buf_append(&lines, SLICE("\n"));
@@ -180,10 +176,10 @@ enum err audit_logs_export(struct api_call *call, struct error *reterr)
     enum err err = http_call_stream_begin(call->http);
     while (err == ERR_NONE) {
         err = store_read(call->api->store, audit_export_body, &export, reterr);
-        if (err != ERR_NONE || export.count == 0) {
+        if (err != ERR_NONE || export.list.count == 0) {
             break;
         }
-        export.number = export.entries[export.count - 1].number.value + 1;
+        export.number = export.list.entries[export.list.count - 1].number.value + 1;
         err = audit_export_write(call, &export, reterr);
         arena_reset(&export.arena);
     }

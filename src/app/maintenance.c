@@ -11,8 +11,6 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#define PORTION 500
-
 struct maintenance {
     struct arena arena;
     struct seal_keys *keys;
@@ -60,8 +58,7 @@ struct verification {
     int64_t number; /* of the entry that comes next */
     char hash[128]; /* of the entry before */
     size_t hash_len;
-    struct audit_entry *entries;
-    size_t count;
+    struct audit_list list;
 };
 
 struct organizations {
@@ -73,8 +70,8 @@ struct organizations {
 static enum err verification_read(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct verification *self = context;
-    return audit_store_portion(tx, &self->arena, self->organization->id, self->number, PORTION,
-                               &self->entries, &self->count, reterr);
+    return audit_store_portion(tx, &self->arena, self->organization->id, self->number, &self->list,
+                               reterr);
 }
 
 static enum err verification_check(struct verification *self, const struct audit_entry *entry,
@@ -107,10 +104,10 @@ static enum err maintenance_verify_one(struct store *store, const struct organiz
     do {
         arena_reset(&self.arena);
         err = store_read(store, verification_read, &self, reterr);
-        for (size_t i = 0; i < self.count && err == ERR_NONE; i++) {
-            err = verification_check(&self, &self.entries[i], reterr);
+        for (size_t i = 0; i < self.list.count && err == ERR_NONE; i++) {
+            err = verification_check(&self, &self.list.entries[i], reterr);
         }
-    } while (err == ERR_NONE && self.count > 0);
+    } while (err == ERR_NONE && self.list.count > 0);
     arena_release(&self.arena);
     if (err == ERR_NONE) {
         (void)printf("%.*s: %" PRId64 " entries, each in its place", SLICE_ARG(organization->name),

@@ -95,9 +95,7 @@ struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_has
 struct identity_look {
     struct arena *arena;
     struct slice key_hash; /* of an API key, else the token's claims */
-    struct slice user_id;
-    struct slice token_id;
-    int64_t issued_at;
+    struct token_claims claims;
     struct caller caller;
     int64_t last_used_at;
 };
@@ -109,8 +107,7 @@ static enum err identity_look_up(struct store_tx *tx, void *context, struct erro
         return token_store_api_key(tx, look->arena, look->key_hash, &look->caller,
                                    &look->last_used_at, reterr);
     }
-    return token_store_user(tx, look->arena, look->user_id, look->token_id, look->issued_at,
-                            &look->caller, reterr);
+    return token_store_user(tx, look->arena, &look->claims, &look->caller, reterr);
 }
 
 static enum err identity_note_use(struct store_tx *tx, void *context, struct error *reterr)
@@ -182,14 +179,14 @@ static enum err identity_read_claims(const struct identity *identity, struct are
         err = jwt_check_claims(&jwt, &expected, reterr);
     }
     if (err == ERR_NONE) {
-        err = json_as_text(json_member(&jwt.claims, "sub"), &look->user_id, reterr);
+        err = json_as_text(json_member(&jwt.claims, "sub"), &look->claims.user_id, reterr);
     }
     if (err == ERR_NONE) {
-        err = json_as_text(json_member(&jwt.claims, "jti"), &look->token_id, reterr);
+        err = json_as_text(json_member(&jwt.claims, "jti"), &look->claims.token_id, reterr);
     }
     if (err == ERR_NONE) {
-        err = json_as_int(json_member(&jwt.claims, "iat_us"), 0, TIMESTAMP_MAX, &look->issued_at,
-                          reterr);
+        err = json_as_int(json_member(&jwt.claims, "iat_us"), 0, TIMESTAMP_MAX,
+                          &look->claims.issued_at, reterr);
     }
     if (err == ERR_NONE) {
         err = json_as_int(json_member(&jwt.claims, "exp"), 0, TIMESTAMP_MAX / TIMESTAMP_SECOND,
@@ -221,7 +218,7 @@ enum err identity_verify(struct identity *identity, struct arena *arena,
     }
     if (err == ERR_NONE) {
         *ret_proof = (struct identity_proof){
-            .caller = look.caller, .token_id = look.token_id, .expires_at = expires_at};
+            .caller = look.caller, .token_id = look.claims.token_id, .expires_at = expires_at};
     }
     return err;
 }

@@ -8,6 +8,8 @@
 
 #include <sodium.h>
 
+#define AUDIT_PORTION 500
+
 struct slice audit_entry_hash_in(struct arena *arena, const struct audit_entry *entry)
 {
     struct buf buf;
@@ -75,8 +77,7 @@ enum err audit_store_append(struct store_tx *tx, struct arena *arena, struct aud
     "error_message, previous_hash, hash FROM audit_entry "
 
 static enum err audit_store_take(struct arena *arena, struct store_rows *rows,
-                                 struct audit_entry **ret_entries, size_t *ret_count,
-                                 struct error *reterr)
+                                 struct audit_list *ret_list, struct error *reterr)
 {
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct audit_entry)};
     enum err err = ERR_NONE;
@@ -103,8 +104,7 @@ static enum err audit_store_take(struct arena *arena, struct store_rows *rows,
         entry->previous_hash = rows_text_in(arena, rows, 16);
         entry->hash = rows_text_in(arena, rows, 17);
     }
-    *ret_entries = list.items;
-    *ret_count = list.count;
+    *ret_list = (struct audit_list){.entries = list.items, .count = list.count};
     return rows_end(err);
 }
 
@@ -145,15 +145,15 @@ static void audit_store_bind(struct arena *arena, struct slice organization_id,
 }
 
 enum err audit_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
-                          const struct audit_filter *filter, struct audit_entry **ret_entries,
-                          size_t *ret_count, struct error *reterr)
+                          const struct audit_filter *filter, struct audit_list *ret_list,
+                          struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct store_value values[FILTER_PARAMS + 2];
     audit_store_bind(arena, organization_id, filter, values);
     enum err err = store_query(tx, COLUMNS FILTER "ORDER BY number DESC LIMIT $13 OFFSET $14",
                                (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
-    return err == ERR_NONE ? audit_store_take(arena, &rows, ret_entries, ret_count, reterr) : err;
+    return err == ERR_NONE ? audit_store_take(arena, &rows, ret_list, reterr) : err;
 }
 
 enum err audit_store_count(struct store_tx *tx, struct arena *arena, struct slice organization_id,
@@ -167,12 +167,12 @@ enum err audit_store_count(struct store_tx *tx, struct arena *arena, struct slic
 }
 
 enum err audit_store_portion(struct store_tx *tx, struct arena *arena, struct slice organization_id,
-                             int64_t number, int64_t limit, struct audit_entry **ret_entries,
-                             size_t *ret_count, struct error *reterr)
+                             int64_t number, struct audit_list *ret_list, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query(
         tx, COLUMNS "WHERE organization_id = $1 AND number >= $2 ORDER BY number LIMIT $3",
-        PARAMS(store_text(organization_id), store_int(number), store_int(limit)), &rows, reterr);
-    return err == ERR_NONE ? audit_store_take(arena, &rows, ret_entries, ret_count, reterr) : err;
+        PARAMS(store_text(organization_id), store_int(number), store_int(AUDIT_PORTION)), &rows,
+        reterr);
+    return err == ERR_NONE ? audit_store_take(arena, &rows, ret_list, reterr) : err;
 }

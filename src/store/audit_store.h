@@ -29,18 +29,23 @@ struct audit_filter {
     int64_t offset;
 };
 
+struct audit_list {
+    struct audit_entry *entries;
+    size_t count;
+};
+
 /* The newest first. */
 enum err audit_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
-                          const struct audit_filter *filter, struct audit_entry **ret_entries,
-                          size_t *ret_count, struct error *reterr) MUST_USE;
+                          const struct audit_filter *filter, struct audit_list *ret_list,
+                          struct error *reterr) MUST_USE;
 enum err audit_store_count(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                            const struct audit_filter *filter, int64_t *ret_total,
                            struct error *reterr) MUST_USE;
 
-/* Up to 'limit' entries from 'number' on, in their order: for walking the chain. */
+/* A bounded number of entries from 'number' on, in their order: for walking the chain. */
 enum err audit_store_portion(struct store_tx *tx, struct arena *arena, struct slice organization_id,
-                             int64_t number, int64_t limit, struct audit_entry **ret_entries,
-                             size_t *ret_count, struct error *reterr) MUST_USE;
+                             int64_t number, struct audit_list *ret_list,
+                             struct error *reterr) MUST_USE;
 
 /* The hash that the entry should carry. */
 struct slice audit_entry_hash_in(struct arena *arena, const struct audit_entry *entry);

@@ -38,20 +38,22 @@ static enum err token_store_take(struct arena *arena, struct store_rows *rows,
     return rows_end(err);
 }
 
-enum err token_store_user(struct store_tx *tx, struct arena *arena, struct slice user_id,
-                          struct slice token_id, int64_t issued_at, struct caller *ret_caller,
+enum err token_store_user(struct store_tx *tx, struct arena *arena,
+                          const struct token_claims *claims, struct caller *ret_caller,
                           struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err = store_query_one(
-        tx,
-        "SELECT u.id, u.organization_id, o.name, u.subject, u.email, u.name, "
-        "m.group_name FROM user_account u "
-        "JOIN organization o ON o.id = u.organization_id "
-        "LEFT JOIN group_member m ON m.member_id = u.id "
-        "WHERE u.id = $1 AND u.status = 'active' AND u.tokens_not_before <= $3 "
-        "AND NOT EXISTS (SELECT 1 FROM revoked_token t WHERE t.id = $2)",
-        PARAMS(store_text(user_id), store_text(token_id), store_int(issued_at)), &rows, reterr);
+    enum err err =
+        store_query_one(tx,
+                        "SELECT u.id, u.organization_id, o.name, u.subject, u.email, u.name, "
+                        "m.group_name FROM user_account u "
+                        "JOIN organization o ON o.id = u.organization_id "
+                        "LEFT JOIN group_member m ON m.member_id = u.id "
+                        "WHERE u.id = $1 AND u.status = 'active' AND u.tokens_not_before <= $3 "
+                        "AND NOT EXISTS (SELECT 1 FROM revoked_token t WHERE t.id = $2)",
+                        PARAMS(store_text(claims->user_id), store_text(claims->token_id),
+                               store_int(claims->issued_at)),
+                        &rows, reterr);
     return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
 }
 

@@ -8,11 +8,17 @@
 #include "model/caller.h"
 #include "store/store.h"
 
+struct token_claims {
+    struct slice user_id;
+    struct slice token_id;
+    int64_t issued_at;
+};
+
 /* The person of a token that was signed by this gateway. ERR_NOT_FOUND when there is none, he is
  * not active, or the token was revoked, by its id or by the time of its making. is_admin and
  * is_auditor are not set. */
-enum err token_store_user(struct store_tx *tx, struct arena *arena, struct slice user_id,
-                          struct slice token_id, int64_t issued_at, struct caller *ret_caller,
+enum err token_store_user(struct store_tx *tx, struct arena *arena,
+                          const struct token_claims *claims, struct caller *ret_caller,
                           struct error *reterr) MUST_USE;
 /* The API key with this hash. ERR_NOT_FOUND also when it is revoked or expired. */
 enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct slice hash,
