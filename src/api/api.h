@@ -12,7 +12,6 @@
 #include "model/caller.h"
 #include "store/audit_store.h"
 #include "store/store.h"
-#include "store/visibility_store.h"
 
 struct api {
     struct store *store;

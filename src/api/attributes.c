@@ -31,16 +31,14 @@ struct attributes_listing {
 static enum err attributes_list_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct attributes_listing *listing = context;
-    struct visibility visibility;
+    const struct visibility visibility = caller_visibility(&listing->call->caller);
     const struct attribute_filter filter = {
         .search = listing->query.search,
         .limit = api_page_limit(&listing->query.page),
         .offset = api_page_offset(&listing->query.page),
     };
-    enum err err = visibility_store_load(tx, &listing->call->caller, &visibility, reterr);
-    return err == ERR_NONE ? attribute_store_list(tx, listing->call->arena, &visibility, &filter,
-                                                  &listing->list, reterr)
-                           : err;
+    return attribute_store_list(tx, listing->call->arena, &visibility, &filter, &listing->list,
+                                reterr);
 }
 
 enum err attributes_list(struct api_call *call, struct error *reterr)

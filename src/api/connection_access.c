@@ -35,7 +35,7 @@ struct connection_access_call {
 static enum err connection_access_get_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct connection_access_call *self = context;
-    struct connection_list list;
+    struct connection_list list = {0};
     enum err err =
         connection_answer_load(self->call, tx, self->call->request->values[0], &list, reterr);
     return err == ERR_NONE
@@ -63,7 +63,7 @@ static enum err connection_access_put_body(struct store_tx *tx, void *context, s
 {
     struct connection_access_call *self = context;
     struct api_call *call = self->call;
-    struct connection_list list;
+    struct connection_list list = {0};
     enum err err = connection_answer_load(call, tx, call->request->values[0], &list, reterr);
     if (err != ERR_NONE) {
         return err;

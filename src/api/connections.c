@@ -50,15 +50,14 @@ const struct shape connection_query_shape = {.name = "ConnectionQuery",
 enum err connection_answer_load(struct api_call *call, struct store_tx *tx, struct slice name_or_id,
                                 struct connection_list *list, struct error *reterr)
 {
-    struct visibility visibility;
-    *list = (struct connection_list){.arena = call->arena, .count = 1, .capacity = 1};
+    const struct visibility visibility = caller_visibility(&call->caller);
+    bool wants_features = list->wants_features;
+    *list = (struct connection_list){
+        .arena = call->arena, .count = 1, .capacity = 1, .wants_features = wants_features};
     list->rows = arena_alloc(call->arena, sizeof(*list->rows));
     list->rows[0] = arena_alloc(call->arena, sizeof(**list->rows));
-    enum err err = visibility_store_load(tx, &call->caller, &visibility, reterr);
-    if (err == ERR_NONE) {
-        err =
-            connection_store_find(tx, call->arena, &visibility, name_or_id, list->rows[0], reterr);
-    }
+    enum err err =
+        connection_store_find(tx, call->arena, &visibility, name_or_id, list->rows[0], reterr);
     if (err == ERR_NONE) {
         err = connection_store_load_links(tx, list, reterr);
     }
@@ -82,12 +81,9 @@ enum err connection_answer(struct api_call *call, int status, const struct conne
 static enum err connection_get_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct resource_reading *reading = context;
-    struct connection_list *list = &reading->answer.roles;
-    enum err err =
-        connection_answer_load(reading->call, tx, reading->call->request->values[0], list, reterr);
-    return err == ERR_NONE && reading->resolves_features
-               ? connection_store_load_features(tx, list, reterr)
-               : err;
+    struct api_call *call = reading->call;
+    return connection_answer_load(call, tx, call->request->values[0], &reading->answer.roles,
+                                  reterr);
 }
 
 enum err connections_get(struct api_call *call, struct error *reterr)
@@ -109,13 +105,10 @@ struct connections_listing {
 static enum err connections_list_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct connections_listing *listing = context;
-    struct visibility visibility;
+    const struct visibility visibility = caller_visibility(&listing->call->caller);
     listing->list = (struct connection_list){.arena = listing->call->arena};
-    enum err err = visibility_store_load(tx, &listing->call->caller, &visibility, reterr);
-    if (err == ERR_NONE) {
-        err = connection_store_list(tx, &visibility, &listing->filter, &listing->list,
-                                    &listing->total, reterr);
-    }
+    enum err err = connection_store_list(tx, &visibility, &listing->filter, &listing->list,
+                                         &listing->total, reterr);
     if (err == ERR_NONE) {
         err = connection_store_load_links(tx, &listing->list, reterr);
     }
@@ -196,7 +189,7 @@ struct slice connection_name_payload_in(struct arena *arena, struct slice name)
 static enum err connection_delete_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct api_call *call = context;
-    struct connection_list list;
+    struct connection_list list = {0};
     enum err err = connection_answer_load(call, tx, call->request->values[0], &list, reterr);
     if (err != ERR_NONE) {
         return err;
@@ -234,11 +227,9 @@ struct connection_tags {
 static enum err connection_tags_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct connection_tags *tags = context;
-    struct visibility visibility;
-    enum err err = visibility_store_load(tx, &tags->call->caller, &visibility, reterr);
-    return err == ERR_NONE ? connection_store_tags(tx, tags->call->arena, &visibility, &tags->tags,
-                                                   &tags->count, reterr)
-                           : err;
+    const struct visibility visibility = caller_visibility(&tags->call->caller);
+    return connection_store_tags(tx, tags->call->arena, &visibility, &tags->tags, &tags->count,
+                                 reterr);
 }
 
 enum err connection_tags_list(struct api_call *call, struct error *reterr)

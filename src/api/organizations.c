@@ -107,20 +107,11 @@ static enum err hide_role_info_answer(const struct hide_role_info_call *self, st
     return api_answer_end(self->call, &json, reterr);
 }
 
-static enum err hide_role_info_read(struct store_tx *tx, void *context, struct error *reterr)
-{
-    struct hide_role_info_call *self = context;
-    struct visibility visibility;
-    enum err err = visibility_store_load(tx, &self->call->caller, &visibility, reterr);
-    self->value.hide_role_info.value = visibility.hides_role_info;
-    return err;
-}
-
 enum err hide_role_info_get(struct api_call *call, struct error *reterr)
 {
     struct hide_role_info_call self = {.call = call};
-    enum err err = store_read(call->api->store, hide_role_info_read, &self, reterr);
-    return err == ERR_NONE ? hide_role_info_answer(&self, reterr) : err;
+    self.value.hide_role_info.value = call->caller.hides_role_info;
+    return hide_role_info_answer(&self, reterr);
 }
 
 static enum err hide_role_info_write(struct store_tx *tx, void *context, struct error *reterr)

@@ -53,7 +53,7 @@ enum err resource_answer_load_env_vars(struct api_call *call, struct store_tx *t
         return ERR_NONE;
     }
     enum err err =
-        resource_store_env_vars(tx, call->arena, resource->id, &resource->env_vars, reterr);
+        resource_store_open_env_vars(tx, call->arena, resource, &resource->env_vars, reterr);
     if (visibility->hides_role_info) {
         resource_hide_values(&resource->env_vars);
     }
@@ -65,7 +65,9 @@ enum err resource_answer_load(struct api_call *call, struct store_tx *tx,
                               const struct visibility *visibility, struct slice name,
                               struct resource_answer *answer, struct error *reterr)
 {
-    *answer = (struct resource_answer){.roles = {.arena = call->arena}};
+    bool wants_features = answer->roles.wants_features;
+    *answer =
+        (struct resource_answer){.roles = {.arena = call->arena, .wants_features = wants_features}};
     enum err err =
         resource_store_find(tx, call->arena, visibility, name, &answer->resource, reterr);
     if (err == ERR_NONE) {
@@ -88,14 +90,14 @@ enum err resource_read_resolved(struct resource_reading *reading, store_body_fn 
                                 struct error *reterr)
 {
     struct store *store = reading->call->api->store;
-    reading->resolves_features = true;
+    reading->answer.roles.wants_features = true;
     enum err err = store_read(store, body, reading, reterr);
     if (err != ERR_INTERNAL) {
         return err;
     }
     log_line(LOG_API, LOG_ERROR, "the effective features could not be resolved",
              log_error_field(reterr));
-    reading->resolves_features = false;
+    reading->answer.roles.wants_features = false;
     return store_read(store, body, reading, reterr);
 }
 

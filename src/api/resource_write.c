@@ -214,7 +214,7 @@ static enum err resource_put_replace(struct resource_put *put, struct store_tx *
                     "'type' and 'subtype' cannot change while %zu roles depend on them",
                     left_count);
     }
-    err = resource_store_env_vars(tx, arena, put->stored.id, &env_vars, reterr);
+    err = resource_store_open_env_vars(tx, arena, &put->stored, &env_vars, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -312,11 +312,8 @@ static enum err resource_put_finish(struct resource_put *put, struct store_tx *t
 static enum err resource_put_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct resource_put *put = context;
-    struct visibility visibility;
-    enum err err = visibility_store_load(tx, &put->call->caller, &visibility, reterr);
-    if (err == ERR_NONE) {
-        err = resource_put_load(put, tx, &visibility, reterr);
-    }
+    const struct visibility visibility = caller_visibility(&put->call->caller);
+    enum err err = resource_put_load(put, tx, &visibility, reterr);
     if (err == ERR_NONE) {
         err = resource_put_replace(put, tx, reterr);
     }
@@ -331,17 +328,14 @@ static enum err resource_post_body(struct store_tx *tx, void *context, struct er
     struct resource_put *put = context;
     struct arena *arena = put->call->arena;
     const struct shape_pairs nothing = {0};
-    struct visibility visibility;
+    const struct visibility visibility = caller_visibility(&put->call->caller);
     put->stored = put->wanted;
     put->stored.id = row_id_new(arena);
     put->stored.env_vars = secret_merge_in(arena, &nothing, &put->wanted.env_vars, false);
     put->stored.created_at = put->now;
     put->stored.updated_at = put->now;
-    enum err err = visibility_store_load(tx, &put->call->caller, &visibility, reterr);
-    if (err == ERR_NONE) {
-        err = resource_store_insert(tx, arena, put->call->caller.organization_id, &put->stored,
-                                    reterr);
-    }
+    enum err err =
+        resource_store_insert(tx, arena, put->call->caller.organization_id, &put->stored, reterr);
     if (err == ERR_NONE) {
         err = resource_put_roles(put, tx, reterr);
     }

@@ -43,15 +43,9 @@ static enum err resource_get_body(struct store_tx *tx, void *context, struct err
 {
     struct resource_reading *reading = context;
     struct api_call *call = reading->call;
-    struct visibility visibility;
-    enum err err = visibility_store_load(tx, &call->caller, &visibility, reterr);
-    if (err == ERR_NONE) {
-        err = resource_answer_load(call, tx, &visibility, call->request->values[0],
-                                   &reading->answer, reterr);
-    }
-    return err == ERR_NONE && reading->resolves_features
-               ? connection_store_load_features(tx, &reading->answer.roles, reterr)
-               : err;
+    const struct visibility visibility = caller_visibility(&call->caller);
+    return resource_answer_load(call, tx, &visibility, call->request->values[0], &reading->answer,
+                                reterr);
 }
 
 enum err resources_get(struct api_call *call, struct error *reterr)
@@ -121,12 +115,9 @@ static enum err resources_list_body(struct store_tx *tx, void *context, struct e
 {
     struct resources_listing *listing = context;
     struct api_call *call = listing->call;
-    struct visibility visibility;
+    const struct visibility visibility = caller_visibility(&call->caller);
     listing->list = (struct resource_list){.arena = call->arena};
-    enum err err = visibility_store_load(tx, &call->caller, &visibility, reterr);
-    if (err == ERR_NONE) {
-        err = resource_store_list(tx, &visibility, &listing->filter, &listing->list, reterr);
-    }
+    enum err err = resource_store_list(tx, &visibility, &listing->filter, &listing->list, reterr);
     listing->answers =
         arena_alloc_array(call->arena, listing->list.count, sizeof(*listing->answers));
     for (size_t i = 0; i < listing->list.count && err == ERR_NONE; i++) {
@@ -248,13 +239,11 @@ static enum err resource_delete_body(struct store_tx *tx, void *context, struct 
 {
     struct resource_delete *delete = context;
     struct api_call *call = delete->call;
-    struct visibility visibility;
+    const struct visibility visibility = caller_visibility(&call->caller);
     struct resource resource;
     struct connection_list roles = {.arena = call->arena};
-    enum err err = visibility_store_load(tx, &call->caller, &visibility, reterr);
-    if (err == ERR_NONE) {
-        err = resource_store_find(tx, call->arena, &visibility, delete->name, &resource, reterr);
-    }
+    enum err err =
+        resource_store_find(tx, call->arena, &visibility, delete->name, &resource, reterr);
     if (err == ERR_NONE) {
         err = resource_check_match(
             call, resource_etag_in(call->arena, resource.id, resource.version), reterr);

@@ -14,7 +14,8 @@ struct resource_answer {
     bool discloses; /* inline values of env_vars are shown */
 };
 
-/* Loads it whole, in a transaction; env_vars for admins. */
+/* Loads it whole, in a transaction; env_vars for admins, the effective features when the answer's
+ * roles want them. */
 enum err resource_answer_load(struct api_call *call, struct store_tx *tx,
                               const struct visibility *visibility, struct slice name,
                               struct resource_answer *answer, struct error *reterr) MUST_USE;
@@ -27,10 +28,9 @@ enum err resource_answer_load_env_vars(struct api_call *call, struct store_tx *t
 struct slice resource_names_in(struct api_call *call, const struct resource *resources,
                                size_t count);
 /* Runs a body that reads what is answered, resolving the effective features with it; when that
- * fails but reading alone does not, they are null: unknown. The body asks resolves_features. */
+ * fails but reading alone does not, they are null: unknown. */
 struct resource_reading {
     struct api_call *call;
-    bool resolves_features;
     struct resource_answer answer; /* for connections: the roles alone */
 };
 

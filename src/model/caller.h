@@ -18,6 +18,9 @@ struct caller {
     bool is_admin;
     bool is_auditor;
     bool is_key; /* an API key: no person, no cookie, no password */
+    /* Of the organization. */
+    bool has_access_rules;
+    bool hides_role_info;
 };
 
 /* What a caller may see of an organization's connections. */
@@ -31,6 +34,16 @@ struct visibility {
 static inline bool caller_reads_all(const struct caller *caller)
 {
     return caller->is_admin || caller->is_auditor;
+}
+
+static inline struct visibility caller_visibility(const struct caller *caller)
+{
+    return (struct visibility){
+        .organization_id = caller->organization_id,
+        .member_id = caller->id,
+        .sees_all = caller_reads_all(caller) || !caller->has_access_rules,
+        .hides_role_info = caller->hides_role_info,
+    };
 }
 
 #endif

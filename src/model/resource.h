@@ -20,6 +20,8 @@ struct resource {
     int64_t created_at;
     int64_t updated_at;
     int64_t version;
+    bool has_env_vars;
+    struct slice sealed_env_vars;  /* as they lie in the store */
     struct slice default_database; /* of its env_vars, for the roles that have none */
 };
 

@@ -4,10 +4,6 @@
 #include "store/connection_store.h"
 #include "store/rows.h"
 
-/* Reads one row that belongs to 'row'. */
-typedef void (*connection_links_fn)(struct arena *arena, const struct store_rows *rows,
-                                    struct connection_row *row);
-
 static void texts_add(struct arena *arena, struct shape_texts *texts, struct slice text)
 {
     /* Grows at 8, 16, 32 …: the capacity follows from the count. */
@@ -36,6 +32,48 @@ static struct connection_row *connection_links_find(struct connection_list *list
     return NULL;
 }
 
+static void connection_links_take_feature(const struct store_rows *rows, struct connection_row *row)
+{
+    struct effective_features *features = row->connection.effective_features;
+    struct shape_int *duration = &row->connection.jit_access_duration_sec;
+    struct slice kind = store_rows_view(rows, 2);
+    if (slice_equals(kind, SLICE("guardrail"))) {
+        features->guardrails.value = true;
+    } else if (slice_equals(kind, SLICE("masking"))) {
+        features->data_masking.value = true;
+    } else if (slice_equals(kind, SLICE("analyzer"))) {
+        features->ai_session_analyzer.value = true;
+    } else if (slice_equals(kind, SLICE("access_command"))) {
+        features->access_request->command.value = true;
+    } else if (slice_equals(kind, SLICE("access_jit"))) {
+        int64_t seconds = store_rows_int(rows, 4);
+        features->access_request->jit.value = true;
+        if (seconds > 0 && (!duration->is_given || seconds < duration->value)) {
+            *duration = (struct shape_int){.value = seconds, .is_given = true};
+        }
+    }
+}
+
+static void connection_links_take(struct arena *arena, const struct store_rows *rows,
+                                  struct connection_row *row)
+{
+    struct connection *connection = &row->connection;
+    struct slice what = store_rows_view(rows, 1);
+    if (slice_equals(what, SLICE("feature"))) {
+        connection_links_take_feature(rows, row);
+        return;
+    }
+    struct slice name = rows_text_in(arena, rows, 2);
+    if (slice_equals(what, SLICE("guardrail"))) {
+        texts_add(arena, &connection->guardrail_rules, name);
+        return;
+    }
+    texts_add(arena, &connection->attributes, name);
+    if (store_rows_view(rows, 3).len > 0) {
+        texts_add(arena, &connection->managed_attributes, name);
+    }
+}
+
 /* The same query for many connections and for few. Its first column is the connection's id. */
 struct connection_links_sql {
     const char *many;
@@ -43,8 +81,7 @@ struct connection_links_sql {
 };
 
 static enum err connection_links_each(struct store_tx *tx, struct connection_list *list,
-                                      const struct connection_links_sql *sql,
-                                      connection_links_fn take, struct error *reterr)
+                                      const struct connection_links_sql *sql, struct error *reterr)
 {
     enum err err = ERR_NONE;
     bool is_few = list->count <= ROWS_FEW_IDS_COUNT;
@@ -58,74 +95,37 @@ static enum err connection_links_each(struct store_tx *tx, struct connection_lis
         struct store_params params = {values, is_few ? ROWS_FEW_IDS_COUNT : ROWS_IDS_COUNT};
         err = store_query(tx, is_few ? sql->few : sql->many, params, &rows, reterr);
         while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
-            take(list->arena, &rows,
-                 connection_links_find(list, from, to, store_rows_view(&rows, 0)));
+            connection_links_take(list->arena, &rows,
+                                  connection_links_find(list, from, to, store_rows_view(&rows, 0)));
         }
         err = rows_end(err);
     }
     return err;
 }
 
-static void connection_links_take_attribute(struct arena *arena, const struct store_rows *rows,
-                                            struct connection_row *row)
-{
-    struct slice name = rows_text_in(arena, rows, 1);
-    texts_add(arena, &row->connection.attributes, name);
-    if (store_rows_view(rows, 2).len > 0) {
-        texts_add(arena, &row->connection.managed_attributes, name);
-    }
-}
+/* What a connection is tied to: who, what, its name, who manages it, seconds. */
+#define LINKS(ids)                                                                                 \
+    "SELECT ca.connection_id, 'attribute', a.name, a.managed_by, 0 FROM connection_attribute ca "  \
+    "JOIN attribute a ON a.id = ca.attribute_id WHERE ca.connection_id IN (" ids ") "              \
+    "UNION ALL SELECT cr.connection_id, 'guardrail', u.id, '', 0 FROM connection_rule cr "         \
+    "JOIN rule u ON u.id = cr.rule_id AND u.kind = 'guardrail' "                                   \
+    "WHERE cr.connection_id IN (" ids ") "
+/* What acts on it, by a rule of its own or of an attribute. */
+#define FEATURES(ids)                                                                              \
+    "SELECT t.connection_id, 'feature', w.kind, '', coalesce(w.access_duration_sec, 0) FROM ("     \
+    "SELECT x.connection_id, x.rule_id FROM connection_rule x WHERE x.connection_id IN (" ids ") " \
+    "UNION SELECT y.connection_id, z.rule_id FROM connection_attribute y "                         \
+    "JOIN attribute_rule z ON z.attribute_id = y.attribute_id "                                    \
+    "WHERE y.connection_id IN (" ids ")) t JOIN rule w ON w.id = t.rule_id AND w.is_active = 1 "
+#define ORDERED "ORDER BY 2, 3"
 
-static void connection_links_take_rule(struct arena *arena, const struct store_rows *rows,
-                                       struct connection_row *row)
-{
-    texts_add(arena, &row->connection.guardrail_rules, rows_text_in(arena, rows, 1));
-}
-
-#define ATTRIBUTES(ids)                                                                            \
-    "SELECT ca.connection_id, a.name, a.managed_by FROM connection_attribute ca JOIN attribute a " \
-    "ON a.id = ca.attribute_id WHERE ca.connection_id IN (" ids ") ORDER BY a.name"
-#define GUARDRAILS(ids)                                                                            \
-    "SELECT cr.connection_id, u.id FROM connection_rule cr JOIN rule u ON u.id = cr.rule_id "      \
-    "AND u.kind = 'guardrail' WHERE cr.connection_id IN (" ids ") ORDER BY u.id"
-
-static const struct connection_links_sql connection_links_attributes = {
-    .many = ATTRIBUTES(ROWS_IDS), .few = ATTRIBUTES(ROWS_FEW_IDS)};
-static const struct connection_links_sql connection_links_guardrails = {
-    .many = GUARDRAILS(ROWS_IDS), .few = GUARDRAILS(ROWS_FEW_IDS)};
-
-enum err connection_store_load_links(struct store_tx *tx, struct connection_list *list,
-                                     struct error *reterr)
-{
-    enum err err = connection_links_each(tx, list, &connection_links_attributes,
-                                         connection_links_take_attribute, reterr);
-    return err == ERR_NONE ? connection_links_each(tx, list, &connection_links_guardrails,
-                                                   connection_links_take_rule, reterr)
-                           : err;
-}
-
-static void connection_links_take_feature(struct arena *arena, const struct store_rows *rows,
-                                          struct connection_row *row)
-{
-    (void)arena;
-    struct effective_features *features = row->connection.effective_features;
-    struct slice kind = store_rows_view(rows, 1);
-    if (slice_equals(kind, SLICE("guardrail"))) {
-        features->guardrails.value = true;
-    } else if (slice_equals(kind, SLICE("masking"))) {
-        features->data_masking.value = true;
-    } else if (slice_equals(kind, SLICE("analyzer"))) {
-        features->ai_session_analyzer.value = true;
-    } else if (slice_equals(kind, SLICE("access_command"))) {
-        features->access_request->command.value = true;
-    } else if (slice_equals(kind, SLICE("access_jit"))) {
-        features->access_request->jit.value = true;
-        if (!store_rows_is_null(rows, 2)) {
-            row->connection.jit_access_duration_sec =
-                (struct shape_int){.value = store_rows_int(rows, 2), .is_given = true};
-        }
-    }
-}
+static const struct connection_links_sql connection_links_alone = {
+    .many = LINKS(ROWS_IDS) ORDERED, .few = LINKS(ROWS_FEW_IDS) ORDERED};
+static const struct connection_links_sql connection_links_features = {
+    .many = FEATURES(ROWS_IDS), .few = FEATURES(ROWS_FEW_IDS)};
+static const struct connection_links_sql connection_links_both = {
+    .many = LINKS(ROWS_IDS) "UNION ALL " FEATURES(ROWS_IDS) ORDERED,
+    .few = LINKS(ROWS_FEW_IDS) "UNION ALL " FEATURES(ROWS_FEW_IDS) ORDERED};
 
 /* Some features are projections of the connection's own fields. */
 static void connection_links_project(struct connection_list *list)
@@ -141,26 +141,21 @@ static void connection_links_project(struct connection_list *list)
     }
 }
 
-/* The shortest duration of several just-in-time rules comes last and stays. */
-#define FEATURES(ids)                                                                              \
-    "SELECT t.connection_id, u.kind, u.access_duration_sec FROM ("                                 \
-    "SELECT cr.connection_id, cr.rule_id FROM connection_rule cr "                                 \
-    "WHERE cr.connection_id IN (" ids ") "                                                         \
-    "UNION SELECT ca.connection_id, ar.rule_id FROM connection_attribute ca "                      \
-    "JOIN attribute_rule ar ON ar.attribute_id = ca.attribute_id "                                 \
-    "WHERE ca.connection_id IN (" ids ")) t "                                                      \
-    "JOIN rule u ON u.id = t.rule_id WHERE u.is_active = 1 "                                       \
-    "ORDER BY coalesce(u.access_duration_sec, 0) DESC"
-
-static const struct connection_links_sql connection_links_features = {
-    .many = FEATURES(ROWS_IDS), .few = FEATURES(ROWS_FEW_IDS)};
+enum err connection_store_load_links(struct store_tx *tx, struct connection_list *list,
+                                     struct error *reterr)
+{
+    if (list->wants_features) {
+        connection_links_project(list);
+    }
+    return connection_links_each(
+        tx, list, list->wants_features ? &connection_links_both : &connection_links_alone, reterr);
+}
 
 enum err connection_store_load_features(struct store_tx *tx, struct connection_list *list,
                                         struct error *reterr)
 {
     connection_links_project(list);
-    return connection_links_each(tx, list, &connection_links_features,
-                                 connection_links_take_feature, reterr);
+    return connection_links_each(tx, list, &connection_links_features, reterr);
 }
 
 enum err connection_store_access(struct store_tx *tx, struct arena *arena, struct slice id,

@@ -194,7 +194,7 @@ static enum err connection_store_of_portion(struct connection_gathering *gatheri
     values[ROWS_IDS_COUNT + 1] = store_text(gathering->visibility->member_id);
     enum err err = store_query(gathering->tx,
                                OWN " FROM connection c WHERE c.resource_id IN (" ROWS_IDS
-                                   ") AND ($31 = 1 OR " ROWS_MAY_USE("c", "$32") ")",
+                                   ") AND ($101 = 1 OR " ROWS_MAY_USE("c", "$102") ")",
                                (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         connection_store_take(gathering->list->arena, &rows, connection_list_add(gathering->list));
@@ -206,15 +206,17 @@ static enum err connection_store_of_one(struct connection_gathering *gathering,
                                         struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
+    const struct resource *resource = &gathering->resources[0];
     enum err err = store_query(gathering->tx,
-                               OWN " FROM connection c WHERE c.resource_id = $1 "
-                                   "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ")",
-                               PARAMS(store_text(gathering->resources[0].id),
+                               JOINED "WHERE c.resource_id = $1 "
+                                      "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ")",
+                               PARAMS(store_text(resource->id),
                                       store_int(gathering->visibility->sees_all ? 1 : 0),
                                       store_text(gathering->visibility->member_id)),
                                &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
-        connection_store_take(gathering->list->arena, &rows, connection_list_add(gathering->list));
+        connection_store_take_joined(gathering->list->arena, &rows,
+                                     connection_list_add(gathering->list));
     }
     return rows_end(err);
 }
@@ -235,7 +237,7 @@ enum err connection_store_of_resources(struct store_tx *tx, const struct visibil
          from += ROWS_IDS_COUNT) {
         err = connection_store_of_portion(&gathering, from, reterr);
     }
-    for (size_t i = 0; i < list->count && err == ERR_NONE; i++) {
+    for (size_t i = 0; resource_count > 1 && i < list->count && err == ERR_NONE; i++) {
         err = connection_store_complete(&gathering, list->rows[i], reterr);
     }
     if (list->count > 1) {

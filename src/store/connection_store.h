@@ -28,6 +28,7 @@ struct connection_list {
     struct connection_row **rows;
     size_t count;
     size_t capacity;
+    bool wants_features; /* load_links resolves the effective features too */
 };
 
 /* By name, or by id. ERR_NOT_FOUND also for what must not be seen. */

@@ -13,6 +13,11 @@
 struct postgres_tx {
     struct store_tx tx;
     PGconn *connection;
+    /* The round trips of BEGIN and of a reader's COMMIT are saved: the one goes out with the first
+     * query, the other's answer is read before the next use. */
+    bool has_to_begin;
+    bool is_write;
+    bool has_to_end;                              /* COMMIT was sent */
     const char *prepared[LIMIT_STORE_STATEMENTS]; /* by the literal's address, open table */
     size_t prepared_count;
 };
@@ -70,10 +75,43 @@ static enum err postgres_check(struct postgres_tx *self, PGresult *take_result,
     return err;
 }
 
+/* Writers of all gateways stand in one line, so that they never undo each other; those of one
+ * gateway come as a group. LOCK before any query, whose snapshot would be too old. */
+static const char *const postgres_begin_write[] = {
+    "BEGIN ISOLATION LEVEL SERIALIZABLE", "LOCK TABLE schema_migration IN EXCLUSIVE MODE", NULL};
+static const char *const postgres_begin_read[] = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                                                  NULL};
+
+static const char *const *postgres_begin_words(const struct postgres_tx *self)
+{
+    return self->is_write ? postgres_begin_write : postgres_begin_read;
+}
+
+/* The answer to a COMMIT that nobody waited for. */
+static void postgres_end_last(struct postgres_tx *self)
+{
+    while (self->has_to_end) {
+        PGresult *result = PQgetResult(self->connection);
+        self->has_to_end = result != NULL;
+        self->tx.is_broken =
+            self->tx.is_broken || (result != NULL && PQresultStatus(result) != PGRES_COMMAND_OK);
+        PQclear(result);
+    }
+}
+
 static enum err postgres_run_script(struct store_tx *tx, const char *sql, struct error *reterr)
 {
     struct postgres_tx *self = postgres_of(tx);
-    return postgres_check(self, PQexec(self->connection, sql), reterr);
+    enum err err = ERR_NONE;
+    postgres_end_last(self);
+    if (self->has_to_begin) {
+        self->has_to_begin = false;
+        for (const char *const *word = postgres_begin_words(self); *word != NULL && err == ERR_NONE;
+             word++) {
+            err = postgres_check(self, PQexec(self->connection, *word), reterr);
+        }
+    }
+    return err == ERR_NONE ? postgres_check(self, PQexec(self->connection, sql), reterr) : err;
 }
 
 static void postgres_disconnect(struct store_tx *tx)
@@ -120,15 +158,16 @@ static enum err postgres_connect(struct store *store, struct store_tx **ret_tx,
     return ERR_NONE;
 }
 
-/* Writers of all gateways stand in one line, so that they never undo each other; those of one
- * gateway come as a group. LOCK before any query, whose snapshot would be too old. */
 static enum err postgres_begin(struct store_tx *tx, bool is_write, struct error *reterr)
 {
-    return postgres_run_script(tx,
-                               is_write ? "BEGIN ISOLATION LEVEL SERIALIZABLE; "
-                                          "LOCK TABLE schema_migration IN EXCLUSIVE MODE"
-                                        : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-                               reterr);
+    struct postgres_tx *self = postgres_of(tx);
+    postgres_end_last(self);
+    if (tx->is_broken) {
+        return fail(reterr, ERR_AGAIN, "the database does not answer");
+    }
+    self->has_to_begin = true;
+    self->is_write = is_write;
+    return ERR_NONE;
 }
 
 static enum err postgres_migrate_begin(struct store_tx *tx, struct error *reterr)
@@ -141,6 +180,7 @@ static void postgres_rollback(struct store_tx *tx)
 {
     struct postgres_tx *self = postgres_of(tx);
     bool wants_repeat = tx->wants_repeat;
+    self->has_to_begin = false;
     if (!tx->is_broken && PQtransactionStatus(self->connection) != PQTRANS_IDLE) {
         struct error ignored = {0};
         if (postgres_run_script(tx, "ROLLBACK", &ignored) != ERR_NONE) {
@@ -154,6 +194,14 @@ static void postgres_rollback(struct store_tx *tx)
 static enum err postgres_commit(struct store_tx *tx, struct error *reterr)
 {
     struct postgres_tx *self = postgres_of(tx);
+    if (self->has_to_begin) {
+        self->has_to_begin = false; /* nothing was asked */
+        return ERR_NONE;
+    }
+    if (!self->is_write && PQtransactionStatus(self->connection) == PQTRANS_INTRANS) {
+        self->has_to_end = PQsendQuery(self->connection, "COMMIT") == 1;
+        return ERR_NONE;
+    }
     PGresult *result = PQexec(self->connection, "COMMIT");
     bool is_committed =
         PQresultStatus(result) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(result), "COMMIT") == 0;
@@ -209,6 +257,8 @@ static void postgres_bind(struct postgres_params *bound, struct store_params par
     for (size_t i = 0; i < params.count; i++) {
         const struct store_value *value = &params.values[i];
         bound->formats[i] = value->kind == STORE_TEXT || value->kind == STORE_BLOB ? 1 : 0;
+        bound->values[i] = NULL;
+        bound->lengths[i] = 0;
         if (value->kind == STORE_INT) {
             (void)snprintf(bound->numbers[i], sizeof(bound->numbers[i]), "%lld",
                            (long long)value->number);
@@ -221,11 +271,44 @@ static void postgres_bind(struct postgres_params *bound, struct store_params par
     }
 }
 
+/* BEGIN and the first query on one way. What a failure before the query leaves to it, and to the
+ * synchronization, is read too; the first failure counts. */
+static PGresult *postgres_begin_with(struct postgres_tx *self, const char *name,
+                                     const struct postgres_params *bound, size_t count)
+{
+    PGconn *connection = self->connection;
+    PGresult *kept = NULL;
+    bool is_sent = PQenterPipelineMode(connection) == 1;
+    for (const char *const *word = postgres_begin_words(self); *word != NULL && is_sent; word++) {
+        is_sent = PQsendQueryParams(connection, *word, 0, NULL, NULL, NULL, NULL, 1) == 1;
+    }
+    is_sent = is_sent &&
+              PQsendQueryPrepared(connection, name, (int)count, bound->values, bound->lengths,
+                                  bound->formats, 1) == 1 &&
+              PQpipelineSync(connection) == 1;
+    bool is_synced = !is_sent;
+    while (!is_synced) {
+        PGresult *result = PQgetResult(connection);
+        ExecStatusType status = PQresultStatus(result);
+        is_synced = status == PGRES_PIPELINE_SYNC || PQstatus(connection) != CONNECTION_OK;
+        bool is_failed = kept != NULL && PQresultStatus(kept) != PGRES_COMMAND_OK &&
+                         PQresultStatus(kept) != PGRES_TUPLES_OK;
+        if (result != NULL && status != PGRES_PIPELINE_SYNC && !is_failed) {
+            PQclear(kept);
+            kept = result;
+        } else {
+            PQclear(result);
+        }
+    }
+    self->tx.is_broken = self->tx.is_broken || PQexitPipelineMode(connection) != 1;
+    return kept;
+}
+
 static enum err postgres_query(struct store_tx *tx, const char *sql, struct store_params params,
                                struct store_rows *ret_rows, struct error *reterr)
 {
     struct postgres_tx *self = postgres_of(tx);
-    struct postgres_params bound = {0};
+    struct postgres_params bound;
     char name[32];
     postgres_statement_name(sql, name, sizeof(name));
     enum err err = postgres_prepare(self, sql, name, reterr);
@@ -233,8 +316,14 @@ static enum err postgres_query(struct store_tx *tx, const char *sql, struct stor
         return err;
     }
     postgres_bind(&bound, params);
-    PGresult *result = PQexecPrepared(self->connection, name, (int)params.count, bound.values,
-                                      bound.lengths, bound.formats, 1);
+    PGresult *result = NULL;
+    if (self->has_to_begin) {
+        self->has_to_begin = false;
+        result = postgres_begin_with(self, name, &bound, params.count);
+    } else {
+        result = PQexecPrepared(self->connection, name, (int)params.count, bound.values,
+                                bound.lengths, bound.formats, 1);
+    }
     ExecStatusType status = PQresultStatus(result);
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
         err = postgres_fail(self, result, reterr);

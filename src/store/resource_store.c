@@ -8,7 +8,7 @@
 
 #define COLUMNS                                                                                    \
     "SELECT r.id, r.name, r.type, r.subtype, r.agent_id, r.version, r.created_at, r.updated_at, "  \
-    "r.default_database "                                                                          \
+    "r.default_database, r.env_vars "                                                              \
     "FROM resource r "
 
 #define MAY_SEE(sees_all, member)                                                                  \
@@ -29,6 +29,8 @@ static void resource_store_take(struct arena *arena, const struct store_rows *ro
         .updated_at = store_rows_int(rows, 7),
         .default_database = rows_text_in(arena, rows, 8),
     };
+    resource->has_env_vars = !store_rows_is_null(rows, 9);
+    resource->sealed_env_vars = rows_text_in(arena, rows, 9);
 }
 
 enum err resource_store_find(struct store_tx *tx, struct arena *arena,
@@ -50,18 +52,17 @@ enum err resource_store_find(struct store_tx *tx, struct arena *arena,
     return err;
 }
 
-enum err resource_store_env_vars(struct store_tx *tx, struct arena *arena, struct slice id,
-                                 struct shape_pairs *ret_env_vars, struct error *reterr)
+enum err resource_store_open_env_vars(struct store_tx *tx, struct arena *arena,
+                                      const struct resource *resource,
+                                      struct shape_pairs *ret_env_vars, struct error *reterr)
 {
-    struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct slice plain = SLICE_NONE;
     *ret_env_vars = (struct shape_pairs){.is_given = true};
-    enum err err = store_query_one(tx, "SELECT env_vars FROM resource WHERE id = $1",
-                                   PARAMS(store_text(id)), &rows, reterr);
-    if (err != ERR_NONE || store_rows_is_null(&rows, 0)) {
-        return rows_end(err);
+    if (!resource->has_env_vars) {
+        return ERR_NONE;
     }
-    err = unseal_in(arena, store_keys(tx), id, store_rows_view(&rows, 0), &plain, reterr);
+    enum err err =
+        unseal_in(arena, store_keys(tx), resource->id, resource->sealed_env_vars, &plain, reterr);
     return err == ERR_NONE ? rows_pairs_parse_in(arena, plain, ret_env_vars, reterr) : err;
 }
 

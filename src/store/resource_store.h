@@ -8,12 +8,15 @@
 #include "store/store.h"
 
 /* ERR_NOT_FOUND also for what must not be seen: without any connection that the member may use, a
- * resource is not there for him. env_vars are opened only 'with_env_vars'. */
+ * resource is not there for him. env_vars stay
+ * sealed. */
 enum err resource_store_find(struct store_tx *tx, struct arena *arena,
                              const struct visibility *visibility, struct slice name,
                              struct resource *ret_resource, struct error *reterr) MUST_USE;
-enum err resource_store_env_vars(struct store_tx *tx, struct arena *arena, struct slice id,
-                                 struct shape_pairs *ret_env_vars, struct error *reterr) MUST_USE;
+enum err resource_store_open_env_vars(struct store_tx *tx, struct arena *arena,
+                                      const struct resource *resource,
+                                      struct shape_pairs *ret_env_vars,
+                                      struct error *reterr) MUST_USE;
 
 struct resource_filter {
     struct slice search; /* in name, type and subtype, without case */

@@ -65,7 +65,7 @@ struct store_params {
     size_t count;
 };
 
-#define STORE_PARAMS_MAX 32
+#define STORE_PARAMS_MAX 104
 
 struct store_value store_null(void);
 struct store_value store_int(int64_t number);

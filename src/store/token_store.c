@@ -12,7 +12,14 @@
 
 #define SIGNING_SEED_SIZE 32
 
-/* One row for each group; columns 0 to 5 are the same in all. */
+/* What its organization adds to a caller. */
+#define ORGANIZATION                                                                               \
+    "o.hide_role_info, CASE WHEN "                                                                 \
+    "EXISTS (SELECT 1 FROM connection_access ra WHERE ra.organization_id = o.id) OR "              \
+    "EXISTS (SELECT 1 FROM attribute_access rb WHERE rb.organization_id = o.id) "                  \
+    "THEN 1 ELSE 0 END"
+
+/* One row for each group, which is in column 6; all others are the same in all. */
 static enum err token_store_take(struct arena *arena, struct store_rows *rows,
                                  struct caller *ret_caller, struct error *reterr)
 {
@@ -24,6 +31,8 @@ static enum err token_store_take(struct arena *arena, struct store_rows *rows,
         .subject = rows_text_in(arena, rows, 3),
         .email = rows_text_in(arena, rows, 4),
         .name = rows_text_in(arena, rows, 5),
+        .hides_role_info = store_rows_int(rows, 7) != 0,
+        .has_access_rules = store_rows_int(rows, 8) != 0,
     };
     enum err err = ERR_NONE;
     while (err == ERR_NONE) {
@@ -46,7 +55,7 @@ enum err token_store_user(struct store_tx *tx, struct arena *arena,
     enum err err =
         store_query_one(tx,
                         "SELECT u.id, u.organization_id, o.name, u.subject, u.email, u.name, "
-                        "m.group_name FROM user_account u "
+                        "m.group_name, " ORGANIZATION " FROM user_account u "
                         "JOIN organization o ON o.id = u.organization_id "
                         "LEFT JOIN group_member m ON m.member_id = u.id "
                         "WHERE u.id = $1 AND u.status = 'active' AND u.tokens_not_before <= $3 "
@@ -64,7 +73,7 @@ enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct sl
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(tx,
                                    "SELECT k.id, k.organization_id, o.name, k.id, k.name, k.name, "
-                                   "m.group_name, k.last_used_at FROM api_key k "
+                                   "m.group_name, " ORGANIZATION ", k.last_used_at FROM api_key k "
                                    "JOIN organization o ON o.id = k.organization_id "
                                    "LEFT JOIN group_member m ON m.member_id = k.id "
                                    "WHERE k.hash = $1 AND k.deactivated_at = 0 "
@@ -73,7 +82,7 @@ enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct sl
     if (err != ERR_NONE) {
         return err;
     }
-    *ret_last_used_at = store_rows_int(&rows, 7);
+    *ret_last_used_at = store_rows_int(&rows, 9);
     err = token_store_take(arena, &rows, ret_caller, reterr);
     ret_caller->is_key = true;
     return err;
