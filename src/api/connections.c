@@ -16,6 +16,7 @@ struct connection_query {
     struct slice managed_by;
     struct slice attribute;
     struct slice tag_selector;
+    struct slice connection_ids;
 };
 
 #define QUERY(member, longest, text)                                                               \
@@ -39,8 +40,12 @@ static const struct shape_field connection_query_fields[] = {
      .format = "uuid",
      .about = "the agent"},
     QUERY(managed_by, 254, "who manages it"),
-    QUERY(attribute, 255, "an attribute it carries"),
-    QUERY(tag_selector, 330, "'key' or 'key=value' of its connection_tags"),
+    QUERY(attribute, 2048, "attributes, any of which it carries, with commas between"),
+    QUERY(
+        tag_selector, 1400,
+        "terms 'key', 'key=value' or 'key!=value' of its connection_tags, all of which hold, with "
+        "commas between"),
+    QUERY(connection_ids, 1480, "ids, with commas between"),
 };
 
 const struct shape connection_query_shape = {.name = "ConnectionQuery",
@@ -118,6 +123,71 @@ static enum err connections_list_body(struct store_tx *tx, void *context, struct
     return err;
 }
 
+/* The parts of a list with commas; empty ones are passed over. */
+static enum err connections_split(struct slice text, const char *member, struct slice *parts,
+                                  size_t part_count_max, size_t *ret_count, struct error *reterr)
+{
+    *ret_count = 0;
+    while (text.len > 0) {
+        struct slice part = slice_trim(slice_cut(text, ',', &text), " ");
+        if (part.len == 0) {
+            continue;
+        }
+        if (*ret_count == part_count_max) {
+            return fail(reterr, ERR_INPUT, "'%s' must have at most %zu parts", member,
+                        part_count_max);
+        }
+        parts[(*ret_count)++] = part;
+    }
+    return ERR_NONE;
+}
+
+static enum err connections_read_term(struct slice text, struct connection_tag_term *term,
+                                      struct error *reterr)
+{
+    struct error reason = {0};
+    size_t equals = slice_find_byte(text, '=');
+    bool is_other = equals < text.len && equals > 0 && text.at[equals - 1] == '!';
+    term->key = slice_sub(text, 0, is_other ? equals - 1 : equals);
+    term->value = slice_from(text, equals + 1);
+    term->match = CONNECTION_TAG_PRESENT;
+    if (equals < text.len) {
+        term->match = is_other ? CONNECTION_TAG_OTHER : CONNECTION_TAG_EQUAL;
+    }
+    if (tag_check_key(term->key, &reason) != ERR_NONE ||
+        (equals < text.len && tag_check_value(term->value, &reason) != ERR_NONE)) {
+        return fail(reterr, ERR_INPUT, "'tag_selector' %s", reason.message);
+    }
+    return ERR_NONE;
+}
+
+static enum err connections_read_lists(const struct connection_query *query,
+                                       struct connection_filter *filter, struct error *reterr)
+{
+    struct slice terms[CONNECTION_FILTER_TAGS];
+    enum err err =
+        connections_split(query->attribute, "attribute", filter->attributes,
+                          CONNECTION_FILTER_ATTRIBUTES, &filter->attribute_count, reterr);
+    if (err == ERR_NONE) {
+        err = connections_split(query->connection_ids, "connection_ids", filter->ids,
+                                CONNECTION_FILTER_IDS, &filter->id_count, reterr);
+    }
+    for (size_t i = 0; i < filter->id_count && err == ERR_NONE; i++) {
+        struct error reason = {0};
+        if (shape_check_uuid(filter->ids[i], &reason) != ERR_NONE) {
+            err = fail(reterr, ERR_INPUT, "'connection_ids' must be UUIDs");
+        }
+    }
+    if (err == ERR_NONE) {
+        err = connections_split(query->tag_selector, "tag_selector", terms, CONNECTION_FILTER_TAGS,
+                                &filter->tag_count, reterr);
+    }
+    for (size_t i = 0; i < filter->tag_count && err == ERR_NONE; i++) {
+        err = connections_read_term(terms[i], &filter->tags[i], reterr);
+    }
+    return err;
+}
+
 static enum err connections_read_query(struct api_call *call, struct connection_query *query,
                                        struct connection_filter *filter, struct error *reterr)
 {
@@ -130,17 +200,10 @@ static enum err connections_read_query(struct api_call *call, struct connection_
         .resource_name = query->resource_name,
         .agent_id = query->agent_id,
         .managed_by = query->managed_by,
-        .attribute = query->attribute,
         .limit = api_page_limit(&query->page),
         .offset = api_page_offset(&query->page),
     };
-    filter->tag_key = slice_cut(query->tag_selector, '=', &filter->tag_value);
-    struct error reason = {0};
-    if (err == ERR_NONE && filter->tag_key.len > 0 &&
-        tag_check_key(filter->tag_key, &reason) != ERR_NONE) {
-        err = fail(reterr, ERR_INPUT, "'tag_selector' %s", reason.message);
-    }
-    return err;
+    return err == ERR_NONE ? connections_read_lists(query, filter, reterr) : err;
 }
 
 enum err connections_list(struct api_call *call, struct error *reterr)

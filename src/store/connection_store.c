@@ -4,20 +4,9 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "io/clock.h"
+#include "store/connection_internal.h"
 #include "store/rows.h"
 #include "store/seal.h"
-
-#define OWN                                                                                        \
-    "SELECT c.id, c.name, c.resource_id, c.type, c.subtype, c.agent_id, c.managed_by, "            \
-    "c.document, c.issue_template_id, c.secret_view, c.default_database, c.secrets_updated_at, "   \
-    "c.version, c.has_reviewers, c.needs_metadata"
-#define OWN_COUNT 15
-
-#define JOINED                                                                                     \
-    OWN ", r.name, r.agent_id, r.default_database, g.is_embedded, g.connected_until "              \
-        "FROM connection c "                                                                       \
-        "JOIN resource r ON r.id = c.resource_id "                                                 \
-        "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) "
 
 /* What the row says of the connection itself. */
 static void connection_store_take(struct arena *arena, const struct store_rows *rows,
@@ -62,17 +51,17 @@ static struct slice connection_store_status(const struct store_rows *rows, int f
     return is_online ? SLICE("online") : SLICE("offline");
 }
 
-static void connection_store_take_joined(struct arena *arena, const struct store_rows *rows,
-                                         struct connection_row *row)
+void connection_row_take_joined(struct arena *arena, const struct store_rows *rows,
+                                struct connection_row *row)
 {
     connection_store_take(arena, rows, row);
     const struct resource resource = {
-        .name = rows_text_in(arena, rows, OWN_COUNT),
-        .agent_id = rows_text_in(arena, rows, OWN_COUNT + 1),
-        .default_database = rows_text_in(arena, rows, OWN_COUNT + 2),
+        .name = rows_text_in(arena, rows, CONNECTION_OWN_COUNT),
+        .agent_id = rows_text_in(arena, rows, CONNECTION_OWN_COUNT + 1),
+        .default_database = rows_text_in(arena, rows, CONNECTION_OWN_COUNT + 2),
     };
     connection_store_inherit(row, &resource);
-    row->connection.status = connection_store_status(rows, OWN_COUNT + 3);
+    row->connection.status = connection_store_status(rows, CONNECTION_OWN_COUNT + 3);
 }
 
 enum err connection_store_find(struct store_tx *tx, struct arena *arena,
@@ -83,10 +72,10 @@ enum err connection_store_find(struct store_tx *tx, struct arena *arena,
     *ret_row = (struct connection_row){0};
     enum err err = store_query_one(
         tx,
-        JOINED "WHERE c.organization_id = $1 AND (c.name = $2 OR c.id = $2) "
-               "AND ($3 = 1 OR " ROWS_MAY_USE(
-                   "c", "$4") ") "
-                              "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
+        CONNECTION_JOINED "WHERE c.organization_id = $1 AND (c.name = $2 OR c.id = $2) "
+                          "AND ($3 = 1 OR " ROWS_MAY_USE(
+                              "c", "$4") ") "
+                                         "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
         PARAMS(store_text(visibility->organization_id), store_text(name_or_id),
                store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
         &rows, reterr);
@@ -94,12 +83,12 @@ enum err connection_store_find(struct store_tx *tx, struct arena *arena,
         return fail(reterr, ERR_NOT_FOUND, "there is no connection '%.*s'", SLICE_ARG(name_or_id));
     }
     if (err == ERR_NONE) {
-        connection_store_take_joined(arena, &rows, ret_row);
+        connection_row_take_joined(arena, &rows, ret_row);
     }
     return err;
 }
 
-static struct connection_row *connection_list_add(struct connection_list *list)
+struct connection_row *connection_list_add(struct connection_list *list)
 {
     struct rows_list rows = {.arena = list->arena,
                              .item_size = sizeof(struct connection_row *),
@@ -193,8 +182,8 @@ static enum err connection_store_of_portion(struct connection_gathering *gatheri
     values[ROWS_IDS_COUNT] = store_int(gathering->visibility->sees_all ? 1 : 0);
     values[ROWS_IDS_COUNT + 1] = store_text(gathering->visibility->member_id);
     enum err err = store_query(gathering->tx,
-                               OWN " FROM connection c WHERE c.resource_id IN (" ROWS_IDS
-                                   ") AND ($101 = 1 OR " ROWS_MAY_USE("c", "$102") ")",
+                               CONNECTION_OWN " FROM connection c WHERE c.resource_id IN (" ROWS_IDS
+                                              ") AND ($101 = 1 OR " ROWS_MAY_USE("c", "$102") ")",
                                (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         connection_store_take(gathering->list->arena, &rows, connection_list_add(gathering->list));
@@ -208,15 +197,15 @@ static enum err connection_store_of_one(struct connection_gathering *gathering,
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     const struct resource *resource = &gathering->resources[0];
     enum err err = store_query(gathering->tx,
-                               JOINED "WHERE c.resource_id = $1 "
-                                      "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ")",
+                               CONNECTION_JOINED "WHERE c.resource_id = $1 "
+                                                 "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ")",
                                PARAMS(store_text(resource->id),
                                       store_int(gathering->visibility->sees_all ? 1 : 0),
                                       store_text(gathering->visibility->member_id)),
                                &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
-        connection_store_take_joined(gathering->list->arena, &rows,
-                                     connection_list_add(gathering->list));
+        connection_row_take_joined(gathering->list->arena, &rows,
+                                   connection_list_add(gathering->list));
     }
     return rows_end(err);
 }
@@ -244,118 +233,6 @@ enum err connection_store_of_resources(struct store_tx *tx, const struct visibil
         qsort(list->rows, list->count, sizeof(struct connection_row *), connection_store_compare);
     }
     return err;
-}
-
-/* The list of all ------------------------------------------------------------------------------ */
-
-/* $1 organization, $2 sees all, $3 member, $4 search, $5 name, $6 type, $7 subtype, $8 resource,
- * $9 agent, $10 managed by, $11 attribute, $12 tag key, $13 tag value, $14 now. */
-#define FILTER                                                                                     \
-    "WHERE c.organization_id = $1 AND ($2 = 1 OR " ROWS_MAY_USE(                                   \
-        "c",                                                                                       \
-        "$3") ") "                                                                                 \
-              "AND ($4 = '' OR lower(c.name) LIKE $4 ESCAPE '\\' OR lower(c.type) LIKE $4 ESCAPE " \
-              "'\\' "                                                                              \
-              "OR lower(c.subtype) LIKE $4 ESCAPE '\\' OR lower(r.name) LIKE $4 ESCAPE '\\' "      \
-              "OR CASE WHEN g.is_embedded = 1 OR g.connected_until > $14 THEN 'online' ELSE "      \
-              "'offline' END "                                                                     \
-              "LIKE $4 ESCAPE '\\') "                                                              \
-              "AND ($5 = '' OR c.name = $5) AND ($6 = '' OR c.type = $6) AND ($7 = '' OR "         \
-              "c.subtype = $7) "                                                                   \
-              "AND ($8 = '' OR r.name = $8) AND ($9 = '' OR coalesce(c.agent_id, r.agent_id) = "   \
-              "$9) "                                                                               \
-              "AND ($10 = '' OR c.managed_by = $10) "                                              \
-              "AND ($11 = '' OR EXISTS (SELECT 1 FROM connection_attribute fa JOIN attribute fb "  \
-              "ON fb.id = fa.attribute_id WHERE fa.connection_id = c.id AND fb.name = $11)) "      \
-              "AND ($12 = '' OR EXISTS (SELECT 1 FROM connection_tag fc JOIN tag fd ON fd.id = "   \
-              "fc.tag_id "                                                                         \
-              "WHERE fc.connection_id = c.id AND fd.key = $12 AND ($13 = '' OR fd.value = $13))) "
-
-#define FILTER_PARAMS 14
-
-static bool connection_filter_is_empty(const struct connection_filter *filter)
-{
-    return filter->search.len + filter->name.len + filter->type.len + filter->subtype.len +
-               filter->resource_name.len + filter->agent_id.len + filter->managed_by.len +
-               filter->attribute.len + filter->tag_key.len ==
-           0;
-}
-
-static void connection_filter_bind(struct arena *arena, const struct visibility *visibility,
-                                   const struct connection_filter *filter,
-                                   struct store_value *values)
-{
-    struct slice search = filter->search.len == 0 ? SLICE("") : rows_like_in(arena, filter->search);
-    values[0] = store_text(visibility->organization_id);
-    values[1] = store_int(visibility->sees_all ? 1 : 0);
-    values[2] = store_text(visibility->member_id);
-    values[3] = store_text(search);
-    values[4] = store_text(filter->name);
-    values[5] = store_text(filter->type);
-    values[6] = store_text(filter->subtype);
-    values[7] = store_text(filter->resource_name);
-    values[8] = store_text(filter->agent_id);
-    values[9] = store_text(filter->managed_by);
-    values[10] = store_text(filter->attribute);
-    values[11] = store_text(filter->tag_key);
-    values[12] = store_text(filter->tag_value);
-    values[13] = store_int(clock_now());
-    values[14] = store_int(filter->limit);
-    values[15] = store_int(filter->offset);
-}
-
-static enum err connection_store_count(struct store_tx *tx, const struct visibility *visibility,
-                                       const struct connection_filter *filter,
-                                       const struct store_value *values, int64_t *ret_total,
-                                       struct error *reterr)
-{
-    if (visibility->sees_all && connection_filter_is_empty(filter)) {
-        return rows_number(tx, "SELECT connection_count FROM organization WHERE id = $1",
-                           PARAMS(store_text(visibility->organization_id)), ret_total, reterr);
-    }
-    return rows_number(tx,
-                       "SELECT count(*) FROM connection c JOIN resource r ON r.id = c.resource_id "
-                       "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) " FILTER,
-                       (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
-}
-
-/* All of an organization: the page is found in the index alone before its rows are read. */
-#define PLAIN_PAGE(direction)                                                                      \
-    JOINED "WHERE c.id IN (SELECT p.id FROM connection p WHERE p.organization_id = $1 "            \
-           "ORDER BY p.name " direction " LIMIT $2 OFFSET $3) ORDER BY c.name"
-
-static enum err connection_store_plain_page(struct store_tx *tx, struct slice organization_id,
-                                            struct rows_page page, struct store_rows *rows,
-                                            struct error *reterr)
-{
-    const struct store_value values[] = {store_text(organization_id), store_int(page.limit),
-                                         store_int(page.offset)};
-    const struct store_params params = {values, COUNT_OF(values)};
-    return page.is_backward ? store_query(tx, PLAIN_PAGE("DESC"), params, rows, reterr)
-                            : store_query(tx, PLAIN_PAGE("ASC"), params, rows, reterr);
-}
-
-enum err connection_store_list(struct store_tx *tx, const struct visibility *visibility,
-                               const struct connection_filter *filter, struct connection_list *list,
-                               int64_t *ret_total, struct error *reterr)
-{
-    struct store_rows rows CLEANUP(store_rows_end) = {0};
-    struct store_value values[FILTER_PARAMS + 2];
-    bool is_plain = visibility->sees_all && connection_filter_is_empty(filter);
-    connection_filter_bind(list->arena, visibility, filter, values);
-    enum err err = connection_store_count(tx, visibility, filter, values, ret_total, reterr);
-    if (err == ERR_NONE) {
-        err = is_plain
-                  ? connection_store_plain_page(
-                        tx, visibility->organization_id,
-                        rows_page_of(*ret_total, filter->limit, filter->offset), &rows, reterr)
-                  : store_query(tx, JOINED FILTER "ORDER BY c.name LIMIT $15 OFFSET $16",
-                                (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
-    }
-    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
-        connection_store_take_joined(list->arena, &rows, connection_list_add(list));
-    }
-    return rows_end(err);
 }
 
 enum err connection_store_secret(struct store_tx *tx, struct arena *arena, struct slice id,

@@ -40,6 +40,22 @@ enum err connection_store_of_resources(struct store_tx *tx, const struct visibil
                                        const struct resource *resources, size_t resource_count,
                                        struct connection_list *list, struct error *reterr) MUST_USE;
 
+#define CONNECTION_FILTER_ATTRIBUTES 8
+#define CONNECTION_FILTER_TAGS       4
+#define CONNECTION_FILTER_IDS        40
+
+enum connection_tag_match {
+    CONNECTION_TAG_PRESENT,
+    CONNECTION_TAG_EQUAL,
+    CONNECTION_TAG_OTHER, /* present, with another value */
+};
+
+struct connection_tag_term {
+    struct slice key;
+    struct slice value;
+    enum connection_tag_match match;
+};
+
 struct connection_filter {
     struct slice search; /* in name, type, subtype, resource name and status */
     struct slice name;
@@ -48,9 +64,12 @@ struct connection_filter {
     struct slice resource_name;
     struct slice agent_id;
     struct slice managed_by;
-    struct slice attribute;
-    struct slice tag_key; /* of connection_tags, with its value, when that is given */
-    struct slice tag_value;
+    struct slice attributes[CONNECTION_FILTER_ATTRIBUTES]; /* any of them */
+    size_t attribute_count;
+    struct connection_tag_term tags[CONNECTION_FILTER_TAGS]; /* all of them */
+    size_t tag_count;
+    struct slice ids[CONNECTION_FILTER_IDS]; /* any of them */
+    size_t id_count;
     int64_t limit;
     int64_t offset;
 };
