@@ -59,6 +59,9 @@
 
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512
+#define LIMIT_PAGE_HINTS             256 /* of one list */
+#define LIMIT_PAGE_HINT_LISTS        32
+#define LIMIT_PAGE_HINT_STEP         200 /* rows that are counted without noting where */
 #define LIMIT_SEAL_KEYS              8
 #define LIMIT_STORE_REPEATS          30
 #define LIMIT_STORE_GROUP_COUNT      256

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages of connections, filtered. */
+#include "base/limits.h"
 #include "base/memory.h"
 #include "io/clock.h"
 #include "store/connection_internal.h"
@@ -92,35 +93,60 @@ static void connection_filter_bind(struct arena *arena, const struct visibility 
     *value = store_int(filter->offset);
 }
 
-static enum err connection_store_count(struct store_tx *tx, const struct visibility *visibility,
-                                       const struct connection_filter *filter,
-                                       const struct store_value *values, int64_t *ret_total,
-                                       struct error *reterr)
-{
-    if (visibility->sees_all && connection_filter_is_empty(filter)) {
-        return rows_number(tx, "SELECT connection_count FROM organization WHERE id = $1",
-                           PARAMS(store_text(visibility->organization_id)), ret_total, reterr);
-    }
-    return rows_number(tx,
-                       "SELECT count(*) FROM connection c JOIN resource r ON r.id = c.resource_id "
-                       "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) " FILTER,
-                       (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
-}
-
 /* All of an organization: the page is found in the index alone before its rows are read. */
 #define PLAIN_PAGE(direction)                                                                      \
     CONNECTION_JOINED "WHERE c.id IN (SELECT p.id FROM connection p WHERE p.organization_id = $1 " \
-                      "ORDER BY p.name " direction " LIMIT $2 OFFSET $3) ORDER BY c.name"
+                      "AND p.name >= $2 ORDER BY p.name " direction " LIMIT $3 OFFSET $4) "        \
+                      "ORDER BY c.name"
 
 static enum err connection_store_plain_page(struct store_tx *tx, struct slice organization_id,
-                                            struct rows_page page, struct store_rows *rows,
+                                            const struct rows_page *page, struct store_rows *rows,
                                             struct error *reterr)
 {
-    const struct store_value values[] = {store_text(organization_id), store_int(page.limit),
-                                         store_int(page.offset)};
+    const struct store_value values[] = {store_text(organization_id),
+                                         store_text(page->is_backward ? SLICE("") : page->start),
+                                         store_int(page->limit), store_int(page->offset)};
     const struct store_params params = {values, COUNT_OF(values)};
-    return page.is_backward ? store_query(tx, PLAIN_PAGE("DESC"), params, rows, reterr)
-                            : store_query(tx, PLAIN_PAGE("ASC"), params, rows, reterr);
+    return page->is_backward ? store_query(tx, PLAIN_PAGE("DESC"), params, rows, reterr)
+                             : store_query(tx, PLAIN_PAGE("ASC"), params, rows, reterr);
+}
+
+static enum err connection_store_take_page(struct store_rows *rows, struct connection_list *list,
+                                           struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    while ((err = store_rows_next(rows, reterr)) == ERR_NONE) {
+        connection_row_take_joined(list->arena, rows, connection_list_add(list));
+    }
+    return rows_end(err);
+}
+
+static enum err connection_store_plain_list(struct store_tx *tx, struct slice organization_id,
+                                            const struct connection_filter *filter,
+                                            struct connection_list *list, int64_t *ret_total,
+                                            struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct page_list names = {.organization_id = organization_id, .kind = 'c'};
+    enum err err = rows_list_size(tx,
+                                  "SELECT connection_count, connection_generation "
+                                  "FROM organization WHERE id = $1",
+                                  &names, ret_total, reterr);
+    struct page_hint hint =
+        page_hints_find_in(list->arena, store_hints(tx), &names, filter->offset);
+    struct rows_page page = rows_page_of(*ret_total, filter->limit, filter->offset, &hint);
+    if (err == ERR_NONE) {
+        err = connection_store_plain_page(tx, organization_id, &page, &rows, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = connection_store_take_page(&rows, list, reterr);
+    }
+    if (list->count > 0 && page.offset > LIMIT_PAGE_HINT_STEP) {
+        hint.position = filter->offset;
+        hint.name = list->rows[0]->connection.name;
+        page_hints_note(store_hints(tx), &names, hint);
+    }
+    return err;
 }
 
 enum err connection_store_list(struct store_tx *tx, const struct visibility *visibility,
@@ -129,19 +155,19 @@ enum err connection_store_list(struct store_tx *tx, const struct visibility *vis
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct store_value values[FILTER_PARAMS + 2];
-    bool is_plain = visibility->sees_all && connection_filter_is_empty(filter);
+    if (visibility->sees_all && connection_filter_is_empty(filter)) {
+        return connection_store_plain_list(tx, visibility->organization_id, filter, list, ret_total,
+                                           reterr);
+    }
     connection_filter_bind(list->arena, visibility, filter, values);
-    enum err err = connection_store_count(tx, visibility, filter, values, ret_total, reterr);
+    enum err err =
+        rows_number(tx,
+                    "SELECT count(*) FROM connection c JOIN resource r ON r.id = c.resource_id "
+                    "JOIN agent g ON g.id = coalesce(c.agent_id, r.agent_id) " FILTER,
+                    (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
     if (err == ERR_NONE) {
-        err = is_plain
-                  ? connection_store_plain_page(
-                        tx, visibility->organization_id,
-                        rows_page_of(*ret_total, filter->limit, filter->offset), &rows, reterr)
-                  : store_query(tx, CONNECTION_JOINED FILTER "ORDER BY c.name LIMIT $73 OFFSET $74",
-                                (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
+        err = store_query(tx, CONNECTION_JOINED FILTER "ORDER BY c.name LIMIT $73 OFFSET $74",
+                          (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
     }
-    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
-        connection_row_take_joined(list->arena, &rows, connection_list_add(list));
-    }
-    return rows_end(err);
+    return err == ERR_NONE ? connection_store_take_page(&rows, list, reterr) : err;
 }

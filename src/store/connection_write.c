@@ -254,7 +254,8 @@ enum err connection_store_insert(struct store_tx *tx, struct arena *arena,
     }
     if (err == ERR_NONE) {
         err = store_exec(tx,
-                         "UPDATE organization SET connection_count = connection_count + 1 "
+                         "UPDATE organization SET connection_count = connection_count + 1, "
+                         "connection_generation = connection_generation + 1 "
                          "WHERE id = $1",
                          PARAMS(store_text(write->organization_id)), NULL, reterr);
     }
@@ -295,7 +296,8 @@ enum err connection_store_delete(struct store_tx *tx, struct slice organization_
                               NULL, reterr);
     if (err == ERR_NONE) {
         err = store_exec(tx,
-                         "UPDATE organization SET connection_count = connection_count - 1 "
+                         "UPDATE organization SET connection_count = connection_count - 1, "
+                         "connection_generation = connection_generation + 1 "
                          "WHERE id = $1",
                          PARAMS(store_text(organization_id)), NULL, reterr);
     }

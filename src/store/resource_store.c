@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/resource_store.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "model/secret_map.h"
 #include "store/rows.h"
@@ -77,32 +78,51 @@ enum err resource_store_open_env_vars(struct store_tx *tx, struct arena *arena,
 
 #define FILTER_PARAMS 8
 
-static enum err resource_store_count(struct store_tx *tx, const struct visibility *visibility,
-                                     bool is_filtered, const struct store_value *values,
-                                     int64_t *ret_total, struct error *reterr)
-{
-    if (visibility->sees_all && !is_filtered) {
-        return rows_number(tx, "SELECT resource_count FROM organization WHERE id = $1",
-                           PARAMS(store_text(visibility->organization_id)), ret_total, reterr);
-    }
-    return rows_number(tx, "SELECT count(*) FROM resource r " FILTER,
-                       (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
-}
-
 /* All of an organization: the page is found in the index alone before its rows are read. */
 #define PLAIN_PAGE(direction)                                                                      \
     COLUMNS "WHERE r.id IN (SELECT p.id FROM resource p WHERE p.organization_id = $1 "             \
-            "ORDER BY p.name " direction " LIMIT $2 OFFSET $3) ORDER BY r.name"
+            "AND p.name >= $2 ORDER BY p.name " direction " LIMIT $3 OFFSET $4) ORDER BY r.name"
 
 static enum err resource_store_plain_page(struct store_tx *tx, struct slice organization_id,
-                                          struct rows_page page, struct store_rows *rows,
+                                          const struct rows_page *page, struct store_rows *rows,
                                           struct error *reterr)
 {
-    const struct store_value values[] = {store_text(organization_id), store_int(page.limit),
-                                         store_int(page.offset)};
+    const struct store_value values[] = {store_text(organization_id),
+                                         store_text(page->is_backward ? SLICE("") : page->start),
+                                         store_int(page->limit), store_int(page->offset)};
     const struct store_params params = {values, COUNT_OF(values)};
-    return page.is_backward ? store_query(tx, PLAIN_PAGE("DESC"), params, rows, reterr)
-                            : store_query(tx, PLAIN_PAGE("ASC"), params, rows, reterr);
+    return page->is_backward ? store_query(tx, PLAIN_PAGE("DESC"), params, rows, reterr)
+                             : store_query(tx, PLAIN_PAGE("ASC"), params, rows, reterr);
+}
+
+static enum err resource_store_plain_list(struct store_tx *tx, struct slice organization_id,
+                                          const struct resource_filter *filter,
+                                          struct resource_list *list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list found = {.arena = list->arena, .item_size = sizeof(struct resource)};
+    struct page_list names = {.organization_id = organization_id, .kind = 'r'};
+    enum err err = rows_list_size(tx,
+                                  "SELECT resource_count, resource_generation FROM organization "
+                                  "WHERE id = $1",
+                                  &names, &list->total, reterr);
+    struct page_hint hint =
+        page_hints_find_in(list->arena, store_hints(tx), &names, filter->offset);
+    struct rows_page page = rows_page_of(list->total, filter->limit, filter->offset, &hint);
+    if (err == ERR_NONE) {
+        err = resource_store_plain_page(tx, organization_id, &page, &rows, reterr);
+    }
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        resource_store_take(list->arena, &rows, rows_list_add(&found));
+    }
+    list->resources = found.items;
+    list->count = found.count;
+    if (list->count > 0 && page.offset > LIMIT_PAGE_HINT_STEP) {
+        hint.position = filter->offset;
+        hint.name = list->resources[0].name;
+        page_hints_note(store_hints(tx), &names, hint);
+    }
+    return rows_end(err);
 }
 
 enum err resource_store_list(struct store_tx *tx, const struct visibility *visibility,
@@ -116,6 +136,9 @@ enum err resource_store_list(struct store_tx *tx, const struct visibility *visib
     bool is_filtered = search.len + filter->name.len + filter->type.len + filter->subtype.len +
                            filter->agent_id.len >
                        0;
+    if (visibility->sees_all && !is_filtered) {
+        return resource_store_plain_list(tx, visibility->organization_id, filter, list, reterr);
+    }
     const struct store_value values[FILTER_PARAMS + 2] = {
         store_text(visibility->organization_id),
         store_int(visibility->sees_all ? 1 : 0),
@@ -128,14 +151,11 @@ enum err resource_store_list(struct store_tx *tx, const struct visibility *visib
         store_int(filter->limit),
         store_int(filter->offset),
     };
-    enum err err = resource_store_count(tx, visibility, is_filtered, values, &list->total, reterr);
+    enum err err = rows_number(tx, "SELECT count(*) FROM resource r " FILTER,
+                               (struct store_params){values, FILTER_PARAMS}, &list->total, reterr);
     if (err == ERR_NONE) {
-        err = visibility->sees_all && !is_filtered
-                  ? resource_store_plain_page(
-                        tx, visibility->organization_id,
-                        rows_page_of(list->total, filter->limit, filter->offset), &rows, reterr)
-                  : store_query(tx, COLUMNS FILTER "ORDER BY r.name LIMIT $9 OFFSET $10",
-                                (struct store_params){values, FILTER_PARAMS + 2}, &rows, reterr);
+        err = store_query(tx, COLUMNS FILTER "ORDER BY r.name LIMIT $9 OFFSET $10",
+                          (struct store_params){values, FILTER_PARAMS + 2}, &rows, reterr);
     }
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         resource_store_take(list->arena, &rows, rows_list_add(&found));
@@ -195,7 +215,8 @@ enum err resource_store_insert(struct store_tx *tx, struct arena *arena,
     }
     if (err == ERR_NONE) {
         err = store_exec(tx,
-                         "UPDATE organization SET resource_count = resource_count + 1 "
+                         "UPDATE organization SET resource_count = resource_count + 1, "
+                         "resource_generation = resource_generation + 1 "
                          "WHERE id = $1",
                          PARAMS(store_text(organization_id)), NULL, reterr);
     }
@@ -207,6 +228,16 @@ enum err resource_store_update(struct store_tx *tx, struct arena *arena,
                                struct error *reterr)
 {
     enum err err = resource_store_check_agent(tx, organization_id, resource->agent_id, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = store_exec(
+        tx,
+        "UPDATE organization SET resource_generation = resource_generation + 1 "
+        "WHERE id = $1 AND EXISTS (SELECT 1 FROM resource r WHERE r.id = $2 "
+        "AND r.name <> $3)",
+        PARAMS(store_text(organization_id), store_text(resource->id), store_text(resource->name)),
+        NULL, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -240,7 +271,8 @@ enum err resource_store_delete(struct store_tx *tx, struct slice organization_id
         store_exec(tx, "DELETE FROM resource WHERE id = $1", PARAMS(store_text(id)), NULL, reterr);
     if (err == ERR_NONE) {
         err = store_exec(tx,
-                         "UPDATE organization SET resource_count = resource_count - 1 "
+                         "UPDATE organization SET resource_count = resource_count - 1, "
+                         "resource_generation = resource_generation + 1 "
                          "WHERE id = $1",
                          PARAMS(store_text(organization_id)), NULL, reterr);
     }

@@ -40,6 +40,20 @@ enum err rows_number(struct store_tx *tx, const char *sql, struct store_params p
     return rows_end(err);
 }
 
+enum err rows_list_size(struct store_tx *tx, const char *sql, struct page_list *list,
+                        int64_t *ret_total, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    *ret_total = 0;
+    enum err err =
+        store_query_one(tx, sql, PARAMS(store_text(list->organization_id)), &rows, reterr);
+    if (err == ERR_NONE) {
+        *ret_total = store_rows_int(&rows, 0);
+        list->generation = store_rows_int(&rows, 1);
+    }
+    return rows_end(err);
+}
+
 enum err rows_end(enum err err)
 {
     return err == ERR_NOT_FOUND ? ERR_NONE : err;
@@ -108,10 +122,12 @@ struct slice rows_like_in(struct arena *arena, struct slice text)
     return slice_of(pattern, size);
 }
 
-struct rows_page rows_page_of(int64_t total, int64_t limit, int64_t offset)
+struct rows_page rows_page_of(int64_t total, int64_t limit, int64_t offset,
+                              const struct page_hint *hint)
 {
-    struct rows_page page = {.limit = limit, .offset = offset};
-    if (offset < total && offset > total / 2) {
+    struct rows_page page = {
+        .limit = limit, .offset = offset - hint->position, .start = hint->name};
+    if (offset < total && total - offset < page.offset) {
         page.is_backward = true;
         page.limit = limit < total - offset ? limit : total - offset;
         page.offset = total - offset - page.limit;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "codec/shape.h"
+#include "store/page_hints.h"
 #include "store/store.h"
 
 /* The column's text in the arena; "" for NULL. */
@@ -26,6 +27,10 @@ void *rows_list_add(struct rows_list *list);
 /* The number in the first column of the first row; 0 when there is none. */
 enum err rows_number(struct store_tx *tx, const char *sql, struct store_params params,
                      int64_t *ret_number, struct error *reterr) MUST_USE;
+/* The two columns of 'sql', which takes the organization's id: how long the list is, and its
+ * generation. */
+enum err rows_list_size(struct store_tx *tx, const char *sql, struct page_list *list,
+                        int64_t *ret_total, struct error *reterr) MUST_USE;
 /* Turns the 'not found' at the end of a loop over rows into success. */
 enum err rows_end(enum err err);
 
@@ -48,14 +53,17 @@ struct slice rows_like_in(struct arena *arena, struct slice text);
     "WHERE vc.connection_id = " connection_id_column " AND vn.member_id = " member "))"
 #define ROWS_MAY_USE(c, member) ROWS_MAY_USE_ID(c ".id", member)
 
-/* The way to a page of a list whose length is known, from the nearer end of it. */
+/* The way to a page of a list that is read whole and in the order of names: from a name that is
+ * known to stand before it, or backward from the end, whichever is nearer. */
 struct rows_page {
-    bool is_backward; /* count from the end, in the opposite order */
+    bool is_backward;
     int64_t limit;
-    int64_t offset;
+    int64_t offset;     /* from 'start', or from the end */
+    struct slice start; /* not for backward */
 };
 
-struct rows_page rows_page_of(int64_t total, int64_t limit, int64_t offset);
+struct rows_page rows_page_of(int64_t total, int64_t limit, int64_t offset,
+                              const struct page_hint *hint);
 
 /* Ids in portions: "IN (" ROWS_IDS ")" takes the first ROWS_IDS_COUNT parameters, the other one is
  * for when there are few. */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/must.h"
+#include "store/page_hints.h"
 #include "store/store_internal.h"
 
 #include <unistd.h>
@@ -55,6 +56,7 @@ enum err store_open(const struct store_settings *settings, struct store **ret_st
     store->connection_count_max = settings->connection_count_max;
     store->wait_ms_max = settings->wait_ms_max;
     store->keys = settings->keys;
+    store->hints = page_hints_new();
     list_init(&store->idle);
     list_init(&store->writes);
     pthread_condattr_t monotonic;
@@ -88,6 +90,7 @@ void store_close(struct store *store)
     (void)pthread_mutex_destroy(&store->write_lock);
     (void)pthread_cond_destroy(&store->connection_came);
     (void)pthread_cond_destroy(&store->write_done);
+    page_hints_free(store->hints);
     explicit_bzero(store->url, strlen(store->url));
     free(store->url);
     memory_free(store);
@@ -180,6 +183,11 @@ static enum err store_ping_body(struct store_tx *tx, void *context, struct error
 enum err store_ping(struct store *store, struct error *reterr)
 {
     return store_read(store, store_ping_body, NULL, reterr);
+}
+
+struct page_hints *store_hints(const struct store_tx *tx)
+{
+    return tx->store->hints;
 }
 
 struct seal_keys *store_keys(const struct store_tx *tx)

@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+struct page_hints;
 struct seal_keys;
 struct store;
 struct store_tx;
@@ -84,6 +85,7 @@ struct store_value store_blob(struct slice bytes);
 enum err store_exec(struct store_tx *tx, const char *sql, struct store_params params,
                     uint64_t *ret_changed, struct error *reterr) MUST_USE;
 
+struct page_hints *store_hints(const struct store_tx *tx);
 /* The keys that the store was opened with. */
 struct seal_keys *store_keys(const struct store_tx *tx);
 

@@ -62,6 +62,7 @@ struct store {
     size_t connection_count_max;
     unsigned wait_ms_max;
     struct seal_keys *keys;
+    struct page_hints *hints;
     pthread_mutex_t lock;
     pthread_cond_t connection_came;
     struct list idle; /* connections, the last used first */

@@ -4,6 +4,9 @@
 ALTER TABLE organization ADD COLUMN hide_role_info @int NOT NULL DEFAULT 0;
 ALTER TABLE organization ADD COLUMN resource_count @int NOT NULL DEFAULT 0;
 ALTER TABLE organization ADD COLUMN connection_count @int NOT NULL DEFAULT 0;
+-- They change with every name that comes or goes.
+ALTER TABLE organization ADD COLUMN resource_generation @int NOT NULL DEFAULT 0;
+ALTER TABLE organization ADD COLUMN connection_generation @int NOT NULL DEFAULT 0;
 
 -- The embedded agent of an organization has the organization's id.
 CREATE TABLE agent (
