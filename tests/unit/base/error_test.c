@@ -43,6 +43,25 @@ static void a_message_is_cut_to_its_size(void **state)
     assert_int_equal(strlen(error.message), ERROR_MESSAGE_SIZE - 1);
 }
 
+static void a_cut_message_ends_with_a_whole_character(void **state)
+{
+    (void)state;
+    struct error error;
+    char text[2 * ERROR_MESSAGE_SIZE];
+    for (size_t i = 0; i < sizeof(text); i++) {
+        text[i] = "\xf0\x9f\x98\x80"[i % 4];
+    }
+    text[sizeof(text) - 1] = '\0';
+    for (size_t shift = 0; shift < 4; shift++) {
+        assert_int_equal(fail(&error, ERR_IO, "%.*s%s", (int)shift, "abc", text), ERR_IO);
+        size_t len = ERROR_MESSAGE_SIZE - 1 - (ERROR_MESSAGE_SIZE - 1 - shift) % 4;
+        assert_int_equal(strlen(error.message), len);
+        error_prefix(&error, "store: ");
+        assert_int_equal((strlen(error.message) - 7 - shift) % 4, 0);
+        assert_true(strlen(error.message) > ERROR_MESSAGE_SIZE - 5);
+    }
+}
+
 static void words_go_before_the_message_and_the_code_stays(void **state)
 {
     (void)state;
@@ -58,6 +77,7 @@ static void words_go_before_the_message_and_the_code_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cut_message_ends_with_a_whole_character),
         cmocka_unit_test(a_failure_has_its_code_and_its_message),
         cmocka_unit_test(nobody_needs_to_read_the_message),
         cmocka_unit_test(a_message_is_cut_to_its_size),
