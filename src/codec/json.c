@@ -2,6 +2,7 @@
 #include "codec/json.h"
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/must.h"
 #include "base/text.h"
 #include "base/writer.h"
@@ -11,14 +12,132 @@
 #include <inttypes.h>
 
 #define JSON_PATH_SHOWN_SIZE 160
+#define JSON_DEEP_LEVELS     3 /* of a path that is too deep to be shown whole */
 
 void json_set_seed(uint32_t seed)
 {
     json_object_seed(seed);
 }
 
+struct slice json_path_shown_in(struct arena *arena, struct slice path)
+{
+    size_t len = path.len < JSON_PATH_SHOWN_SIZE ? path.len : JSON_PATH_SHOWN_SIZE;
+    while (len < path.len && ((unsigned char)path.at[len] & 0xc0) == 0x80) {
+        len--;
+    }
+    struct buf escaped;
+    buf_init(&escaped, JSON_PATH_SHOWN_SIZE * 4);
+    struct writer writer = writer_to(&escaped);
+    text_escape(&writer, slice_sub(path, 0, len));
+    must(writer_done(&writer) == ERR_NONE);
+    struct slice shown =
+        arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&escaped)), len < path.len ? "…" : "");
+    buf_release(&escaped);
+    return shown;
+}
+
+/* Where a document is malformed -----------------------------------------------------------------
+ */
+
+struct json_place {
+    bool is_array;
+    bool wants_name;
+    size_t index;
+    struct slice name;
+};
+
+struct json_places {
+    struct json_place stack[LIMIT_JSON_DEPTH + 1];
+    size_t depth;
+};
+
+static void json_place_open(struct json_places *places, bool is_array)
+{
+    if (places->depth < COUNT_OF(places->stack)) {
+        places->stack[places->depth++] =
+            (struct json_place){.is_array = is_array, .wants_name = !is_array};
+    }
+}
+
+static void json_place_next(struct json_place *place)
+{
+    place->index++;
+    place->wants_name = !place->is_array;
+    place->name = SLICE_NONE;
+}
+
+/* One byte outside of strings. */
+static void json_place_take(struct json_places *places, char byte)
+{
+    if (byte == '[' || byte == '{') {
+        json_place_open(places, byte == '[');
+    } else if ((byte == ']' || byte == '}') && places->depth > 0) {
+        places->depth--;
+    } else if (byte == ',' && places->depth > 0) {
+        json_place_next(&places->stack[places->depth - 1]);
+    }
+}
+
+/* Where the quote is that ends the string which 'text' begins with; text.len when it has no end. */
+static size_t json_string_end(struct slice text)
+{
+    size_t end = 1;
+    while (end < text.len && text.at[end] != '"') {
+        end += text.at[end] == '\\' ? 2 : 1;
+    }
+    return end < text.len ? end : text.len;
+}
+
+/* A string, which names a member when one is due. Returns where it ends. */
+static size_t json_place_string(struct json_places *places, struct slice text)
+{
+    size_t end = json_string_end(text);
+    struct json_place *place = places->depth > 0 ? &places->stack[places->depth - 1] : NULL;
+    if (place != NULL && place->wants_name && end < text.len) {
+        place->name = slice_sub(text, 1, end - 1);
+        place->wants_name = false;
+    }
+    return end;
+}
+
+/* The path of the value that 'text', the start of a document, ends in, or of the container of so
+ * many levels. Names are as written. */
+static struct slice json_place_in(struct arena *arena, struct slice text, size_t levels)
+{
+    struct json_places places = {.depth = 0};
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] == '"') {
+            i += json_place_string(&places, slice_from(text, i));
+        } else {
+            json_place_take(&places, text.at[i]);
+        }
+    }
+    struct slice path = SLICE("");
+    levels = places.depth < levels ? places.depth : levels;
+    for (size_t i = 0; i < levels && path.len <= JSON_PATH_SHOWN_SIZE; i++) {
+        const struct json_place *place = &places.stack[i];
+        const char *dot = path.len == 0 ? "" : ".";
+        if (place->is_array) {
+            path = arena_format(arena, "%.*s[%zu]", SLICE_ARG(path), place->index);
+        } else if (place->name.at != NULL) {
+            path = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(path), dot, SLICE_ARG(place->name));
+        }
+    }
+    return path;
+}
+
+/* ", in 'roles[0].name'", or nothing. */
+static struct slice json_place_shown(struct arena *arena, struct slice text, size_t levels)
+{
+    struct slice path = json_path_shown_in(arena, json_place_in(arena, text, levels));
+    return path.len == 0 ? path : arena_format(arena, ", in '%.*s'", SLICE_ARG(path));
+}
+
+/* Reading ---------------------------------------------------------------------------------------
+ */
+
 /* jansson recurses up to its own limit of 2048; ours is looked at before it is let near. */
-static enum err json_check_depth(struct slice text, struct error *error)
+static enum err json_check_depth(struct arena *arena, struct slice text, struct error *error)
 {
     size_t depth = 0;
     bool is_in_string = false;
@@ -36,7 +155,9 @@ static enum err json_check_depth(struct slice text, struct error *error)
             depth--;
         }
         if (depth > LIMIT_JSON_DEPTH) {
-            return fail(error, ERR_INPUT, "JSON is nested more than %d deep", LIMIT_JSON_DEPTH);
+            struct slice place = json_place_shown(arena, slice_sub(text, 0, i), JSON_DEEP_LEVELS);
+            return fail(error, ERR_INPUT, "JSON is nested more than %d deep%.*s", LIMIT_JSON_DEPTH,
+                        SLICE_ARG(place));
         }
     }
     return ERR_NONE;
@@ -76,6 +197,14 @@ static const char *json_reason(const json_error_t *problem)
     return "syntax error";
 }
 
+/* Where the value is that is wrong. A syntax error is found one byte behind it. */
+static size_t json_position(const json_error_t *problem)
+{
+    bool is_syntax = json_error_code(problem) == json_error_invalid_syntax;
+    int position = problem->position - (is_syntax ? 1 : 0);
+    return position > 0 ? (size_t)position : 0;
+}
+
 static void json_end(void *at)
 {
     json_decref(at);
@@ -84,7 +213,7 @@ static void json_end(void *at)
 enum err json_parse_in(struct arena *arena, struct slice text, struct json *ret_document,
                        struct error *error)
 {
-    enum err err = json_check_depth(text, error);
+    enum err err = json_check_depth(arena, text, error);
     if (err != ERR_NONE) {
         return err;
     }
@@ -92,8 +221,10 @@ enum err json_parse_in(struct arena *arena, struct slice text, struct json *ret_
     json_t *value = json_loadb(text.len == 0 ? "" : text.at, text.len,
                                JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
     if (value == NULL) {
-        return fail(error, ERR_INPUT, "malformed JSON at line %d, column %d: %s", problem.line,
-                    problem.column, json_reason(&problem));
+        struct slice place =
+            json_place_shown(arena, slice_sub(text, 0, json_position(&problem)), LIMIT_JSON_DEPTH);
+        return fail(error, ERR_INPUT, "malformed JSON at line %d, column %d%.*s: %s", problem.line,
+                    problem.column, SLICE_ARG(place), json_reason(&problem));
     }
     arena_on_end(arena, json_end, value);
     *ret_document = (struct json){.arena = arena, .value = value, .path = SLICE("")};
@@ -151,24 +282,6 @@ bool json_is_given(struct json json)
     return json.wanted != NULL || (json.value != NULL && !json_is_null(json.value));
 }
 
-/* Names in a path may come from the other side: long, or not fit to be shown. */
-static struct slice json_shown_path(struct arena *arena, struct slice path)
-{
-    size_t len = path.len < JSON_PATH_SHOWN_SIZE ? path.len : JSON_PATH_SHOWN_SIZE;
-    while (len < path.len && ((unsigned char)path.at[len] & 0xc0) == 0x80) {
-        len--;
-    }
-    struct buf escaped;
-    buf_init(&escaped, JSON_PATH_SHOWN_SIZE * 4);
-    struct writer writer = writer_to(&escaped);
-    text_escape(&writer, slice_sub(path, 0, len));
-    must(writer_done(&writer) == ERR_NONE);
-    struct slice shown =
-        arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&escaped)), len < path.len ? "…" : "");
-    buf_release(&escaped);
-    return shown;
-}
-
 static enum err json_refuse(struct json json, const char *wanted, struct error *error)
 {
     if (json.wanted != NULL) {
@@ -177,7 +290,7 @@ static enum err json_refuse(struct json json, const char *wanted, struct error *
     if (json.path.len == 0) {
         return fail(error, ERR_INPUT, "the document must be %s", wanted);
     }
-    struct slice path = json_shown_path(json.arena, json.path);
+    struct slice path = json_path_shown_in(json.arena, json.path);
     if (json.value == NULL) {
         return fail(error, ERR_INPUT, "'%.*s' is required", SLICE_ARG(path));
     }

@@ -37,6 +37,10 @@ bool json_is_absent(struct json json);
 /* There and not null. Also true when its container is not one, so that reading it says so. */
 bool json_is_given(struct json json);
 
+/* A path as a message may show it: names in it come from the other side, long, or not fit to be
+ * shown. */
+struct slice json_path_shown_in(struct arena *arena, struct slice path);
+
 /* The text is valid as long as the arena, and has no NUL. */
 enum err json_as_text(struct json json, struct slice *ret_text, struct error *error) MUST_USE;
 enum err json_as_int(struct json json, int64_t min, int64_t max, int64_t *ret_value,

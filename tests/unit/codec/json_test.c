@@ -193,25 +193,58 @@ static void members_come_in_the_order_of_the_document(void **state)
     assert_false(json_next_member(&members, &name, &value));
 }
 
+static void a_malformed_document_names_the_member(void **state)
+{
+    (void)state;
+    static const struct {
+        struct slice text;
+        const char *place;
+    } cases[] = {
+        {SLICE_INIT("{\"a\": {\"b\": [1, {\"c\": 1e400}]}}"), "'a.b[1].c': a number"},
+        {SLICE_INIT("{\"a\": [1, 2], \"b\": \"\xff\"}"), "'b': not UTF-8"},
+        {SLICE_INIT("{\"a,\\\"{[\": \"]}\", \"b\": \"\\ud800\"}"), "'b': "},
+        {SLICE_INIT("{\"a\\\"\": \"\\u0000\"}"), "'a\\\\\\\"': U+0000"},
+        {SLICE_INIT("{\"a\": {\"b\": 1, \"b\": 2}}"), "'a.b': a member comes twice"},
+        {SLICE_INIT("{\"a\": , \"b\": 1}"), "'a': syntax error"},
+        {SLICE_INIT("{\"a\": 1, \"b\": }"), "'b': syntax error"},
+        {SLICE_INIT("{\"a\": {\"x\": 1}, \"b\": nul}"), "'b': syntax error"},
+        {SLICE_INIT("{\"a\": 1} x"), "column 10: something follows"},
+        {SLICE_INIT("{\"a\": 1, \"b\\"), "column 12: syntax error"},
+        {SLICE_INIT("{\"a\": \"hunter2\" \"hunter2\""), "'a': syntax error"},
+        {SLICE_INIT("]"), "column 1: syntax error"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct json body;
+        assert_int_equal(json_parse_in(&arena, cases[i].text, &body, &error), ERR_INPUT);
+        if (strstr(error.message, cases[i].place) == NULL ||
+            strstr(error.message, "hunter2") != NULL) {
+            fail_msg("%zu: %s", i, error.message);
+        }
+    }
+}
+
 static void malformed_documents_are_refused_with_their_place(void **state)
 {
     (void)state;
     check_refused(SLICE_NONE, "malformed JSON at line 1, column 0: it ends too early");
-    check_refused(SLICE("{\"a\": 1"), "malformed JSON at line 1, column 7: it ends too early");
-    check_refused(SLICE("{\"a\": tru}"), "malformed JSON at line 1, column 9: syntax error");
+    check_refused(SLICE("{\"a\": 1"),
+                  "malformed JSON at line 1, column 7, in 'a': it ends too early");
+    check_refused(SLICE("{\"a\": tru}"),
+                  "malformed JSON at line 1, column 9, in 'a': syntax error");
     check_refused(SLICE("{\n\"a\": 1,\n}"), "malformed JSON at line 3, column 1: syntax error");
     check_refused(SLICE("{} {}"),
                   "malformed JSON at line 1, column 4: something follows the document");
     check_refused(SLICE("{}\0"),
                   "malformed JSON at line 1, column 3: something follows the document");
     check_refused(SLICE("{\"a\": 1, \"a\": 2}"),
-                  "malformed JSON at line 1, column 12: a member comes twice");
+                  "malformed JSON at line 1, column 12, in 'a': a member comes twice");
     check_refused(SLICE("[\"\\u0000\"]"),
-                  "malformed JSON at line 1, column 9: U+0000 is not allowed");
-    check_refused(SLICE("[\"\xff\"]"), "malformed JSON at line 1, column 2: not UTF-8");
-    check_refused(SLICE("[\"\xed\xa0\x80\"]"), "malformed JSON at line 1, column 2: not UTF-8");
+                  "malformed JSON at line 1, column 9, in '[0]': U+0000 is not allowed");
+    check_refused(SLICE("[\"\xff\"]"), "malformed JSON at line 1, column 2, in '[0]': not UTF-8");
+    check_refused(SLICE("[\"\xed\xa0\x80\"]"),
+                  "malformed JSON at line 1, column 2, in '[0]': not UTF-8");
     check_refused(SLICE("[9223372036854775808]"),
-                  "malformed JSON at line 1, column 20: a number is too large");
+                  "malformed JSON at line 1, column 20, in '[0]': a number is too large");
 }
 
 static void what_json_does_not_know_is_refused(void **state)
@@ -261,12 +294,13 @@ static void depth_counts_brackets_outside_of_text_only(void **state)
     struct json document;
     struct slice allowed = slice_of(text + 1, (size_t)2 * LIMIT_JSON_DEPTH);
     assert_int_equal(json_parse_in(&arena, allowed, &document, &error), ERR_NONE);
-    check_refused(slice_of(text, sizeof(text)), "JSON is nested more than 64 deep");
+    check_refused(slice_of(text, sizeof(text)), "JSON is nested more than 64 deep, in '[0][0][0]'");
     struct slice quoted = arena_format(&arena, "[\"\\\"%.*s\"]", (int)LIMIT_JSON_DEPTH + 1, text);
     assert_int_equal(json_parse_in(&arena, quoted, &document, &error), ERR_NONE);
     static char brackets[1 << 20];
     memset(brackets, '[', sizeof(brackets));
-    check_refused(slice_of(brackets, sizeof(brackets)), "JSON is nested more than 64 deep");
+    check_refused(slice_of(brackets, sizeof(brackets)),
+                  "JSON is nested more than 64 deep, in '[0][0][0]'");
 }
 
 int main(void)
@@ -282,6 +316,7 @@ int main(void)
         JSON_TEST(a_name_from_outside_is_shown_safely),
         JSON_TEST(members_come_in_the_order_of_the_document),
         JSON_TEST(malformed_documents_are_refused_with_their_place),
+        JSON_TEST(a_malformed_document_names_the_member),
         JSON_TEST(what_json_does_not_know_is_refused),
         JSON_TEST(every_prefix_of_a_document_is_refused),
         JSON_TEST(depth_counts_brackets_outside_of_text_only),
