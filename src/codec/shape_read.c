@@ -16,7 +16,8 @@ struct shape_reader {
 static enum err shape_refuse(const struct shape_reader *reader, struct slice path,
                              const char *reason)
 {
-    return fail(reader->error, ERR_INPUT, "'%.*s' %s", SLICE_ARG(path), reason);
+    struct slice shown = json_path_shown_in(reader->arena, path);
+    return fail(reader->error, ERR_INPUT, "'%.*s' %s", SLICE_ARG(shown), reason);
 }
 
 static size_t shape_character_count(struct slice text)
@@ -40,8 +41,9 @@ static enum err shape_check_length(const struct shape_reader *reader, struct sli
         return shape_refuse(reader, path, "must not be empty");
     }
     if (count < min || (max > 0 && count > max)) {
+        struct slice shown = json_path_shown_in(reader->arena, path);
         return fail(reader->error, ERR_INPUT,
-                    "'%.*s' must have %" PRId64 " to %" PRId64 " characters", SLICE_ARG(path), min,
+                    "'%.*s' must have %" PRId64 " to %" PRId64 " characters", SLICE_ARG(shown), min,
                     max);
     }
     return ERR_NONE;
@@ -58,7 +60,8 @@ static enum err shape_check_choice(const struct shape_reader *reader, struct sli
         list = arena_format(reader->arena, "%.*s%s'%s'", SLICE_ARG(list), list.len > 0 ? ", " : "",
                             *choice);
     }
-    return fail(reader->error, ERR_INPUT, "'%.*s' must be one of %.*s", SLICE_ARG(path),
+    struct slice shown = json_path_shown_in(reader->arena, path);
+    return fail(reader->error, ERR_INPUT, "'%.*s' must be one of %.*s", SLICE_ARG(shown),
                 SLICE_ARG(list));
 }
 
@@ -337,10 +340,30 @@ static enum err shape_read_word(const struct shape_reader *reader, struct slice 
     return ERR_NONE;
 }
 
+/* All of it decodes, or what does not is named. */
+static enum err shape_check_query(struct arena *arena, struct slice text, struct error *reterr)
+{
+    struct url_query query = url_query_of(text);
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE) {
+        struct slice key = SLICE_NONE;
+        struct slice value = SLICE_NONE;
+        err = url_query_next(arena, &query, &key, &value);
+        if (err == ERR_INPUT) {
+            struct slice shown =
+                key.at == NULL ? SLICE("the query") : json_path_shown_in(arena, key);
+            const char *quote = key.at == NULL ? "" : "'";
+            return fail(reterr, ERR_INPUT, "%s%.*s%s is not percent-encoded UTF-8 without NUL",
+                        quote, SLICE_ARG(shown), quote);
+        }
+    }
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
+}
+
 enum err shape_read_query(const struct shape *shape, struct arena *arena, struct slice query,
                           void *target, struct error *reterr)
 {
-    enum err err = ERR_NONE;
+    enum err err = shape_check_query(arena, query, reterr);
     for (size_t i = 0; i < shape->field_count && err == ERR_NONE; i++) {
         const struct shape_field *field = &shape->fields[i];
         struct shape_reader reader = {
@@ -349,9 +372,7 @@ enum err shape_read_query(const struct shape *shape, struct arena *arena, struct
         err = url_query_find(arena, query, reader.path, &word);
         if (err == ERR_NOT_FOUND) {
             err = ERR_NONE;
-        } else if (err != ERR_NONE) {
-            err = fail(reterr, ERR_INPUT, "the query is not percent-encoded UTF-8");
-        } else {
+        } else if (err == ERR_NONE) {
             err = shape_read_word(&reader, word, (char *)target + field->offset);
         }
     }

@@ -104,19 +104,8 @@ enum err url_query_next(struct arena *arena, struct url_query *query, struct sli
     }
     struct slice written_value;
     struct slice written_key = slice_cut(part, '=', &written_value);
-    struct slice key;
-    struct slice value;
-    enum err err = url_decode_with(arena, written_key, ' ', &key);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    err = url_decode_with(arena, written_value, ' ', &value);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    *ret_key = key;
-    *ret_value = value;
-    return ERR_NONE;
+    enum err err = url_decode_with(arena, written_key, ' ', ret_key);
+    return err == ERR_NONE ? url_decode_with(arena, written_value, ' ', ret_value) : err;
 }
 
 enum err url_query_find(struct arena *arena, struct slice text, struct slice key,

@@ -23,7 +23,8 @@ struct url_query {
 };
 
 struct url_query url_query_of(struct slice text);
-/* Decoded, '+' being a space. ERR_NOT_FOUND at the end, ERR_INPUT when malformed. */
+/* Decoded, '+' being a space. ERR_NOT_FOUND at the end, ERR_INPUT when malformed; the key is set
+ * then too, when it is the value that is. */
 enum err url_query_next(struct arena *arena, struct url_query *query, struct slice *ret_key,
                         struct slice *ret_value) MUST_USE;
 
