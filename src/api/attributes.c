@@ -148,7 +148,7 @@ static enum err attribute_find_unmanaged(struct attribute_call *self, struct sto
 static enum err attribute_put_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct attribute_call *self = context;
-    struct attribute stored;
+    struct attribute stored = {0};
     enum err err = attribute_find_unmanaged(self, tx, &stored, reterr);
     struct attribute wanted = self->wanted;
     wanted.id = stored.id;

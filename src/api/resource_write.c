@@ -114,6 +114,18 @@ static enum err resource_put_old_role(struct resource_put *put, struct store_tx 
     return connection_store_update(tx, arena, &write, reterr);
 }
 
+/* "'agent_id': …" of a role becomes "'roles[1].agent_id': …". */
+static enum err resource_put_name_role(const struct resource_put *put, size_t index,
+                                       struct error *reterr)
+{
+    struct slice reason = arena_copy(put->call->arena, slice_of_text(reterr->message));
+    if (!slice_starts_with(reason, SLICE("'"))) {
+        return ERR_INPUT;
+    }
+    reason = slice_from(reason, 1);
+    return fail(reterr, ERR_INPUT, "'roles[%zu].%.*s", index, SLICE_ARG(reason));
+}
+
 static enum err resource_put_role_at(struct resource_put *put, struct store_tx *tx, size_t index,
                                      struct error *reterr)
 {
@@ -136,18 +148,15 @@ static enum err resource_put_role_at(struct resource_put *put, struct store_tx *
         err =
             fail(reterr, ERR_CONFLICT, "a connection '%.*s' already exists", SLICE_ARG(role->name));
     } else if (!slice_equals(row.resource_id, put->stored.id)) {
-        err = fail(reterr, ERR_INPUT, "'%.*s' belongs to the resource '%.*s'",
+        err = fail(reterr, ERR_INPUT, "'name': '%.*s' belongs to the resource '%.*s'",
                    SLICE_ARG(role->name), SLICE_ARG(row.connection.resource_name));
     } else if (row.connection.managed_by.len > 0) {
-        err = fail(reterr, ERR_INPUT, "'%.*s' is managed by %.*s", SLICE_ARG(role->name),
+        err = fail(reterr, ERR_INPUT, "'name': '%.*s' is managed by %.*s", SLICE_ARG(role->name),
                    SLICE_ARG(row.connection.managed_by));
     } else {
         err = resource_put_old_role(put, tx, index, &row, reterr);
     }
-    if (err == ERR_INPUT) {
-        error_prefix(reterr, arena_format(put->call->arena, "'roles[%zu]': ", index).at);
-    }
-    return err;
+    return err == ERR_INPUT ? resource_put_name_role(put, index, reterr) : err;
 }
 
 static enum err resource_put_roles(struct resource_put *put, struct store_tx *tx,
