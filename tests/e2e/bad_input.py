@@ -1,0 +1,484 @@
+# SPDX-License-Identifier: MIT
+"""Every member of every body and every parameter of every query, as a table; and a generator of
+all that can be wrong with them. test_bad_input.py sends it."""
+import json
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote
+
+from api import EMBEDDED_AGENT, b64
+
+NOWHERE = "00000000-0000-7000-8000-00000000dead"
+HIDDEN = "hunter2"  # in whatever is secret: no message may quote it
+DEPTH_MAX = 64
+
+
+@dataclass(frozen=True)
+class Field:
+    """One member. 'bad' are (label, value) that its own rules refuse; of 'texts' and 'pairs' they
+    are items and values."""
+    name: str
+    kind: str
+    good: object
+    required: bool = False
+    nullable: bool = True
+    low: int = 0
+    high: int = 0
+    choices: tuple = ()
+    bad: tuple = ()
+    bad_keys: tuple = ()
+    count_max: int = 0
+    item_max: int = 0
+    key_max: int = 0
+    null_items: bool = False
+    one_line: bool = True
+    members: tuple = ()
+
+
+CONTROL = (("control", "a\x07b"), ("newline", "a\nb"), ("c1-control", "a\x85b"), ("del", "a\x7fb"))
+TITLES = CONTROL + (("slash", "a/b"), ("dot", "."), ("dots", ".."))
+NAMES = (("space", "a b c"), ("slash", "a/bc"), ("accent", "früh"), ("starts-with-dash", "-abc"),
+         ("ends-with-dot", "abc."), ("two-dashes", "a--b"), ("newline", "abc\n"))
+UUIDS = (("no-uuid", "g" * 36), ("bare", NOWHERE.replace("-", "x")), ("short", NOWHERE[:-1]),
+         ("long", NOWHERE + "0"), ("braces", "{" + NOWHERE[:-2] + "}"))
+SECRETS = (("no-base64", HIDDEN + "!"), ("bad-padding", b64(HIDDEN).rstrip("=") + "==="),
+           ("url-base64", HIDDEN + "_-=="), ("no-reference", "_gcp:" + HIDDEN + ":key"),
+           ("half-reference", "_aws:" + HIDDEN), ("reference-without-key", "_aws:" + HIDDEN + ":"),
+           ("white-space", " " + b64(HIDDEN)))
+VARIABLES = (("loader", "envvar:LD_PRELOAD"), ("shell", "envvar:BASH_ENV"),
+             ("digit-first", "envvar:1A"), ("dash", "envvar:A-B"), ("nameless", "envvar:"),
+             ("newline", "envvar:A\nB"), ("equals", "envvar:A=B"),
+             ("name-128", "envvar:" + "A" * 128))
+
+
+def name(good, nullable=False, high=254, low=1, bad=TITLES):
+    return Field("name", "text", good, required=True, nullable=nullable, low=low, high=high,
+                 bad=bad)
+
+
+def text(title, high, good="fine", bad=CONTROL, **more):
+    return Field(title, "text", good, high=high, bad=bad, **more)
+
+
+def texts(title, item_max, count_max=100, good=("fine",), bad=CONTROL, **more):
+    return Field(title, "texts", list(good), item_max=item_max, count_max=count_max, bad=bad,
+                 **more)
+
+
+def agent(required=False):
+    return Field("agent_id", "text", EMBEDDED_AGENT, required=required, nullable=not required,
+                 bad=UUIDS + (("unknown", NOWHERE),))
+
+
+SECRET = Field("secret", "pairs", {"envvar:PASS": b64(HIDDEN), "filesystem:CA": "_aws:a:b"},
+               null_items=True, count_max=100, item_max=262144, key_max=140, bad=SECRETS,
+               bad_keys=VARIABLES + (("no-prefix", "PASS"), ("other-prefix", "header:PASS")))
+TYPE = Field("type", "text", "database", required=True, nullable=False,
+             choices=("database", "application", "custom"))
+ATTRIBUTES = texts("attributes", 255, bad=TITLES)
+COMMAND = texts("command", 16384, 200, good=("true", "a\nb"), bad=())
+FLOW = text("mcp_oauth_flow_id", 255)
+
+
+def role(title):
+    return (name(title, low=3, bad=NAMES), TYPE, text("subtype", 64, "postgres"), agent(),
+            ATTRIBUTES, COMMAND, SECRET, FLOW)
+
+
+def resource(title, roles):
+    return (
+        name(title),
+        Field("type", "text", "database", required=True, nullable=False, low=1, high=64,
+              bad=CONTROL),
+        Field("env_vars", "pairs", {"envvar:HOST": b64("10.0.0.5"), "REGION": "eu"}, required=True,
+              nullable=False, null_items=True, count_max=100, item_max=262144, key_max=140,
+              bad=SECRETS, bad_keys=VARIABLES + (("plain-loader", "LD_PRELOAD"),
+                                                 ("plain-dash", "A-B"))),
+        agent(), text("subtype", 64, "postgres"),
+        Field("roles", "objects", None, count_max=100, members=role(roles)),
+    )
+
+
+def switch(title):
+    return Field(title, "text", "enabled", required=True, nullable=False,
+                 choices=("enabled", "disabled"))
+
+
+def connection(title):
+    return (
+        name(title, low=3, bad=NAMES), text("resource_name", 254, title, bad=TITLES), TYPE,
+        text("subtype", 64, "postgres"), agent(required=True), COMMAND, SECRET,
+        switch("access_mode_connect"), switch("access_mode_exec"), switch("access_mode_runbooks"),
+        switch("access_schema"),
+        Field("access_max_duration", "int", 3600, low=1, high=172800), ATTRIBUTES,
+        Field("connection_tags", "pairs", {"team/a": "x y"}, count_max=10, item_max=256,
+              key_max=64,
+              bad=(("empty", ""), ("semicolon", "a;b"), ("accent", "é"), ("newline", "a\nb")),
+              bad_keys=(("space", "a b"), ("ends-with-dash", "a-"), ("ends-with-slash", "a/"),
+                        ("ends-with-dot", "a."), ("colon", "a:b"), ("accent", "é"))),
+        texts("tags", 128, bad=NAMES),
+        texts("guardrail_rules", 36, good=(), bad=UUIDS + (("unknown", NOWHERE),)),
+        text("jira_issue_template_id", 36, "", bad=UUIDS + (("unknown", NOWHERE),)),
+        texts("mandatory_metadata_fields", 128),
+        Field("min_review_approvals", "int", 1, low=1, high=100),
+        texts("reviewers", 180), texts("force_approve_groups", 180),
+        Field("redact_enabled", "bool", False), texts("redact_types", 128), FLOW,
+    )
+
+
+def attribute(title):
+    unknown = (("unknown", "nothing-of-this-name"),)
+    return (
+        name(title, high=255), text("description", 1000),
+        texts("connection_names", 254, 1000, good=(), bad=CONTROL + unknown),
+        texts("access_request_rule_names", 254, 1000, good=(), bad=CONTROL + unknown),
+        texts("guardrail_rule_names", 254, 1000, good=(), bad=CONTROL + unknown),
+        texts("datamasking_rule_names", 254, 1000, good=(), bad=CONTROL + unknown),
+        texts("access_control_group_names", 180, 1000, good=(), bad=CONTROL + unknown),
+    )
+
+
+EMAILS = (("no-at", "someone.example.com"), ("two-ats", "a@b@c"), ("no-host", "someone@"),
+          ("no-one", "@example.com"), ("space", "some one@example.com"),
+          ("newline", "someone@example.com\n"), ("host-ends-with-dot", "someone@example.com."),
+          ("host-starts-with-dash", "someone@-example.com"))
+
+
+def email(good):
+    return Field("email", "text", good, required=True, nullable=False, low=3, high=254, bad=EMAILS)
+
+
+def user(address):
+    return (
+        text("name", 255), email(address),
+        Field("status", "text", "active", choices=("active", "inactive", "invited")),
+        text("slack_id", 64), text("picture", 2048),
+        texts("groups", 180, 200, bad=TITLES),
+        text("password", 256, "a long " + HIDDEN, bad=()),
+    )
+
+
+def api_key(title):
+    times = (("a-word", "tomorrow"), ("month-13", "2099-13-01T00:00:00Z"),
+             ("day-30", "2099-02-30"), ("hour-25", "2099-01-01T25:00:00Z"),
+             ("no-zone", "2099-01-01T00:00:00"), ("past", "2001-01-01T00:00:00Z"),
+             ("year-10000", "10000-01-01T00:00:00Z"))
+    return (name(title), texts("groups", 180, 200, bad=TITLES),
+            text("expires_at", 40, "2099-01-01T00:00:00Z", bad=times))
+
+
+GROUPS = replace(texts("groups", 180, 200, good=("kept-group",),
+                       bad=TITLES + (("unknown", "no-such-group"),)),
+                 required=True, nullable=False)
+PASSWORD = text("password", 256, "a long " + HIDDEN, bad=(), required=True, nullable=False, low=1)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A call with a body. 'refused' are (label, change of the good body, what is named)."""
+    method: str
+    path: str
+    members: tuple
+    partial: bool = False
+    fixed: tuple = ()  # members that may not change at all
+    refused: tuple = field(default=())
+
+    @property
+    def id(self):
+        return f"{self.method} {self.path}"
+
+    def body(self):
+        return {m.name: good(m) for m in self.members}
+
+
+def good(member):
+    if member.kind != "objects":
+        return member.good
+    first = {m.name: good(m) for m in member.members}
+    return [first, {**first, "name": first["name"] + ".2"}]
+
+
+def same_role_twice(body):
+    body["roles"][1]["name"] = body["roles"][0]["name"]
+
+
+def role_of_another(body):
+    body["roles"][1]["name"] = "kept.connection"
+
+
+def with_member(key, value):
+    def change(body):
+        body[key] = value
+    return change
+
+
+RESOURCE_REFUSED = (("same-role-twice", same_role_twice, "roles[1].name"),)
+OPERATIONS = (
+    Operation("POST", "/resources", resource("new-resource", "new.role"),
+              refused=RESOURCE_REFUSED),
+    Operation("PUT", "/resources/kept-resource", resource("kept-resource", "kept.role"),
+              refused=RESOURCE_REFUSED + (
+                  ("role-of-another", role_of_another, "roles[1].name'"),
+                  ("name-taken", with_member("name", "kept.connection"), "name"),
+                  ("type-with-roles", with_member("type", "other"), "type"),
+                  ("subtype-with-roles", with_member("subtype", "other"), "subtype"))),
+    Operation("POST", "/connections", connection("new.connection")),
+    Operation("PUT", "/connections/kept.connection", connection("kept.connection"),
+              refused=(("other-name", with_member("name", "other.name"), "name"),)),
+    Operation("PATCH", "/connections/kept.connection", connection("kept.connection"), partial=True,
+              refused=(("other-name", with_member("name", "other.name"), "name"),)),
+    Operation("PUT", "/connections/kept.connection/access", (GROUPS,)),
+    Operation("POST", "/attributes", attribute("new-attribute")),
+    Operation("PUT", "/attributes/kept-attribute", attribute("kept-attribute")),
+    Operation("POST", "/users", user("new@example.com"),
+              refused=(("short-password", with_member("password", HIDDEN), "password"),)),
+    Operation("PUT", "/users/kept@example.com", user("kept@example.com"),
+              refused=(("other-email", with_member("email", "b@example.com"), "email"),)),
+    Operation("POST", "/users/groups", (name("new-group", high=180),)),
+    Operation("POST", "/api-keys", api_key("new-key")),
+    Operation("PUT", "/api-keys/kept-key", api_key("kept-key")),
+    Operation("PUT", "/orgs/hide-role-info",
+              (Field("hide_role_info", "bool", False, required=True, nullable=False),)),
+    Operation("POST", "/localauth/login",
+              (email("root@example.com"), PASSWORD, text("organization", 100, "default", bad=()))),
+)
+
+# What can be wrong with a member ---------------------------------------------------------------
+
+RAW = "@@raw@@"
+WRONG = {
+    "text": {"number": 5, "true": True, "array": ["a"], "object": {"a": "b"}},
+    "int": {"text": "5", "fraction": 1.5, "whole-fraction": 1.0, "true": True, "array": [5],
+            "object": {}},
+    "bool": {"text": "true", "number": 1, "array": [True], "object": {}},
+    "texts": {"text": "a", "number": 5, "false": False, "object": {"0": "a"}},
+    "pairs": {"text": "a", "number": 5, "true": True, "array": [["a", "b"]]},
+    "objects": {"text": "a", "number": 5, "true": True, "object": {"name": "abc"}},
+}
+# Bytes in place of the value: (label, raw JSON); each makes the document malformed.
+BYTES = (("nul", rb'"a\u0000b"'), ("raw-nul", b'"a\x00b"'), ("not-utf-8", b'"a\xffb"'),
+         ("overlong-utf-8", b'"a\xc0\xafb"'), ("utf-8-surrogate", b'"a\xed\xa0\x80b"'),
+         ("cut-utf-8", b'"a\xf0\x9f\x98"'), ("high-surrogate", rb'"a\ud800b"'),
+         ("low-surrogate", rb'"a\udc00b"'), ("raw-newline", b'"a\nb"'), ("bad-escape", rb'"a\qb"'),
+         ("nan", b"NaN"), ("single-quotes", b"'a'"), ("no-value", b""))
+NUMBERS = (("2^63", b"9223372036854775808"), ("-2^63-1", b"-9223372036854775809"),
+           ("10^40", b"1" + b"0" * 40), ("1e400", b"1e400"), ("leading-zero", b"007"),
+           ("hex", b"0x10"), ("plus", b"+1"))
+
+
+def text_values(member, path, required):
+    if required and member.kind == "text":
+        yield "empty", "", path
+    if member.high:
+        yield "over-long", "a" * (member.high + 1), path
+        yield "over-long-wide", "😀" * (member.high + 1), path
+    if member.low > 1:
+        yield "short", "a" * (member.low - 1), path
+    for label, value in member.bad:
+        yield label, value, path
+    if member.choices:
+        for label, value in (("no-choice", "nonsense"), ("upper-case", member.choices[0].upper()),
+                             ("trailing-space", member.choices[0] + " "),
+                             ("two", ",".join(member.choices))):
+            yield label, value, path
+
+
+def int_values(member, path, _):
+    for label, value in (("below", member.low - 1), ("above", member.high + 1),
+                         ("2^63-1", 2 ** 63 - 1), ("-2^63", -2 ** 63)):
+        yield label, value, path
+
+
+def texts_values(member, path, _):
+    fine = member.good[0] if member.good else "a"
+    for label, value in (("number", 5), ("null", None), ("array", ["a"]), ("empty", ""),
+                         ("over-long", "a" * (member.item_max + 1)), *member.bad):
+        yield f"item-{label}", [value], f"{path}[0]"
+    if not member.bad or member.bad[0][0] != "unknown":
+        yield "second-item-number", [fine, 5], f"{path}[1]" if member.good else f"{path}["
+    yield "too-many", [f"a{i}" for i in range(member.count_max + 1)], path
+
+
+def pairs_values(member, path, _):
+    [key, value] = next(iter(member.good.items()))
+    for label, wrong in (("number", 5), ("true", True), ("array", ["a"]), ("object", {"a": "b"}),
+                         ("over-long", "a" * (member.item_max + 1)), *member.bad):
+        yield f"value-{label}", {key: wrong}, f"{path}.{key}"
+    if not member.null_items:
+        yield "value-null", {key: None}, f"{path}.{key}"
+    yield "key-empty", {"": value}, f"{path}."
+    yield "key-over-long", {key + "A" * member.key_max: value}, f"{path}.{key}A"
+    yield "key-huge", {key + "A" * 5000: value}, f"{path}.{key}A"
+    yield "key-control", {key + "\x1b[2J": value}, f"{path}.{key}"
+    for label, wrong in member.bad_keys:
+        shown = wrong.split("\n")[0][:100]
+        yield f"key-{label}", {wrong: value}, f"{path}.{shown}"
+    many = {f"{key}{i}": value for i in range(member.count_max + 1)}
+    yield "too-many", many, path
+
+
+def objects_values(member, path, _):
+    fine = good(member)[0]
+    for label, value in (("number", 5), ("null", None), ("text", "a"), ("array", [])):
+        yield f"item-{label}", [value], f"{path}[0]"
+        yield f"second-item-{label}", [fine, value], f"{path}[1]"
+    many = [{**fine, "name": f"many.{i}"} for i in range(member.count_max + 1)]
+    yield "too-many", many, path
+
+
+VALUES = {"text": text_values, "int": int_values, "bool": lambda *_: (), "texts": texts_values,
+          "pairs": pairs_values, "objects": objects_values}
+
+
+def container(body, steps):
+    for step in steps:
+        body = body[step]
+    return body
+
+
+class Case:
+    def __init__(self, operation, label, content, named):
+        self.operation, self.content, self.named = operation, content, named
+        self.id = f"{operation.id}: {label}"
+
+
+def with_raw(operation, steps, key, raw):
+    body = operation.body()
+    container(body, steps)[key] = RAW
+    return json.dumps(body).encode().replace(json.dumps(RAW).encode(), raw)
+
+
+def member_cases(operation, member, steps, path):
+    required = member.required and not operation.partial
+
+    def changed(value):
+        body = operation.body()
+        container(body, steps)[member.name] = value
+        return body
+
+    if required:
+        body = operation.body()
+        del container(body, steps)[member.name]
+        yield "missing", body, path
+    if not member.nullable:
+        yield "null", changed(None), path
+    for label, value in WRONG[member.kind].items():
+        yield f"is-{label}", changed(value), path
+    for label, value, named in VALUES[member.kind](member, path, member.required):
+        yield label, changed(value), named
+    value = json.dumps(good(member)).encode()
+    raws = [("twice", value + f', "{member.name}": '.encode() + value),
+            ("nested-too-deep", b"[" * (DEPTH_MAX + 1) + b"]" * (DEPTH_MAX + 1)),
+            ("objects-too-deep", b'{"a":' * (DEPTH_MAX + 1) + b"1" + b"}" * (DEPTH_MAX + 1)),
+            ("10^40", NUMBERS[2][1]), ("1e400", NUMBERS[3][1])]
+    is_first = operation.method == "POST"  # the same members need not all be sent thrice
+    raws += BYTES if is_first and member.kind in ("text", "texts") else BYTES[:3]
+    raws += NUMBERS if member.kind == "int" else ()
+    for label, raw in dict(raws).items():
+        yield label, with_raw(operation, steps, member.name, raw), path
+
+
+def body_cases(operation):
+    """All cases of one operation, with what the message must name."""
+    def of(members, steps, prefix):
+        for member in members:
+            path = prefix + member.name
+            for label, content, named in member_cases(operation, member, steps, path):
+                yield Case(operation, f"{path} {label}", content, f"'{named}")
+            if member.members:
+                yield from of(member.members, [*steps, member.name, 0], f"{path}[0].")
+        if prefix == "":
+            for label, change, named in operation.refused:
+                body = operation.body()
+                change(body)
+                yield Case(operation, label, body, f"'{named}")
+    return of(operation.members, [], "")
+
+
+def document_cases(operation):
+    """What is no document of the right kind at all: nothing can be named but that."""
+    body = json.dumps(operation.body()).encode()
+    malformed = {
+        "empty": b"", "white-space": b" \n\t", "no-json": b"name=value&type=database",
+        "xml": b"<name/>", "trailing-bytes": body + b"x", "two-documents": body + body,
+        "trailing-nul": body + b"\x00", "trailing-comma": body + b",", "cut": body[:-1],
+        "byte-order-mark": b"\xef\xbb\xbf" + body, "utf-16": body.decode().encode("utf-16"),
+        "comment": b"/* a */" + body, "deep": b"[" * 65 + b"]" * 65,
+        "very-deep": b"[" * 60000, "open": b"{", "member-not-utf-8": b'{"\xff": 1}',
+        "member-nul": rb'{"a\u0000": 1}', "member-surrogate": rb'{"\ud800": 1}',
+        "leading-zeros": b"00", "unquoted": b"{name: 1}", "nothing-between-commas": b"[1,,2]",
+    }
+    for label, content in malformed.items():
+        yield Case(operation, f"document {label}", content, "JSON")
+    for label, content in {"array": b"[]", "text": b'"a"', "number": b"5", "null": b"null",
+                           "array-of-it": b"[" + body + b"]"}.items():
+        yield Case(operation, f"document {label}", content, "the document must be an object")
+
+
+# Queries ---------------------------------------------------------------------------------------
+
+PAGES = (("page", "int", 1, 1000000000), ("page_size", "int", 1, 100))
+NOT_TIMES = ("yesterday", "2024-13-01", "2024-02-30", "2024-01-01T25:00:00Z",
+             "2024-01-01T00:00:00", "2024-01-01T00:00:00Z" + "0" * 40, "1714567890")
+QUERIES = {
+    "GET /resources": PAGES + (
+        ("search", "text", 254), ("name", "text", 254), ("type", "text", 64),
+        ("subtype", "text", 64), ("agent_id", "uuid", 36)),
+    "GET /connections": PAGES + (
+        ("search", "text", 254), ("name", "text", 254), ("type", "text", 64),
+        ("subtype", "text", 64), ("resource_name", "text", 254), ("agent_id", "uuid", 36),
+        ("managed_by", "text", 254), ("attribute", "text", 255), ("tag_selector", "tag", 330)),
+    "GET /attributes": PAGES + (("search", "text", 255),),
+    "GET /audit/logs": PAGES + (
+        ("actor_subject", "text", 254), ("actor_email", "text", 254), ("http_path", "text", 254),
+        ("client_ip", "text", 254), ("resource_type", "text", 254), ("action", "text", 254),
+        ("http_method", "text", 254), ("http_status", "int", 100, 599), ("outcome", "bool"),
+        ("created_after", "time", 40), ("created_before", "time", 40)),
+    "DELETE /resources/kept-resource": (("cascade", "bool"),),
+    "PUT /resources/kept-resource": (("prune_roles", "bool"),),
+    "POST /logout": (("everywhere", "bool"),),
+}
+BAD_ESCAPES = ("%", "%1", "%zz", "a%00b", "%ff", "%c0%af", "%ed%a0%80")
+
+
+def query_values(kind, *bounds):
+    if kind == "int":
+        low, high = bounds
+        yield from (low - 1, high + 1, -1, 2 ** 63, 10 ** 40, "", "abc", "1.5", "1e2", "+5", "%2B5",
+                    "0x10", "%201", "1%20", "1,2", "%EF%BC%91", "null", "-")
+    elif kind == "bool":
+        yield from ("", "1", "0", "yes", "TRUE", "True", "null", "true%20", "truefalse")
+    else:
+        yield "a" * (bounds[0] + 1)
+    if kind == "uuid":
+        yield from ("abc", NOWHERE[:-1], "g" * 36, NOWHERE.replace("-", "_"), "%27%20OR%201=1--")
+    if kind == "tag":
+        yield from ("a%20b", "a-", "a/=b", "=b", "=", "a:b=c", "a=b;c", "a=%C3%A9", "a=%0A")
+    if kind == "time":
+        yield from (quote(value) for value in NOT_TIMES)
+
+
+def query_cases():
+    """(id, method, path, what is named)"""
+    for route, parameters in QUERIES.items():
+        method, path = route.split()
+        for title, kind, *bounds in parameters:
+            for value in (*query_values(kind, *bounds), *BAD_ESCAPES):
+                shown = str(value) if len(str(value)) < 50 else "over-long"
+                yield (f"{route}?{title}={shown}", method, f"{path}?{title}={value}", f"'{title}'")
+
+
+# Paths and whole requests ----------------------------------------------------------------------
+
+PATHS = ("/resources/{}", "/connections/{}", "/connections/{}/access", "/attributes/{}",
+         "/users/{}", "/users/groups/{}", "/api-keys/{}")
+BAD_SEGMENTS = ("%", "%0", "%gg", "a%00b", "%ff", "%c0%af", "%ed%a0%80")
+BAD_RESOURCE_NAMES = ("%0A", "a%2Fb", "%2e%2e", "%7f", "%C2%85", "a" * 255, "%F0%9F%98%80" * 255)
+
+
+def path_cases():
+    for pattern in PATHS:
+        for segment in BAD_SEGMENTS:
+            yield "DELETE" if "access" not in pattern else "PUT", pattern.format(segment), "path"
+    for segment in BAD_RESOURCE_NAMES:
+        for method in ("GET", "PUT", "DELETE"):
+            yield method, f"/resources/{segment}", "the name of a resource"
