@@ -426,7 +426,8 @@ QUERIES = {
     "GET /connections": PAGES + (
         ("search", "text", 254), ("name", "text", 254), ("type", "text", 64),
         ("subtype", "text", 64), ("resource_name", "text", 254), ("agent_id", "uuid", 36),
-        ("managed_by", "text", 254), ("attribute", "text", 255), ("tag_selector", "tag", 330)),
+        ("managed_by", "text", 254), ("attribute", "text", 2048),
+        ("tag_selector", "tag", 1400)),
     "GET /attributes": PAGES + (("search", "text", 255),),
     "GET /audit/logs": PAGES + (
         ("actor_subject", "text", 254), ("actor_email", "text", 254), ("http_path", "text", 254),
