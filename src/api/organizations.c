@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/handlers.h"
 #include "codec/json.h"
-#include "codec/uuid.h"
 #include "io/clock.h"
 #include "store/organization_store.h"
-
-#include <unistd.h>
+#include "store/row_id.h"
 
 static void organizations_write(struct json_writer *json, const struct organization *organization)
 {
@@ -46,37 +44,45 @@ enum err organizations_list(struct api_call *call, struct error *reterr)
     return api_answer_end(call, &json, reterr);
 }
 
+struct organizations_creation {
+    struct api_call *call;
+    struct organization organization;
+};
+
+/* The first entry of its audit log is that it was made. */
 static enum err organizations_insert(struct store_tx *tx, void *context, struct error *reterr)
 {
-    return organization_store_create(tx, context, reterr);
+    struct organizations_creation *creation = context;
+    struct api_call *call = creation->call;
+    enum err err = organization_store_create(tx, &creation->organization, reterr);
+    call->caller.organization_id = creation->organization.id;
+    return err == ERR_NONE ? api_audit(call, tx, "create", 201, SLICE(""), reterr) : err;
 }
 
 enum err organizations_create(struct api_call *call, struct error *reterr)
 {
     struct json body;
-    struct organization organization = {.created_at = clock_now()};
-    unsigned char random[UUID_RANDOM_SIZE];
-    char id[UUID_TEXT_SIZE];
+    struct organizations_creation creation = {
+        .call = call,
+        .organization = {.id = row_id_new(call->arena), .created_at = clock_now()},
+    };
+    struct slice *name = &creation.organization.name;
     enum err err = json_parse_in(call->arena, call->request->body, &body, reterr);
     if (err == ERR_NONE) {
-        err = json_as_text(json_member(&body, "name"), &organization.name, reterr);
+        err = json_as_text(json_member(&body, "name"), name, reterr);
     }
     if (err == ERR_NONE) {
-        err = organization_check_name(organization.name, reterr);
+        err = organization_check_name(*name, reterr);
     }
-    if (err == ERR_NONE && getentropy(random, sizeof(random)) != 0) {
-        err = fail(reterr, ERR_INTERNAL, "the system gives no random bytes");
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, organizations_insert, &creation, reterr);
     }
     if (err != ERR_NONE) {
-        return err;
-    }
-    organization.id = uuid_make_v7(organization.created_at, random, id);
-    err = store_write(call->api->store, organizations_insert, &organization, reterr);
-    if (err != ERR_NONE) {
+        call->caller.organization_id = SLICE_NONE; /* there is none to tell it to */
         return err;
     }
     struct json_writer json = api_answer(call, 201);
-    organizations_write(&json, &organization);
+    organizations_write(&json, &creation.organization);
     return api_answer_end(call, &json, reterr);
 }
 

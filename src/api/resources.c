@@ -90,7 +90,10 @@ static void resources_share_roles(struct resources_listing *listing, struct conn
                slice_equals(roles->rows[at]->resource_id, answer->resource.id)) {
             at++;
         }
-        answer->roles = (struct connection_list){.rows = roles->rows + from, .count = at - from};
+        if (at > from) {
+            answer->roles =
+                (struct connection_list){.rows = roles->rows + from, .count = at - from};
+        }
     }
 }
 

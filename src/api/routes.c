@@ -141,7 +141,8 @@ const struct api_route api_routes[] = {
     {"GET", "/control/log-levels", API_CONTROL, .handler = log_levels_get},
     {"PUT", "/control/log-levels", API_CONTROL, SMALL_BODY, .handler = log_levels_put},
     {"GET", "/control/organizations", API_CONTROL, .handler = organizations_list},
-    {"POST", "/control/organizations", API_CONTROL, SMALL_BODY, .handler = organizations_create},
+    {"POST", "/control/organizations", API_CONTROL, .handler = organizations_create,
+     .noun = "organizations", SMALL_BODY},
 };
 
 const size_t api_route_count = COUNT_OF(api_routes);

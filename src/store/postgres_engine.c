@@ -172,6 +172,7 @@ static enum err postgres_begin(struct store_tx *tx, bool is_write, struct error 
 
 static enum err postgres_migrate_begin(struct store_tx *tx, struct error *reterr)
 {
+    postgres_of(tx)->is_write = true; /* its COMMIT is waited for */
     return postgres_run_script(tx, "BEGIN; SELECT pg_advisory_xact_lock(" POSTGRES_MIGRATE_LOCK ")",
                                reterr);
 }
