@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """kill -9 in the middle of a stream of PUTs, again and again: each resource is as it was before a
-PUT or as it is after it, what was acknowledged is there, the log has it, and the counts are true."""
+PUT or as it is after it, what was acknowledged is there, the log has it, the counts are true."""
 import hashlib
 import http.client
 import json
