@@ -243,7 +243,12 @@ static enum err connection_write(struct api_call *call, bool is_partial, int sta
                                  store_body_fn body, struct error *reterr)
 {
     struct connection_put put = {.call = call, .is_partial = is_partial, .now = clock_now()};
+    struct connection checked = {0}; /* what is wrong is not worth a writer's turn */
     enum err err = json_parse_in(call->arena, call->request->body, &put.body, reterr);
+    if (err == ERR_NONE) {
+        err = shape_read(&connection_shape, is_partial ? SHAPE_PARTIAL : SHAPE_WHOLE, &put.body,
+                         &checked, reterr);
+    }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, body, &put, reterr);
     }
