@@ -35,8 +35,7 @@ static size_t shape_character_count(struct slice text)
 static enum err shape_check_length(const struct shape_reader *reader, struct slice path,
                                    struct slice text, int64_t min, int64_t max)
 {
-    int64_t count =
-        text.len <= (size_t)min ? (int64_t)text.len : (int64_t)shape_character_count(text);
+    int64_t count = (int64_t)shape_character_count(text);
     if (count < min && text.len == 0) {
         return shape_refuse(reader, path, "must not be empty");
     }
