@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,8 +90,14 @@ static enum err seal_read_fd(int fd, const char *path, struct seal_ring *ring, s
     }
     char text[SEAL_FILE_SIZE + 1];
     ssize_t size = read(fd, text, sizeof(text));
-    enum err err = size < 0 ? fail(reterr, ERR_IO, "'%s': %s", path, strerror(errno))
-                            : seal_parse(ring, slice_of(text, (size_t)size), path, reterr);
+    enum err err = ERR_NONE;
+    if (size < 0) {
+        err = fail(reterr, ERR_IO, "'%s': %s", path, strerror(errno));
+    } else if ((size_t)size == sizeof(text)) {
+        err = fail(reterr, ERR_INPUT, "'%s' is longer than %d keys", path, LIMIT_SEAL_KEYS);
+    } else {
+        err = seal_parse(ring, slice_of(text, (size_t)size), path, reterr);
+    }
     sodium_memzero(text, sizeof(text));
     return err;
 }
@@ -119,26 +126,34 @@ static size_t seal_print(const struct seal_ring *ring, char *text)
     return size;
 }
 
-static enum err seal_sync_folder(const char *path, struct error *reterr)
+/* -1 when it cannot be opened. */
+static int seal_open_folder(const char *path)
 {
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
     const char *slash = strrchr(path, '/');
     const char *folder =
         slash == NULL ? "." : arena_text(&arena, slice_of(path, (size_t)(slash - path) + 1));
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static enum err seal_sync_folder(const char *path, struct error *reterr)
+{
+    int fd = seal_open_folder(path);
     bool is_good = fd >= 0 && fsync(fd) == 0;
     if (fd >= 0) {
         (void)close(fd);
     }
-    return is_good ? ERR_NONE : fail(reterr, ERR_IO, "cannot sync '%s'", folder);
+    return is_good ? ERR_NONE : fail(reterr, ERR_IO, "cannot sync the folder of '%s'", path);
 }
 
-static bool seal_write_draft(const char *draft, const struct seal_ring *ring)
+/* The name ends in XXXXXX, and then in what made it a new file, of mode 0600. Process ids would not
+ * tell gateways in two containers apart. */
+static bool seal_write_draft(char *draft, const struct seal_ring *ring)
 {
     char text[SEAL_FILE_SIZE + 1];
     size_t size = seal_print(ring, text);
-    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = mkostemp(draft, O_CLOEXEC);
     bool is_good = fd >= 0 && write(fd, text, size) == (ssize_t)size && fsync(fd) == 0;
     if (fd >= 0) {
         is_good = close(fd) == 0 && is_good;
@@ -154,7 +169,7 @@ static enum err seal_write(const char *path, const struct seal_ring *ring, bool 
 {
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
-    const char *draft = arena_format(&arena, "%s.%ld", path, (long)getpid()).at;
+    char *draft = arena_text(&arena, arena_format(&arena, "%s.XXXXXX", path));
     bool is_good = seal_write_draft(draft, ring);
     if (is_good && !is_new) {
         is_good = rename(draft, path) == 0;
@@ -178,16 +193,16 @@ static struct seal_ring *seal_ring_new(void)
     return ring;
 }
 
-static void seal_ring_add(struct seal_ring *ring, const struct seal_ring *others)
+/* Room must be there. */
+static void seal_ring_add(struct seal_ring *ring)
 {
     unsigned char bytes[SEAL_KEY_SIZE];
+    must(ring->count < LIMIT_SEAL_KEYS);
+    (void)memmove(&ring->keys[1], &ring->keys[0], ring->count * sizeof(ring->keys[0]));
     randombytes_buf(bytes, sizeof(bytes));
     seal_key_set(&ring->keys[0], bytes);
     sodium_memzero(bytes, sizeof(bytes));
-    ring->count = 1;
-    for (size_t i = 0; others != NULL && i < others->count && ring->count < LIMIT_SEAL_KEYS; i++) {
-        ring->keys[ring->count++] = others->keys[i];
-    }
+    ring->count++;
 }
 
 enum err seal_keys_open(const char *path, struct seal_keys **ret_keys, bool *ret_is_new,
@@ -198,7 +213,7 @@ enum err seal_keys_open(const char *path, struct seal_keys **ret_keys, bool *ret
     enum err err = seal_read(path, ring, reterr);
     *ret_is_new = err == ERR_NOT_FOUND;
     if (*ret_is_new) {
-        seal_ring_add(ring, NULL);
+        seal_ring_add(ring);
         err = seal_write(path, ring, true, reterr);
         *ret_is_new = err == ERR_NONE;
     }
@@ -237,15 +252,31 @@ static void seal_keys_swap(struct seal_keys *keys, struct seal_ring *take_ring)
     sodium_free(old);
 }
 
-enum err seal_keys_add(struct seal_keys *keys, struct error *reterr)
+typedef enum err (*seal_change_fn)(struct seal_keys *keys, struct seal_ring *ring,
+                                   struct error *reterr);
+
+/* Reads the file, changes what it holds and writes it, while no other process does: a key that one
+ * of two put into it would be lost, and all that was closed with it. */
+static enum err seal_keys_change(struct seal_keys *keys, seal_change_fn change,
+                                 struct error *reterr)
 {
-    struct seal_ring *ring = seal_ring_new();
-    if (keys->ring->count == LIMIT_SEAL_KEYS) {
-        sodium_free(ring);
-        return fail(reterr, ERR_LIMIT, "'%s' is full of keys: drop the old ones first", keys->path);
+    int folder = seal_open_folder(keys->path);
+    if (folder < 0 || flock(folder, LOCK_EX) != 0) {
+        enum err err = fail(reterr, ERR_IO, "the folder of '%s': %s", keys->path, strerror(errno));
+        if (folder >= 0) {
+            (void)close(folder);
+        }
+        return err;
     }
-    seal_ring_add(ring, keys->ring);
-    enum err err = seal_write(keys->path, ring, false, reterr);
+    struct seal_ring *ring = seal_ring_new();
+    enum err err = seal_read(keys->path, ring, reterr);
+    if (err == ERR_NONE) {
+        err = change(keys, ring, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = seal_write(keys->path, ring, false, reterr);
+    }
+    (void)close(folder);
     if (err != ERR_NONE) {
         sodium_free(ring);
         return err;
@@ -254,18 +285,37 @@ enum err seal_keys_add(struct seal_keys *keys, struct error *reterr)
     return ERR_NONE;
 }
 
+static enum err seal_change_add(struct seal_keys *keys, struct seal_ring *ring,
+                                struct error *reterr)
+{
+    if (ring->count == LIMIT_SEAL_KEYS) {
+        return fail(reterr, ERR_LIMIT, "'%s' is full of keys: drop the old ones first", keys->path);
+    }
+    seal_ring_add(ring);
+    return ERR_NONE;
+}
+
+enum err seal_keys_add(struct seal_keys *keys, struct error *reterr)
+{
+    return seal_keys_change(keys, seal_change_add, reterr);
+}
+
+static enum err seal_change_drop(struct seal_keys *keys, struct seal_ring *ring,
+                                 struct error *reterr)
+{
+    (void)pthread_rwlock_rdlock(&keys->lock);
+    bool is_same = memcmp(keys->ring->keys[0].id, ring->keys[0].id, SEAL_ID_SIZE) == 0;
+    (void)pthread_rwlock_unlock(&keys->lock);
+    if (!is_same) {
+        return fail(reterr, ERR_CONFLICT, "'%s' has another key in front by now", keys->path);
+    }
+    ring->count = 1;
+    return ERR_NONE;
+}
+
 enum err seal_keys_drop_old(struct seal_keys *keys, struct error *reterr)
 {
-    struct seal_ring *ring = seal_ring_new();
-    *ring = *keys->ring;
-    ring->count = 1;
-    enum err err = seal_write(keys->path, ring, false, reterr);
-    if (err != ERR_NONE) {
-        sodium_free(ring);
-        return err;
-    }
-    seal_keys_swap(keys, ring);
-    return ERR_NONE;
+    return seal_keys_change(keys, seal_change_drop, reterr);
 }
 
 void seal_keys_current(struct seal_keys *keys, char id[SEAL_KEY_ID_SIZE])

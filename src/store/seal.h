@@ -20,9 +20,10 @@ void seal_keys_close(struct seal_keys *keys);
 
 /* The id of the key that closes. */
 void seal_keys_current(struct seal_keys *keys, char id[SEAL_KEY_ID_SIZE]);
-/* Puts a new key in front, in the file and here. */
+/* Puts a new key in front of those in the file, there and here. */
 enum err seal_keys_add(struct seal_keys *keys, struct error *reterr) MUST_USE;
-/* Leaves only the key in front. For when nothing is closed with the others any more. */
+/* Leaves only the key in front. For when nothing is closed with the others any more. ERR_CONFLICT
+ * when another process put one in front of it. */
 enum err seal_keys_drop_old(struct seal_keys *keys, struct error *reterr) MUST_USE;
 
 /* 'owner' is the id of the row. */
