@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -35,6 +36,18 @@ def wait_for(condition, seconds=PATIENCE, what="condition"):
             return value
         time.sleep(0.02)
     raise AssertionError(f"{what} did not come within {seconds} s")
+
+
+def lasting_port():
+    """A free port that no outgoing connection is given while its server is stopped."""
+    while True:
+        port = random.randrange(15000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -147,9 +160,7 @@ class PostgresServer:
         self.bin = found[-1]
         os.makedirs(self.folder, exist_ok=True)
         os.chmod(self.folder, 0o755)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = lasting_port()
         if os.getuid() == 0:
             shutil.chown(self.folder, "postgres")
         self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-N",

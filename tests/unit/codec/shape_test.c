@@ -429,7 +429,7 @@ static void a_wrong_query_is_refused_by_its_name(void **state)
     } cases[] = {
         {"name=abcde", "'name' must have 0 to 4 characters"},
         {"name=A", "'name' must be in lower case"},
-        {"name=a%00", "the query is not percent-encoded UTF-8"},
+        {"name=a%00", "'name' is not percent-encoded UTF-8 without NUL"},
         {"color=pink", "'color' must be one of 'red', 'green', 'blue'"},
         {"limit=", "'limit' must be a number from -1 to 100"},
         {"limit=x", "'limit' must be a number from -1 to 100"},
@@ -441,8 +441,8 @@ static void a_wrong_query_is_refused_by_its_name(void **state)
         {"all=1", "'all' must be 'true' or 'false'"},
         {"all", "'all' must be 'true' or 'false'"},
         {"all=TRUE", "'all' must be 'true' or 'false'"},
-        {"name=%zz", "the query is not percent-encoded UTF-8"},
-        {"name=%ff", "the query is not percent-encoded UTF-8"},
+        {"name=%zz", "'name' is not percent-encoded UTF-8 without NUL"},
+        {"name=%ff", "'name' is not percent-encoded UTF-8 without NUL"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct search found;

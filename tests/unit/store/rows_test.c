@@ -32,25 +32,29 @@ static int tear_down(void **state)
 
 /* Pages --------------------------------------------------------------------------------------- */
 
-/* What a database answers: the rows 0 to total - 1, or the same backward, cut by OFFSET and LIMIT.
+static const struct page_hint the_start = {.position = 0, .name = {.at = "", .len = 0}};
+
+/* What a database answers: the rows 'from' to total - 1, or all backward, cut by OFFSET and LIMIT.
  * Returns how many there are. */
-static int64_t select_rows(int64_t total, const struct rows_page *page, int64_t *rows)
+static int64_t select_rows(int64_t total, int64_t from, const struct rows_page *page, int64_t *rows)
 {
     int64_t count = 0;
-    for (int64_t at = page->offset; at < total && count < page->limit; at++) {
+    int64_t skipped = page->is_backward ? 0 : from;
+    for (int64_t at = skipped + page->offset; at < total && count < page->limit; at++) {
         rows[count++] = page->is_backward ? total - 1 - at : at;
     }
     return count;
 }
 
-static void check_page(int64_t total, int64_t limit, int64_t offset)
+static void check_page(int64_t total, int64_t limit, int64_t offset, int64_t hinted)
 {
+    const struct page_hint hint = {.position = hinted, .name = SLICE("name")};
     int64_t wanted[TOTAL_MAX + 4];
     int64_t found[TOTAL_MAX + 4];
     const struct rows_page forward = {.limit = limit, .offset = offset};
-    const struct rows_page page = rows_page_of(total, limit, offset);
-    int64_t wanted_count = select_rows(total, &forward, wanted);
-    int64_t found_count = select_rows(total, &page, found);
+    const struct rows_page page = rows_page_of(total, limit, offset, &hint);
+    int64_t wanted_count = select_rows(total, 0, &forward, wanted);
+    int64_t found_count = select_rows(total, hinted, &page, found);
     assert_true(page.limit >= 0 && page.offset >= 0);
     assert_int_equal(found_count, wanted_count);
     for (int64_t i = 0; i < found_count; i++) {
@@ -64,7 +68,9 @@ static void every_page_has_the_rows_that_counting_from_the_start_has(void **stat
     for (int64_t total = 0; total <= TOTAL_MAX; total++) {
         for (int64_t limit = 0; limit <= total + 3; limit++) {
             for (int64_t offset = 0; offset <= total + 3; offset++) {
-                check_page(total, limit, offset);
+                for (int64_t hinted = 0; hinted <= offset; hinted++) {
+                    check_page(total, limit, offset, hinted);
+                }
             }
         }
     }
@@ -75,7 +81,7 @@ static void the_way_is_never_longer_than_half_the_list_and_a_page(void **state)
     (void)state;
     for (int64_t total = 0; total <= TOTAL_MAX; total++) {
         for (int64_t offset = 0; offset < total; offset++) {
-            struct rows_page page = rows_page_of(total, 3, offset);
+            struct rows_page page = rows_page_of(total, 3, offset, &the_start);
             assert_true(page.offset <= total / 2);
         }
     }
@@ -84,11 +90,11 @@ static void the_way_is_never_longer_than_half_the_list_and_a_page(void **state)
 static void the_largest_numbers_do_not_overflow(void **state)
 {
     (void)state;
-    struct rows_page page = rows_page_of(INT64_MAX, INT64_MAX, INT64_MAX - 1);
+    struct rows_page page = rows_page_of(INT64_MAX, INT64_MAX, INT64_MAX - 1, &the_start);
     assert_true(page.is_backward && page.limit == 1 && page.offset == 0);
-    page = rows_page_of(INT64_MAX, 10, INT64_MAX);
+    page = rows_page_of(INT64_MAX, 10, INT64_MAX, &the_start);
     assert_true(!page.is_backward && page.limit == 10 && page.offset == INT64_MAX);
-    page = rows_page_of(0, INT64_MAX, INT64_MAX);
+    page = rows_page_of(0, INT64_MAX, INT64_MAX, &the_start);
     assert_true(!page.is_backward && page.offset == INT64_MAX);
 }
 
