@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -199,14 +200,13 @@ class PostgresServer:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("postgres")
-    for parent in [folder, *folder.parents][:3]:
-        if str(parent).startswith("/tmp/"):
-            os.chmod(parent, 0o755)
+def postgres():
+    """In a folder of its own: those of pytest are closed to others whenever it starts anew."""
+    folder = tempfile.mkdtemp(prefix="gatehouse-postgres-")
     server = PostgresServer(folder)
     yield server
     server.stop()
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
