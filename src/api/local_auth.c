@@ -130,10 +130,18 @@ static enum err local_auth_register_body(struct store_tx *tx, void *context, str
     return err == ERR_NONE ? api_audit(call, tx, "register", 201, SLICE(""), reterr) : err;
 }
 
+/* A proxy on this machine speaks for others. */
+static bool local_auth_is_from_here(const struct http_request *request)
+{
+    bool is_passed_on = http_request_header(request, SLICE("X-Forwarded-For")).len > 0 ||
+                        http_request_header(request, SLICE("Forwarded")).len > 0;
+    return request->peer.is_control || (request->peer.is_loopback && !is_passed_on);
+}
+
 static bool local_auth_may_register(const struct api_call *call, struct slice code)
 {
     struct slice known = call->api->setup_code;
-    if (call->request->peer.is_loopback || call->request->peer.is_control) {
+    if (local_auth_is_from_here(call->request)) {
         return true;
     }
     return known.len > 0 && code.len == known.len &&

@@ -26,7 +26,7 @@ const struct api_route api_routes[] = {
      .status = 201, .answer = API_OBJECT, .errors = {403, 409}},
     {"POST", "/api/localauth/login", API_ANYONE, .handler = local_auth_login, .noun = "sign_in",
      .summary = "Sign in with a password; the token comes in the header 'Token'", SMALL_BODY,
-     .body = &login_shape, .status = 200, .answer = API_OBJECT, .errors = {401}},
+     .body = &login_shape, .status = 200, .answer = API_OBJECT, .errors = {401, 403}},
     {"POST", "/api/logout", API_MEMBER, .handler = local_auth_sign_out, .noun = "sign_in",
      .summary = "Sign out", .query = &sign_out_shape, .status = 204, .answer = API_NOTHING},
 

@@ -218,7 +218,16 @@ static enum err api_check_origin(const struct api_call *call, struct error *rete
                              slice_equals_nocase(slice_from(origin, host_at + 3), request->host);
     return is_same ? ERR_NONE
                    : fail(reterr, ERR_DENIED,
-                          "the cookie counts only for requests of the gateway's own pages");
+                          "access denied: only the gateway's own pages may do this in a browser");
+}
+
+/* What anybody may call is still not for the pages of other sites: one could register the first
+ * admin of a gateway that its visitor has just started. Programs send neither header. */
+static enum err api_check_page(const struct api_call *call, struct error *reterr)
+{
+    bool is_of_page = http_request_header(call->request, SLICE("Origin")).len > 0 ||
+                      http_request_header(call->request, SLICE("Sec-Fetch-Site")).len > 0;
+    return is_of_page && api_is_mutating(call) ? api_check_origin(call, reterr) : ERR_NONE;
 }
 
 static enum err api_authenticate(struct api_call *call, struct error *reterr)
@@ -265,7 +274,7 @@ enum err api_run(struct http_call *http, struct error *reterr)
         .response = http->response,
     };
     bool is_open = call.route->who <= API_CONTROL;
-    enum err err = is_open ? ERR_NONE : api_authenticate(&call, reterr);
+    enum err err = is_open ? api_check_page(&call, reterr) : api_authenticate(&call, reterr);
     if (!is_open) {
         http_response_header(call.response, SLICE("Cache-Control"), SLICE("no-store"));
     }

@@ -80,7 +80,7 @@ struct shape_field {
     unsigned flags; /* enum shape_flag */
     size_t offset;
     int64_t min;                /* INT: bounds; TEXT: length; TEXTS, PAIRS, OBJECTS: count */
-    int64_t max;                /* 0 for both: none */
+    int64_t max;                /* of TEXT, 0: none */
     const char *const *choices; /* of TEXT, and of the items of TEXTS; ends with NULL */
     size_t item_max;            /* the length of an item, or of a value */
     size_t key_max;             /* the length of a key */

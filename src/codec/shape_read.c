@@ -314,9 +314,6 @@ static enum err shape_read_word(const struct shape_reader *reader, struct slice 
 {
     const struct shape_field *field = reader->field;
     if (field->kind == SHAPE_TEXT) {
-        if (slice_find_byte(word, '\0') < word.len) {
-            return shape_refuse(reader, reader->path, "must not hold a NUL");
-        }
         return shape_store_text(reader, word, at);
     }
     if (field->kind == SHAPE_INT) {
