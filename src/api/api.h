@@ -21,6 +21,11 @@ struct api {
     struct http_worker **workers;
     size_t worker_count;
     const char *version;
+    struct rate_limit *address_rate; /* of sign-ins */
+    struct rate_limit *account_rate;
+    struct gate *hashing;    /* passwords that are looked at at once */
+    struct slice public_url; /* under which people reach this gateway, without a slash at the end */
+    bool takes_passwords;
     struct slice setup_code;  /* lets the first person in from elsewhere than this machine */
     struct slice description; /* the OpenAPI document */
     bool uses_tls;
@@ -48,6 +53,9 @@ enum err api_read_body(struct api_call *call, enum shape_mode mode, const struct
                        void *target, struct error *reterr) MUST_USE;
 enum err api_read_query(struct api_call *call, const struct shape *shape, void *target,
                         struct error *reterr) MUST_USE;
+
+/* SLICE_NONE when there is none. */
+struct slice api_cookie(const struct api_call *call, struct slice name);
 
 /* Starts the answer; end it with api_answer_end. */
 struct json_writer api_answer(struct api_call *call, int status);
@@ -82,6 +90,9 @@ void api_write_pages(struct json_writer *json, const struct api_page *page, int6
  * what may be shown, or empty. The body of the transaction may run again. */
 enum err api_audit(struct api_call *call, struct store_tx *tx, const char *action, int status,
                    struct slice payload, struct error *reterr) MUST_USE;
+/* The entry of something that was refused, and why, in a transaction that goes through. */
+enum err api_audit_refusal(struct api_call *call, struct store_tx *tx, const char *action,
+                           int status, struct slice reason, struct error *reterr) MUST_USE;
 /* The same in a transaction of its own, for what changes nothing but is to be known. */
 enum err api_audit_alone(struct api_call *call, const char *action, int status,
                          struct slice payload, struct error *reterr) MUST_USE;

@@ -83,6 +83,28 @@ HANDLER(api_keys_reactivate);
 HANDLER(local_auth_register);
 HANDLER(local_auth_login);
 HANDLER(local_auth_sign_out);
+HANDLER(local_password_put);
+extern const struct shape password_change_shape;
+
+/* second_factor.c */
+HANDLER(second_factor_get);
+HANDLER(second_factor_post);
+HANDLER(second_factor_confirm);
+HANDLER(second_factor_codes);
+HANDLER(second_factor_remove);
+HANDLER(second_factor_reset);
+extern const struct shape second_factor_code_shape;
+
+/* login.c, server_config.c */
+HANDLER(login_get);
+HANDLER(login_start);
+HANDLER(login_callback);
+HANDLER(server_config_get);
+HANDLER(server_config_put);
+extern const struct shape login_query_shape;
+extern const struct shape login_start_query_shape;
+extern const struct shape login_callback_query_shape;
+extern const struct shape auth_config_shape;
 extern const struct shape register_shape;
 extern const struct shape login_shape;
 extern const struct shape sign_out_shape;

@@ -3,16 +3,13 @@
  * becomes its admin: from this machine at once, from elsewhere with the code that the start prints.
  */
 #include "api/handlers.h"
-#include "base/timestamp.h"
-#include "identity/password.h"
+#include "api/second_factor.h"
+#include "api/sign_in.h"
 #include "io/clock.h"
 #include "model/name.h"
-#include "store/organization_store.h"
+#include "model/organization.h"
 #include "store/row_id.h"
 #include "store/token_store.h"
-#include "store/user_store.h"
-
-#include <sodium.h>
 
 struct sign_in {
     struct slice email;
@@ -20,6 +17,7 @@ struct sign_in {
     struct slice name;
     struct slice organization;
     struct slice setup_code;
+    struct slice code; /* of the second factor */
 };
 
 #define AT(member) .offset = offsetof(struct sign_in, member)
@@ -43,6 +41,13 @@ static const struct shape_field login_fields[] = {
      AT(organization),
      .max = 100,
      .about = "its name, when the same address is in several"},
+    {.name = "code",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_NULL_IN,
+     AT(code),
+     .max = 64,
+     .about = "of the authenticator app, or a recovery code; when the answer says that it is "
+              "needed"},
 };
 
 const struct shape login_shape = {
@@ -68,25 +73,6 @@ static const struct shape_field register_fields[] = {
 
 const struct shape register_shape = {
     .name = "Register", .size = sizeof(struct sign_in), SHAPE_FIELDS(register_fields)};
-
-/* The token in the header 'Token' for programs, and as a cookie that scripts cannot read. */
-static enum err local_auth_hand_over(struct api_call *call, struct slice user_id,
-                                     struct error *reterr)
-{
-    struct slice token = SLICE_NONE;
-    enum err err =
-        identity_make_token_in(call->arena, call->api->identity, user_id, &token, reterr);
-    if (err == ERR_NONE) {
-        http_response_header(call->response, SLICE("Token"), token);
-        http_response_header(call->response, SLICE("Set-Cookie"),
-                             arena_format(call->arena,
-                                          IDENTITY_COOKIE
-                                          "=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
-                                          SLICE_ARG(token), IDENTITY_TOKEN_LIFETIME_S,
-                                          call->api->uses_tls ? "; Secure" : ""));
-    }
-    return err;
-}
 
 struct registration {
     struct api_call *call;
@@ -130,44 +116,38 @@ static enum err local_auth_register_body(struct store_tx *tx, void *context, str
     return err == ERR_NONE ? api_audit(call, tx, "register", 201, SLICE(""), reterr) : err;
 }
 
-/* A proxy on this machine speaks for others. */
-static bool local_auth_is_from_here(const struct http_request *request)
+static enum err local_auth_check_method(const struct api_call *call, struct error *reterr)
 {
-    bool is_passed_on = http_request_header(request, SLICE("X-Forwarded-For")).len > 0 ||
-                        http_request_header(request, SLICE("Forwarded")).len > 0;
-    return request->peer.is_control || (request->peer.is_loopback && !is_passed_on);
-}
-
-static bool local_auth_may_register(const struct api_call *call, struct slice code)
-{
-    struct slice known = call->api->setup_code;
-    if (local_auth_is_from_here(call->request)) {
-        return true;
-    }
-    return known.len > 0 && code.len == known.len &&
-           sodium_memcmp(code.at, known.at, known.len) == 0;
+    return call->api->takes_passwords
+               ? ERR_NONE
+               : fail(reterr, ERR_DENIED,
+                      "access denied: passwords are off here, sign in with the identity provider");
 }
 
 enum err local_auth_register(struct api_call *call, struct error *reterr)
 {
     struct registration self = {.call = call};
-    enum err err = api_read_body(call, SHAPE_WHOLE, &register_shape, &self.wanted, reterr);
-    if (err == ERR_NONE && !local_auth_may_register(call, self.wanted.setup_code)) {
+    enum err err = sign_in_check_rate(call, SLICE_NONE, reterr);
+    if (err == ERR_NONE) {
+        err = api_read_body(call, SHAPE_WHOLE, &register_shape, &self.wanted, reterr);
+    }
+    if (err == ERR_NONE && !sign_in_may_found(call, self.wanted.setup_code)) {
         return fail(reterr, ERR_DENIED,
                     "access denied: from another machine send the 'setup_code' that the start "
                     "of the gateway printed");
     }
     if (err == ERR_NONE) {
-        err = password_check(self.wanted.password, self.wanted.email, reterr);
+        err = local_auth_check_method(call, reterr);
     }
     if (err == ERR_NONE) {
-        err = password_hash_in(call->arena, self.wanted.password, &self.hash, reterr);
+        err = sign_in_hash_password(call, self.wanted.password, self.wanted.email, &self.hash,
+                                    reterr);
     }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, local_auth_register_body, &self, reterr);
     }
     if (err == ERR_NONE) {
-        err = local_auth_hand_over(call, self.user.id, reterr);
+        err = sign_in_hand_over(call, self.user.id, reterr);
     }
     if (err != ERR_NONE) {
         return err;
@@ -184,21 +164,87 @@ enum err local_auth_register(struct api_call *call, struct error *reterr)
 struct login {
     struct api_call *call;
     struct sign_in wanted;
-    struct user_account account;
-    bool is_good;
+    struct sign_in_try attempt;
+    struct user_account account; /* without an id: there is none */
+    struct second_factor factor;
+    bool has_good_password;
+    enum second_factor_result code; /* what became of the second factor */
 };
 
-static enum err local_auth_find_body(struct store_tx *tx, void *context, struct error *reterr)
+/* Counts the attempt, and looks the account up. */
+static enum err local_auth_begin_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct login *self = context;
-    return user_store_find_account(tx, self->call->arena, self->wanted.email,
-                                   self->wanted.organization, &self->account, reterr);
+    struct arena *arena = self->call->arena;
+    enum err err = sign_in_try_begin(tx, &self->attempt, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = user_store_find_account(tx, arena, self->wanted.email, self->wanted.organization,
+                                  &self->account, reterr);
+    if (err == ERR_NONE) {
+        err = second_factor_store_find(tx, arena, self->account.id, &self->factor, reterr);
+    }
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
 
-static enum err local_auth_audit_body(struct store_tx *tx, void *context, struct error *reterr)
+/* The second factor is used up in the transaction that says whether it was good. */
+static enum err local_auth_end_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct login *self = context;
-    return api_audit(self->call, tx, "sign_in", self->is_good ? 200 : 401, SLICE(""), reterr);
+    struct api_call *call = self->call;
+    enum err err = ERR_NONE;
+    self->code = SECOND_FACTOR_GOOD;
+    if (self->has_good_password && self->factor.is_confirmed) {
+        err = second_factor_use(tx, call, self->account.id, &self->factor, self->wanted.code,
+                                &self->code, reterr);
+    }
+    bool is_good = self->has_good_password && self->code == SECOND_FACTOR_GOOD;
+    bool is_half = self->has_good_password && self->code == SECOND_FACTOR_MISSING;
+    if (err == ERR_NONE && (is_good || is_half)) {
+        err = sign_in_try_succeed(tx, &self->attempt, reterr);
+    }
+    if (err != ERR_NONE || is_good) {
+        return err == ERR_NONE ? api_audit(call, tx, "sign_in", 200, SLICE(""), reterr) : err;
+    }
+    return api_audit_refusal(call, tx, "sign_in", 401,
+                             !self->has_good_password ? SLICE("wrong address or password")
+                             : is_half                ? SLICE("the second factor is missing")
+                                                      : SLICE("the second factor is wrong"),
+                             reterr);
+}
+
+/* The password was right: the page asks for the code next. */
+static enum err local_auth_ask_for_code(const struct login *self, struct error *reterr)
+{
+    struct json_writer json = api_answer(self->call, 401);
+    json_begin_object(&json);
+    json_member_text(&json, "message",
+                     self->code == SECOND_FACTOR_MISSING
+                         ? SLICE("access denied: send the 'code' of your authenticator app too")
+                         : SLICE("access denied: the code is wrong or was used before"));
+    json_member_bool(&json, "second_factor_required", true);
+    json_end_object(&json);
+    return api_answer_end(self->call, &json, reterr);
+}
+
+static enum err local_auth_answer(struct login *self, struct error *reterr)
+{
+    if (!self->has_good_password) {
+        return fail(reterr, ERR_UNAUTHENTICATED, "access denied: wrong address or password");
+    }
+    if (self->code != SECOND_FACTOR_GOOD) {
+        return local_auth_ask_for_code(self, reterr);
+    }
+    enum err err = sign_in_hand_over(self->call, self->account.id, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json_writer json = api_answer(self->call, 200);
+    json_begin_object(&json);
+    json_member_text(&json, "status", SLICE("ok"));
+    json_end_object(&json);
+    return api_answer_end(self->call, &json, reterr);
 }
 
 /* An unknown address takes as long as a wrong password, and both are answered alike. */
@@ -206,37 +252,31 @@ enum err local_auth_login(struct api_call *call, struct error *reterr)
 {
     struct login self = {.call = call};
     enum err err = api_read_body(call, SHAPE_WHOLE, &login_shape, &self.wanted, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    err = store_read(call->api->store, local_auth_find_body, &self, reterr);
-    if (err == ERR_NOT_FOUND) {
-        password_verify_nobody(self.wanted.password);
-        self.account.organization_id = SLICE(ORGANIZATION_DEFAULT_ID);
-    } else if (err != ERR_NONE) {
-        return err;
-    } else {
-        self.is_good = password_verify(self.account.password_hash, self.wanted.password) &&
-                       slice_equals(self.account.status, SLICE("active"));
-    }
-    call->caller = (struct caller){.organization_id = self.account.organization_id,
-                                   .subject = self.account.id,
-                                   .email = self.wanted.email};
-    err = store_write(call->api->store, local_auth_audit_body, &self, reterr);
-    if (err == ERR_NONE && !self.is_good) {
-        return fail(reterr, ERR_UNAUTHENTICATED, "access denied: wrong address or password");
+    if (err == ERR_NONE) {
+        err = local_auth_check_method(call, reterr);
     }
     if (err == ERR_NONE) {
-        err = local_auth_hand_over(call, self.account.id, reterr);
+        err = sign_in_check_rate(call, self.wanted.email, reterr);
     }
     if (err != ERR_NONE) {
         return err;
     }
-    struct json_writer json = api_answer(call, 200);
-    json_begin_object(&json);
-    json_member_text(&json, "status", SLICE("ok"));
-    json_end_object(&json);
-    return api_answer_end(call, &json, reterr);
+    self.attempt = sign_in_try_of(call, self.wanted.organization, self.wanted.email);
+    err = store_write(call->api->store, local_auth_begin_body, &self, reterr);
+    if (err != ERR_NONE) {
+        return err == ERR_BUSY ? sign_in_busy(call, self.attempt.wait, reterr) : err;
+    }
+    self.has_good_password = sign_in_verify_password(call, &self.account, self.wanted.password) &&
+                             slice_equals(self.account.status, SLICE("active"));
+    bool is_known = self.account.id.len > 0;
+    call->caller = (struct caller){
+        .organization_id = is_known ? self.account.organization_id : SLICE(ORGANIZATION_DEFAULT_ID),
+        .subject = self.account.id,
+        .email = self.wanted.email,
+        .name = self.account.name,
+    };
+    err = store_write(call->api->store, local_auth_end_body, &self, reterr);
+    return err == ERR_NONE ? local_auth_answer(&self, reterr) : err;
 }
 
 struct sign_out_query {

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/handlers.h"
-#include "codec/json.h"
+#include "api/sign_in.h"
+#include "codec/base64.h"
 #include "io/clock.h"
+#include "model/name.h"
 #include "store/organization_store.h"
 #include "store/row_id.h"
+
+#include <sodium.h>
+
+#define PASSWORD_RANDOM_SIZE 15
 
 static void organizations_write(struct json_writer *json, const struct organization *organization)
 {
@@ -44,10 +50,54 @@ enum err organizations_list(struct api_call *call, struct error *reterr)
     return api_answer_end(call, &json, reterr);
 }
 
+struct organization_request {
+    struct slice name;
+    struct slice admin; /* the address of its first admin; may be empty */
+};
+
+static const struct shape_field organization_request_fields[] = {
+    {.name = "name",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     .offset = offsetof(struct organization_request, name),
+     .check = organization_check_name},
+    {.name = "admin",
+     .kind = SHAPE_TEXT,
+     .offset = offsetof(struct organization_request, admin),
+     .max = 254,
+     .check = email_check},
+};
+
+static const struct shape organization_request_shape = {.name = "OrganizationRequest",
+                                                        .size = sizeof(struct organization_request),
+                                                        SHAPE_FIELDS(organization_request_fields)};
+
 struct organizations_creation {
     struct api_call *call;
+    struct organization_request wanted;
     struct organization organization;
+    struct slice password; /* of the first admin, shown once */
+    struct slice password_hash;
 };
+
+static enum err organizations_insert_admin(struct organizations_creation *creation,
+                                           struct store_tx *tx, struct error *reterr)
+{
+    struct api_call *call = creation->call;
+    struct slice groups[] = {identity_admin_group(call->api->identity)};
+    struct user user = {
+        .id = row_id_new(call->arena),
+        .email = creation->wanted.admin,
+        .status = SLICE("active"),
+        .groups = {.items = groups, .count = 1, .is_given = true},
+    };
+    user.subject = user.id;
+    const struct user_write write = {.organization_id = creation->organization.id,
+                                     .user = &user,
+                                     .password_hash = creation->password_hash,
+                                     .now = clock_now()};
+    return user_store_insert(tx, call->arena, &write, reterr);
+}
 
 /* The first entry of its audit log is that it was made. */
 static enum err organizations_insert(struct store_tx *tx, void *context, struct error *reterr)
@@ -55,24 +105,54 @@ static enum err organizations_insert(struct store_tx *tx, void *context, struct 
     struct organizations_creation *creation = context;
     struct api_call *call = creation->call;
     enum err err = organization_store_create(tx, &creation->organization, reterr);
+    if (err == ERR_NONE && creation->password.len > 0) {
+        err = organizations_insert_admin(creation, tx, reterr);
+    }
     call->caller.organization_id = creation->organization.id;
     return err == ERR_NONE ? api_audit(call, tx, "create", 201, SLICE(""), reterr) : err;
 }
 
+static enum err organizations_make_password(struct organizations_creation *creation,
+                                            struct error *reterr)
+{
+    unsigned char random[PASSWORD_RANDOM_SIZE];
+    struct api_call *call = creation->call;
+    if (creation->wanted.admin.len == 0) {
+        return ERR_NONE;
+    }
+    randombytes_buf(random, sizeof(random));
+    creation->password =
+        base64_encode_in(call->arena, BASE64_URL, slice_of(random, sizeof(random)));
+    sodium_memzero(random, sizeof(random));
+    return sign_in_hash_password(call, creation->password, SLICE(""), &creation->password_hash,
+                                 reterr);
+}
+
+static enum err organizations_answer(const struct organizations_creation *creation,
+                                     struct error *reterr)
+{
+    struct json_writer json = api_answer(creation->call, 201);
+    json_begin_object(&json);
+    json_member_text(&json, "id", creation->organization.id);
+    json_member_text(&json, "name", creation->organization.name);
+    json_member_timestamp(&json, "created_at", creation->organization.created_at);
+    if (creation->password.len > 0) {
+        json_member_text(&json, "admin", creation->wanted.admin);
+        json_member_text(&json, "password", creation->password);
+    }
+    json_end_object(&json);
+    return api_answer_end(creation->call, &json, reterr);
+}
+
 enum err organizations_create(struct api_call *call, struct error *reterr)
 {
-    struct json body;
-    struct organizations_creation creation = {
-        .call = call,
-        .organization = {.id = row_id_new(call->arena), .created_at = clock_now()},
-    };
-    struct slice *name = &creation.organization.name;
-    enum err err = json_parse_in(call->arena, call->request->body, &body, reterr);
+    struct organizations_creation creation = {.call = call};
+    enum err err =
+        api_read_body(call, SHAPE_WHOLE, &organization_request_shape, &creation.wanted, reterr);
+    creation.organization = (struct organization){
+        .id = row_id_new(call->arena), .name = creation.wanted.name, .created_at = clock_now()};
     if (err == ERR_NONE) {
-        err = json_as_text(json_member(&body, "name"), name, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = organization_check_name(*name, reterr);
+        err = organizations_make_password(&creation, reterr);
     }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, organizations_insert, &creation, reterr);
@@ -81,9 +161,7 @@ enum err organizations_create(struct api_call *call, struct error *reterr)
         call->caller.organization_id = SLICE_NONE; /* there is none to tell it to */
         return err;
     }
-    struct json_writer json = api_answer(call, 201);
-    organizations_write(&json, &creation.organization);
-    return api_answer_end(call, &json, reterr);
+    return organizations_answer(&creation, reterr);
 }
 
 struct hide_role_info {

@@ -41,6 +41,7 @@ struct api_route {
     int status;      /* of success */
     enum api_answer_kind answer;
     const struct shape *shape;
+    bool is_slow;               /* takes a processor, or waits for others: on a pool of its own */
     int errors[API_ERRORS_MAX]; /* besides 401, 403, 500 and 503, which follow from the rest */
 };
 

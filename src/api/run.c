@@ -99,6 +99,14 @@ enum err api_audit(struct api_call *call, struct store_tx *tx, const char *actio
     return api_audit_entry(call, tx, action, status, &entry, reterr);
 }
 
+enum err api_audit_refusal(struct api_call *call, struct store_tx *tx, const char *action,
+                           int status, struct slice reason, struct error *reterr)
+{
+    struct audit_entry entry = {.error_message = reason};
+    call->audited_status = status;
+    return api_audit_entry(call, tx, action, status, &entry, reterr);
+}
+
 struct api_audit_alone {
     struct api_call *call;
     const char *action;
@@ -167,8 +175,9 @@ static enum err api_audit_failure(struct api_call *call, enum err err, struct er
 
 /* Who calls ------------------------------------------------------------------------------------ */
 
-static struct slice api_cookie(struct slice cookies, struct slice name)
+struct slice api_cookie(const struct api_call *call, struct slice name)
 {
+    struct slice cookies = http_request_header(call->request, SLICE("Cookie"));
     while (cookies.len > 0) {
         struct slice value = SLICE_NONE;
         struct slice pair = slice_trim(slice_cut(cookies, ';', &cookies), " ");
@@ -180,8 +189,9 @@ static struct slice api_cookie(struct slice cookies, struct slice name)
     return SLICE_NONE;
 }
 
-static struct identity_credential api_credential(const struct http_request *request)
+static struct identity_credential api_credential(const struct api_call *call)
 {
+    const struct http_request *request = call->request;
     struct slice authorization = http_request_header(request, SLICE("Authorization"));
     struct slice key = http_request_header(request, SLICE("Api-Key"));
     struct identity_credential credential = {.kind = IDENTITY_NOTHING};
@@ -194,8 +204,7 @@ static struct identity_credential api_credential(const struct http_request *requ
         credential.kind = IDENTITY_BEARER;
         credential.text = is_bearer ? slice_trim(rest, " ") : SLICE_NONE;
     } else {
-        struct slice cookie =
-            api_cookie(http_request_header(request, SLICE("Cookie")), SLICE(IDENTITY_COOKIE));
+        struct slice cookie = api_cookie(call, SLICE(IDENTITY_COOKIE));
         if (cookie.len > 0) {
             credential =
                 (struct identity_credential){.kind = IDENTITY_COOKIE_TOKEN, .text = cookie};
@@ -232,7 +241,7 @@ static enum err api_check_page(const struct api_call *call, struct error *reterr
 
 static enum err api_authenticate(struct api_call *call, struct error *reterr)
 {
-    struct identity_credential credential = api_credential(call->request);
+    struct identity_credential credential = api_credential(call);
     struct identity_proof proof = {0};
     enum err err = identity_verify(call->api->identity, call->arena, &credential, &proof, reterr);
     if (err == ERR_UNAUTHENTICATED) {

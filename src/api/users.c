@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* People and groups, as admins manage them. */
 #include "api/handlers.h"
+#include "api/sign_in.h"
 #include "base/text.h"
-#include "identity/password.h"
 #include "io/clock.h"
 #include "model/name.h"
 #include "store/row_id.h"
+#include "store/token_store.h"
 #include "store/user_store.h"
 
 struct user_call {
@@ -20,16 +21,6 @@ struct users_listing {
     struct api_call *call;
     struct user_list list;
 };
-
-static bool user_has_group(const struct user *user, struct slice group)
-{
-    for (size_t i = 0; i < user->groups.count; i++) {
-        if (slice_equals(user->groups.items[i], group)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static void user_write(const struct api_call *call, struct user *user, struct json_writer *json)
 {
@@ -109,6 +100,15 @@ static struct slice user_payload(const struct user_call *self, const struct user
     return api_text_end_in(self->call->arena, &text);
 }
 
+static enum err user_hash_password(struct user_call *self, struct error *reterr)
+{
+    const struct user *wanted = &self->wanted;
+    return wanted->password.len == 0
+               ? ERR_NONE
+               : sign_in_hash_password(self->call, wanted->password, wanted->email,
+                                       &self->password_hash, reterr);
+}
+
 static enum err user_post_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct user_call *self = context;
@@ -135,11 +135,8 @@ enum err users_post(struct api_call *call, struct error *reterr)
     struct user_call self = {.call = call};
     struct user *wanted = &self.wanted;
     enum err err = api_read_body(call, SHAPE_WHOLE, &user_shape, wanted, reterr);
-    if (err == ERR_NONE && wanted->password.len > 0) {
-        err = password_check(wanted->password, wanted->email, reterr);
-        if (err == ERR_NONE) {
-            err = password_hash_in(call->arena, wanted->password, &self.password_hash, reterr);
-        }
+    if (err == ERR_NONE) {
+        err = user_hash_password(&self, reterr);
     }
     if (wanted->status.len == 0) {
         wanted->status = wanted->password.len > 0 ? SLICE("active") : SLICE("invited");
@@ -168,6 +165,18 @@ static enum err user_keep_admin(struct user_call *self, struct store_tx *tx, boo
                : err;
 }
 
+/* Whoever knew the old one is signed out. */
+static enum err user_reset_password(struct user_call *self, struct store_tx *tx,
+                                    struct error *reterr)
+{
+    int64_t now = clock_now();
+    if (self->password_hash.len == 0) {
+        return ERR_NONE;
+    }
+    enum err err = user_store_set_password(tx, self->user.id, self->password_hash, now, reterr);
+    return err == ERR_NONE ? token_store_revoke_all(tx, self->user.id, now, reterr) : err;
+}
+
 static enum err user_put_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct user_call *self = context;
@@ -186,6 +195,9 @@ static enum err user_put_body(struct store_tx *tx, void *context, struct error *
     bool stays_admin = user_has_group(&user, identity_admin_group(call->api->identity)) &&
                        slice_equals(user.status, SLICE("active"));
     err = user_keep_admin(self, tx, stays_admin, reterr);
+    if (err == ERR_NONE) {
+        err = user_reset_password(self, tx, reterr);
+    }
     const struct user_write write = {
         .organization_id = call->caller.organization_id, .user = &user, .now = clock_now()};
     if (err == ERR_NONE) {
@@ -202,6 +214,9 @@ enum err users_put(struct api_call *call, struct error *reterr)
 {
     struct user_call self = {.call = call, .name = call->request->values[0]};
     enum err err = api_read_body(call, SHAPE_WHOLE, &user_shape, &self.wanted, reterr);
+    if (err == ERR_NONE) {
+        err = user_hash_password(&self, reterr);
+    }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, user_put_body, &self, reterr);
     }

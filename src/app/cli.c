@@ -111,34 +111,52 @@ static enum err cli_org_list(struct cli *cli, struct error *reterr)
     return err;
 }
 
-/* {"member": argument} */
-static enum err cli_send(struct cli *cli, const char *method, const char *path, const char *member,
-                         struct error *reterr)
+/* {"first": argument, "second": argument}, as many of them as were given. */
+static enum err cli_send(struct cli *cli, const struct control_request *request,
+                         const char *const *members, struct slice *ret_answer, struct error *reterr)
 {
     struct buf buf CLEANUP(buf_release);
-    struct slice answer = SLICE_NONE;
     buf_init(&buf, 4096);
     struct json_writer json = json_writer_to(&buf);
     json_begin_object(&json);
-    json_member_text(&json, member, slice_of_text(cli->arguments[0]));
+    for (size_t i = 0; members[i] != NULL && cli->arguments[i] != NULL; i++) {
+        json_member_text(&json, members[i], slice_of_text(cli->arguments[i]));
+    }
     json_end_object(&json);
     if (json_writer_done(&json) != ERR_NONE) {
-        return fail(reterr, ERR_LIMIT, "'%s' is too long", member);
+        return fail(reterr, ERR_LIMIT, "'%s' is too long", members[0]);
     }
-    struct control_request request = {method, path, buf_view(&buf)};
-    return control_call(&cli->arena, cli->data_dir, &request, &answer, reterr);
+    const struct control_request whole = {request->method, request->path, buf_view(&buf)};
+    return control_call(&cli->arena, cli->data_dir, &whole, ret_answer, reterr);
 }
 
 static enum err cli_org_create(struct cli *cli, struct error *reterr)
 {
+    static const char *const members[] = {"name", "admin", NULL};
+    const struct control_request request = {"POST", "/control/organizations", SLICE_NONE};
+    struct slice body = SLICE_NONE;
+    struct slice password = SLICE_NONE;
+    struct json document;
     if (cli->arguments[0] == NULL) {
         return fail(reterr, ERR_INPUT, "org create: a NAME is expected");
     }
-    enum err err = cli_send(cli, "POST", "/control/organizations", "name", reterr);
+    enum err err = cli_send(cli, &request, members, &body, reterr);
     if (err == ERR_NONE) {
-        (void)printf("created organization '%s'\n", cli->arguments[0]);
+        err = json_parse_in(&cli->arena, body, &document, reterr);
     }
-    return err;
+    if (err != ERR_NONE) {
+        return err;
+    }
+    (void)printf("created organization '%s'\n", cli->arguments[0]);
+    if (json_as_text(json_member(&document, "password"), &password, NULL) == ERR_NONE) {
+        (void)printf("its admin %s has the password %.*s\n"
+                     "which is shown this once: sign in, and change it\n",
+                     cli->arguments[1], SLICE_ARG(password));
+    } else {
+        (void)printf("nobody can sign in to it yet: give the e-mail address of its first admin "
+                     "behind the name to make one\n");
+    }
+    return ERR_NONE;
 }
 
 static enum err cli_log_levels(struct cli *cli, struct error *reterr)
@@ -149,7 +167,9 @@ static enum err cli_log_levels(struct cli *cli, struct error *reterr)
     struct control_request request = {"GET", "/control/log-levels", SLICE_NONE};
     enum err err = ERR_NONE;
     if (cli->arguments[0] != NULL) {
-        err = cli_send(cli, "PUT", "/control/log-levels", "levels", reterr);
+        static const char *const members[] = {"levels", NULL};
+        const struct control_request change = {"PUT", "/control/log-levels", SLICE_NONE};
+        err = cli_send(cli, &change, members, &body, reterr);
     }
     if (err == ERR_NONE) {
         err = control_call(&cli->arena, cli->data_dir, &request, &body, reterr);
@@ -178,7 +198,11 @@ static const struct cli_command cli_commands[] = {
      "the organizations of the running gateway",
      cli_org_list,
      false},
-    {{"org", "create"}, "NAME [--data-dir FOLDER]", "a new organization", cli_org_create, false},
+    {{"org", "create"},
+     "NAME ADMIN-EMAIL [--data-dir FOLDER]",
+     "a new organization, and its first admin's password",
+     cli_org_create,
+     false},
     {{"log-levels", NULL},
      "[LEVELS] [--data-dir FOLDER]",
      "what the running gateway logs; or change it: info,http=debug",

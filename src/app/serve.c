@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "api/openapi.h"
+#include "api/rate_limit.h"
 #include "api/routes.h"
 #include "app/version.h"
 #include "base/limits.h"
@@ -11,6 +12,8 @@
 #include "codec/base64.h"
 #include "console/console.h"
 #include "io/fault.h"
+#include "io/fetch.h"
+#include "io/gate.h"
 #include "io/log.h"
 #include "io/sandbox.h"
 #include "store/organization_store.h"
@@ -26,6 +29,12 @@
 #include <unistd.h>
 
 #define SETUP_CODE_RANDOM_SIZE 15
+
+/* Sign-ins a second, and at once; an address may be that of a whole office. */
+#define ADDRESS_RATE  60
+#define ADDRESS_BURST 200
+#define ACCOUNT_RATE  2
+#define ACCOUNT_BURST 60
 
 struct serve {
     const struct settings *settings;
@@ -43,7 +52,12 @@ struct serve {
     int control_fd;
     unsigned port;
     struct sandbox_state sandbox;
+    struct slice public_url;
     struct pool *pool;
+    struct pool *slow_pool;
+    struct gate *hashing;
+    struct rate_limit *address_rate;
+    struct rate_limit *account_rate;
     struct router *router;
     struct http_server server;
     struct api api;
@@ -127,6 +141,18 @@ static enum err serve_ask_for_users(struct store_tx *tx, void *context, struct e
     return organization_store_has_users(tx, SLICE("default"), &serve->has_users, reterr);
 }
 
+static struct provider_settings serve_provider(const struct settings *settings)
+{
+    return (struct provider_settings){
+        .issuer_url = slice_of_text(settings_text(settings, SETTING_OIDC_ISSUER)),
+        .client_id = slice_of_text(settings_text(settings, SETTING_OIDC_CLIENT_ID)),
+        .client_secret = slice_of_text(settings_text(settings, SETTING_OIDC_CLIENT_SECRET)),
+        .scopes = slice_of_text(settings->oidc_scopes),
+        .audience = slice_of_text(settings_text(settings, SETTING_OIDC_AUDIENCE)),
+        .groups_claim = slice_of_text(settings_text(settings, SETTING_OIDC_GROUPS_CLAIM)),
+    };
+}
+
 static enum err serve_open_identity(struct serve *serve, struct error *reterr)
 {
     const struct settings *settings = serve->settings;
@@ -136,10 +162,13 @@ static enum err serve_open_identity(struct serve *serve, struct error *reterr)
         .issuer = is_public ? settings_text(settings, SETTING_PUBLIC_URL) : "gatehouse",
         .admin_group = settings_text(settings, SETTING_ADMIN_GROUP),
         .auditor_group = settings_text(settings, SETTING_AUDITOR_GROUP),
+        .provider = serve_provider(settings),
     };
     enum err err = identity_new(&identity, &serve->identity, reterr);
     if (err == ERR_INTERNAL) {
         error_prefix(reterr, "--master-key-file: ");
+    } else if (err == ERR_INPUT) {
+        error_prefix(reterr, "--oidc-issuer: ");
     }
     return err == ERR_NONE ? store_read(serve->store, serve_ask_for_users, serve, reterr) : err;
 }
@@ -182,6 +211,32 @@ static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
     serve->port = listener_port(serve->listen_fds[0]);
     return listener_open_unix(arena_format(&serve->arena, "%s/control.sock", folder).at,
                               &serve->control_fd, reterr);
+}
+
+/* How people reach this gateway, as far as it knows. */
+static enum err serve_find_public_url(struct serve *serve, struct error *reterr)
+{
+    const struct settings *settings = serve->settings;
+    struct slice given = slice_of_text(settings_text(settings, SETTING_PUBLIC_URL));
+    struct slice listen = slice_of_text(settings_text(settings, SETTING_LISTEN));
+    struct slice host = slice_sub(listen, 0, (size_t)(strrchr(listen.at, ':') - listen.at));
+    bool is_any =
+        host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("[::]"));
+    bool is_loopback = slice_starts_with(host, SLICE("127.")) ||
+                       slice_equals(host, SLICE("[::1]")) || slice_equals(host, SLICE("localhost"));
+    if (given.len > 0) {
+        serve->public_url =
+            slice_ends_with(given, SLICE("/")) ? slice_sub(given, 0, given.len - 1) : given;
+        return ERR_NONE;
+    }
+    serve->public_url =
+        arena_format(&serve->arena, "%s://%.*s:%u", serve->tls != NULL ? "https" : "http",
+                     SLICE_ARG(is_any ? SLICE("127.0.0.1") : host), serve->port);
+    return is_loopback || settings_is(settings, SETTING_OIDC_ISSUER, "")
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT,
+                      "--public-url is needed with --oidc-issuer: the provider sends people back "
+                      "to it");
 }
 
 /* As many connections as the machine allows, not as many as a shell starts with. */
@@ -258,6 +313,10 @@ static enum err serve_open(struct serve *serve, struct error *reterr)
     if (err == ERR_NONE) {
         err = serve_open_sockets(serve, reterr);
     }
+    if (err == ERR_NONE) {
+        err = serve_find_public_url(serve, reterr);
+    }
+    fetch_start();
     serve_raise_limits();
     return err == ERR_NONE ? serve_confine(serve, reterr) : err;
 }
@@ -298,10 +357,15 @@ static void serve_make_server(struct serve *serve)
     serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
     serve->pool =
         pool_new(settings_number(serve->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
+    serve->slow_pool = pool_new(LIMIT_SLOW_POOL_THREADS, LIMIT_SLOW_POOL_QUEUE_COUNT);
+    serve->hashing = gate_new(serve->worker_count < 2 ? 1 : serve->worker_count / 2);
+    serve->address_rate = rate_limit_new(ADDRESS_RATE, ADDRESS_BURST);
+    serve->account_rate = rate_limit_new(ACCOUNT_RATE, ACCOUNT_BURST);
     serve->server = (struct http_server){
         .router = serve->router,
         .on_other_path = console_answer,
         .pool = serve->pool,
+        .slow_pool = serve->slow_pool,
         .context = &serve->api,
         .metrics_for_anyone = settings_is(serve->settings, SETTING_METRICS_ACCESS, "anyone"),
         .connection_count_max = LIMIT_HTTP_CONNECTIONS,
@@ -315,6 +379,11 @@ static void serve_make_server(struct serve *serve)
         .workers = serve->https,
         .worker_count = serve->worker_count,
         .version = GATEHOUSE_VERSION,
+        .address_rate = serve->address_rate,
+        .account_rate = serve->account_rate,
+        .hashing = serve->hashing,
+        .public_url = serve->public_url,
+        .takes_passwords = settings_is(serve->settings, SETTING_LOCAL_AUTH, "on"),
         .setup_code = serve_make_setup_code(serve),
         .description = openapi_make_in(&serve->arena),
         .uses_tls = serve->tls != NULL,
@@ -400,10 +469,14 @@ static void serve_stop(struct serve *serve)
         worker_join(serve->workers[i]);
     }
     pool_free(serve->pool);
+    pool_free(serve->slow_pool);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_free(serve->workers[i]);
         http_worker_free(serve->https[i]);
     }
+    gate_free(serve->hashing);
+    rate_limit_free(serve->address_rate);
+    rate_limit_free(serve->account_rate);
     router_free(serve->router);
     (void)unlink(arena_format(&serve->arena, "%s/control.sock",
                               settings_text(serve->settings, SETTING_DATA_DIR))

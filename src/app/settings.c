@@ -143,6 +143,9 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return value.len > 0 && value.len <= GROUP_NAME_MAX && title_check(value, NULL) == ERR_NONE
                    ? NULL
                    : "the name of a group is expected";
+    case SETTING_TEXT:
+    case SETTING_SECRET:
+        return line_check(value, NULL) == ERR_NONE ? NULL : "one line of text is expected";
     case SETTING_FAULT:
         return fault_parse(value, &fault, NULL) == ERR_NONE ? NULL : "no such fault";
     }
@@ -175,7 +178,8 @@ static enum err setting_set(struct settings *settings, enum setting setting, con
     char bounds[SETTING_NAME_SIZE];
     (void)setting_variable(row, variable);
     /* A store's URL may hold a password. */
-    struct slice repeated = row->kind == SETTING_STORE ? SLICE("…") : slice_of_text(value);
+    bool is_hidden = row->kind == SETTING_STORE || row->kind == SETTING_SECRET;
+    struct slice repeated = is_hidden ? SLICE("…") : slice_of_text(value);
     return fail(reterr, ERR_INPUT, "--%s (%s): '%s': %s%s%s", row->flag, variable,
                 setting_shown(repeated, shown), row->kind == SETTING_CHOICE ? "one of " : "",
                 objection, setting_bounds(row, bounds));
@@ -304,6 +308,17 @@ static enum err settings_read_flags(char **arguments, struct settings *settings,
     return err;
 }
 
+static enum err settings_check_oidc(const struct settings *settings, struct error *reterr)
+{
+    bool has_issuer = !settings_is(settings, SETTING_OIDC_ISSUER, "");
+    bool has_client = !settings_is(settings, SETTING_OIDC_CLIENT_ID, "");
+    return has_issuer == has_client
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT,
+                      "--oidc-issuer and --oidc-client-id (GATEHOUSE_OIDC_ISSUER, "
+                      "GATEHOUSE_OIDC_CLIENT_ID): both or none");
+}
+
 enum err settings_read(struct arena *arena, char **arguments, char **environment,
                        struct settings *ret_settings, struct error *reterr)
 {
@@ -335,8 +350,13 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
         settings.key_file =
             arena_format(arena, "%s/master.key", settings.values[SETTING_DATA_DIR]).at;
     }
+    char *scopes = arena_text(arena, slice_of_text(settings.values[SETTING_OIDC_SCOPES]));
+    for (char *at = scopes; *at != '\0'; at++) {
+        *at = *at == ',' ? ' ' : *at;
+    }
+    settings.oidc_scopes = scopes;
     *ret_settings = settings;
-    return ERR_NONE;
+    return settings_check_oidc(&settings, reterr);
 }
 
 const char *settings_text(const struct settings *settings, enum setting setting)

@@ -22,6 +22,8 @@ enum setting_kind {
     SETTING_CHOICE,  /* one of the words in the form, split by '|' */
     SETTING_LEVELS,  /* of the log */
     SETTING_NAME,    /* of a group */
+    SETTING_TEXT,    /* one line */
+    SETTING_SECRET,  /* one line that no message repeats */
     SETTING_FAULT,   /* for tests, not in the help */
 };
 
@@ -45,6 +47,20 @@ enum setting_kind {
       "the group whose members may do everything")                                                 \
     X(SETTING_AUDITOR_GROUP, "auditor-group", SETTING_NAME, "auditor", "GROUP", 0, 0,              \
       "the group whose members may read everything but secrets")                                   \
+    X(SETTING_LOCAL_AUTH, "local-auth", SETTING_CHOICE, "on", "on|off", 0, 0,                      \
+      "accounts with passwords; off: an identity provider alone")                                  \
+    X(SETTING_OIDC_ISSUER, "oidc-issuer", SETTING_URL, "", "URL", 0, 0,                            \
+      "the OpenID Connect provider through which people sign in, too")                             \
+    X(SETTING_OIDC_CLIENT_ID, "oidc-client-id", SETTING_TEXT, "", "ID", 0, 0,                      \
+      "what the gateway is called there")                                                          \
+    X(SETTING_OIDC_CLIENT_SECRET, "oidc-client-secret", SETTING_SECRET, "", "SECRET", 0, 0,        \
+      "its password there; better given as the variable, which no list of processes shows")        \
+    X(SETTING_OIDC_SCOPES, "oidc-scopes", SETTING_TEXT, "openid profile email", "SCOPES", 0, 0,    \
+      "what is asked for at a sign-in; spaces or commas between")                                  \
+    X(SETTING_OIDC_AUDIENCE, "oidc-audience", SETTING_TEXT, "", "AUDIENCE", 0, 0,                  \
+      "for which access tokens must be made; by default the client's id")                          \
+    X(SETTING_OIDC_GROUPS_CLAIM, "oidc-groups-claim", SETTING_TEXT, "groups", "CLAIM", 0, 0,       \
+      "the claim that holds a person's groups")                                                    \
     X(SETTING_LOG_FORMAT, "log-format", SETTING_CHOICE, "text", "text|json", 0, 0,                 \
       "lines for people or for machines; they go to the standard error")                           \
     X(SETTING_LOG_LEVEL, "log-level", SETTING_LEVELS, "info", "LEVELS", 0, 0,                      \
@@ -70,8 +86,9 @@ enum setting { SETTING_MAP(SETTING_ENUM) SETTING_COUNT };
 
 struct settings {
     const char *values[SETTING_COUNT];
-    const char *store_url; /* the default hangs on the data folder */
-    const char *key_file;  /* likewise */
+    const char *store_url;   /* the default hangs on the data folder */
+    const char *key_file;    /* likewise */
+    const char *oidc_scopes; /* spaces between */
     const char *warnings[SETTINGS_WARNINGS_MAX];
     size_t warning_count;
 };

@@ -37,15 +37,24 @@
 #define LIMIT_HTTP2_RESETS_PER_SECOND 33
 
 /* workers, pool and streams */
-#define LIMIT_READ_SIZE        LIMIT_KIB(64)
-#define LIMIT_TLS_HANDSHAKE_MS 10000
-#define LIMIT_TLS_UNSENT_SIZE  LIMIT_KIB(64)
-#define LIMIT_WORKER_COUNT     64
-#define LIMIT_POOL_QUEUE_COUNT 4096
-#define LIMIT_ACCEPTS_PER_TURN 64
-#define LIMIT_ACCEPT_PAUSE_MS  200
-#define LIMIT_LISTEN_BACKLOG   4096
-#define LIMIT_POOL_STACK_SIZE  LIMIT_KIB(512)
+#define LIMIT_READ_SIZE             LIMIT_KIB(64)
+#define LIMIT_TLS_HANDSHAKE_MS      10000
+#define LIMIT_TLS_UNSENT_SIZE       LIMIT_KIB(64)
+#define LIMIT_WORKER_COUNT          64
+#define LIMIT_POOL_QUEUE_COUNT      4096
+#define LIMIT_SLOW_POOL_THREADS     8
+#define LIMIT_SLOW_POOL_QUEUE_COUNT 100
+#define LIMIT_ACCEPTS_PER_TURN      64
+#define LIMIT_ACCEPT_PAUSE_MS       200
+#define LIMIT_LISTEN_BACKLOG        4096
+#define LIMIT_POOL_STACK_SIZE       LIMIT_KIB(512)
+
+/* what is asked of others */
+#define LIMIT_FETCH_SIZE        LIMIT_MIB(1)
+#define LIMIT_FETCH_CONNECT_MS  4000
+#define LIMIT_FETCH_MS          8000
+#define LIMIT_PROVIDER_REQUESTS 8 /* to an identity provider at once */
+#define LIMIT_PROVIDER_WAITERS  8 /* for what it publishes */
 
 /* documents */
 #define LIMIT_JSON_DEPTH 64
@@ -54,6 +63,7 @@
 #define LIMIT_JWT_SIZE         LIMIT_KIB(16)
 #define LIMIT_JWT_KEY_ID_SIZE  256
 #define LIMIT_JWT_SUBJECT_SIZE 255
+#define LIMIT_PROOF_SIZE       LIMIT_KIB(64) /* of a caller that is remembered */
 #define LIMIT_JWK_SET_SIZE     LIMIT_KIB(256)
 #define LIMIT_JWK_SET_COUNT    64
 

@@ -257,7 +257,7 @@ static enum err jwt_check_parties(const struct jwt *jwt, const struct jwt_expect
 {
     size_t audience_count;
     enum err err = jwt_check_audience(jwt, expected->audience, &audience_count, error);
-    if (err != ERR_NONE) {
+    if (err != ERR_NONE || expected->any_party) {
         return err;
     }
     if (expected->authorized_party.len > 0) {

@@ -40,6 +40,7 @@ struct jwt_expectations {
     /* Must be the token's 'azp'. Empty: 'azp', which a token for several audiences must have, is
      * the audience. */
     struct slice authorized_party;
+    bool any_party;     /* 'azp' does not matter: an access token is for its audience */
     struct slice nonce; /* empty: not looked at */
     int64_t now;        /* timestamp */
     int64_t skew_s;     /* by which the issuer's clock may differ, at most a day */

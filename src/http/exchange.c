@@ -139,6 +139,24 @@ enum err exchange_body(struct exchange *exchange, struct slice bytes)
     return err;
 }
 
+/* A full queue of slow routes is their callers' doing, any other is ours. */
+static void exchange_submit(struct exchange *exchange)
+{
+    const struct http_server *server = exchange->worker->server;
+    bool is_slow = exchange->route->is_slow && server->slow_pool != NULL;
+    exchange->job.run = http_call_run;
+    exchange->on_pool = true;
+    exchange->worker->on_pool_count++;
+    if (pool_submit(is_slow ? server->slow_pool : server->pool, &exchange->job) != ERR_NONE) {
+        exchange->on_pool = false;
+        exchange->worker->on_pool_count--;
+        http_response_error(&exchange->response, is_slow ? 429 : 503,
+                            SLICE("too many requests are waiting, try again in a moment"));
+        http_response_header(&exchange->response, SLICE("Retry-After"), SLICE("1"));
+        exchange_answer(exchange);
+    }
+}
+
 void exchange_run(struct exchange *exchange)
 {
     exchange->request.body = buf_view(&exchange->body);
@@ -154,17 +172,7 @@ void exchange_run(struct exchange *exchange)
         exchange->route->on_worker(exchange);
         return;
     }
-    exchange->job.run = http_call_run;
-    exchange->on_pool = true;
-    exchange->worker->on_pool_count++;
-    if (pool_submit(exchange->worker->server->pool, &exchange->job) != ERR_NONE) {
-        exchange->on_pool = false;
-        exchange->worker->on_pool_count--;
-        http_response_error(&exchange->response, 503,
-                            SLICE("too many requests are waiting, try again in a moment"));
-        http_response_header(&exchange->response, SLICE("Retry-After"), SLICE("1"));
-        exchange_answer(exchange);
-    }
+    exchange_submit(exchange);
 }
 
 void exchange_answer(struct exchange *exchange)

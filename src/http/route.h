@@ -30,6 +30,7 @@ struct route {
     route_call_fn on_pool;
     route_inline_fn on_worker; /* instead of on_pool */
     const void *detail;        /* for on_pool: what else is known about the route */
+    bool is_slow;              /* on the pool for what takes long, apart from all others */
 };
 
 enum route_result {

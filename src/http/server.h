@@ -31,7 +31,8 @@ struct http_server {
     /* Called for paths that no route has (files); answers always. */
     route_inline_fn on_other_path;
     struct pool *pool;
-    void *context; /* for the handlers */
+    struct pool *slow_pool; /* of routes that take long; NULL: the same */
+    void *context;          /* for the handlers */
     bool metrics_for_anyone;
     size_t connection_count_max; /* of one worker */
     struct http_deadlines deadlines;

@@ -7,12 +7,15 @@
 #include "codec/base64.h"
 #include "codec/json_writer.h"
 #include "codec/jwt.h"
+#include "identity/proof_cache.h"
 #include "identity/signing_key.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "store/auth_config_store.h"
 #include "store/row_id.h"
 #include "store/token_store.h"
 
+#include <pthread.h>
 #include <sodium.h>
 
 #define API_KEY_RANDOM_SIZE 32
@@ -27,20 +30,37 @@ struct identity {
     struct slice issuer;
     struct slice admin_group;
     struct slice auditor_group;
+    struct proof_cache *proofs;
+    struct provider *given_provider; /* of the settings; may be NULL */
+    pthread_mutex_t lock;            /* of what follows */
+    struct provider *provider;       /* in use; may be NULL */
+    int64_t provider_generation;     /* at which it was looked up */
+    int64_t config_updated_at;       /* of the configuration it was made of; 0: the settings */
 };
+
+static enum err identity_make_given_provider(const struct provider_settings *settings,
+                                             struct provider **ret_provider, struct error *reterr)
+{
+    return settings->issuer_url.len == 0 ? ERR_NONE : provider_new(settings, ret_provider, reterr);
+}
 
 enum err identity_new(const struct identity_settings *settings, struct identity **ret_identity,
                       struct error *reterr)
 {
     struct secret seed CLEANUP(secret_release);
     struct signing_key *key = NULL;
+    struct provider *provider = NULL;
     secret_init(&seed);
     must(sodium_init() >= 0);
-    enum err err = token_store_signing_seed(settings->store, &seed, reterr);
+    enum err err = identity_make_given_provider(&settings->provider, &provider, reterr);
+    if (err == ERR_NONE) {
+        err = token_store_signing_seed(settings->store, &seed, reterr);
+    }
     if (err == ERR_NONE) {
         err = signing_key_new(&seed, &key, reterr);
     }
     if (err != ERR_NONE) {
+        provider_unref(provider);
         return err;
     }
     struct identity *identity = memory_new(sizeof(*identity));
@@ -50,7 +70,11 @@ enum err identity_new(const struct identity_settings *settings, struct identity 
         .issuer = slice_of_text(settings->issuer),
         .admin_group = slice_of_text(settings->admin_group),
         .auditor_group = slice_of_text(settings->auditor_group),
+        .proofs = proof_cache_new(),
+        .given_provider = provider,
+        .provider_generation = -1,
     };
+    must(pthread_mutex_init(&identity->lock, NULL) == 0);
     *ret_identity = identity;
     return ERR_NONE;
 }
@@ -59,6 +83,10 @@ void identity_free(struct identity *identity)
 {
     if (identity != NULL) {
         signing_key_free(identity->signing_key);
+        proof_cache_free(identity->proofs);
+        provider_unref(identity->provider);
+        provider_unref(identity->given_provider);
+        (void)pthread_mutex_destroy(&identity->lock);
         memory_free(identity);
     }
 }
@@ -91,21 +119,115 @@ struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_has
     return key;
 }
 
+/* The provider --------------------------------------------------------------------------------- */
+
+struct identity_config {
+    struct arena arena;
+    struct auth_config config;
+};
+
+static enum err identity_read_config(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct identity_config *read = context;
+    return auth_config_store_get(tx, &read->arena, &read->config, reterr);
+}
+
+/* With the lock held. */
+static void identity_use_provider(struct identity *identity, struct provider *take_provider,
+                                  int64_t updated_at)
+{
+    provider_unref(identity->provider);
+    identity->provider = take_provider;
+    identity->config_updated_at = updated_at;
+}
+
+static enum err identity_use_config(struct identity *identity, const struct auth_config *config,
+                                    struct error *reterr)
+{
+    struct provider *provider = NULL;
+    const struct provider_settings settings = {
+        .issuer_url = config->issuer_url,
+        .client_id = config->client_id,
+        .client_secret = config->client_secret,
+        .scopes = config->scopes,
+        .audience = config->audience,
+        .groups_claim = config->groups_claim,
+        .name = config->provider_name,
+    };
+    if (identity->config_updated_at == config->updated_at) {
+        return ERR_NONE;
+    }
+    if (slice_equals(config->method, SLICE("oidc"))) {
+        enum err err = provider_new(&settings, &provider, reterr);
+        if (err != ERR_NONE) {
+            return err;
+        }
+    }
+    identity_use_provider(identity, provider, config->updated_at);
+    return ERR_NONE;
+}
+
+/* With the lock held. A configuration counts from the moment at which any gateway has written it,
+ * since that is a new generation. */
+static enum err identity_look_for_provider(struct identity *identity, struct error *reterr)
+{
+    struct identity_config read = {0};
+    int64_t generation = 0;
+    enum err err = store_caller_generation(identity->store, &generation, reterr);
+    if (err != ERR_NONE || generation == identity->provider_generation) {
+        return err;
+    }
+    arena_init(&read.arena);
+    err = store_read(identity->store, identity_read_config, &read, reterr);
+    if (err == ERR_NONE) {
+        err = identity_use_config(identity, &read.config, reterr);
+    } else if (err == ERR_NOT_FOUND) {
+        struct provider *given = identity->given_provider;
+        identity_use_provider(identity, given == NULL ? NULL : provider_ref(given), 0);
+        err = ERR_NONE;
+    }
+    arena_release(&read.arena);
+    identity->provider_generation = err == ERR_NONE ? generation : identity->provider_generation;
+    return err;
+}
+
+enum err identity_provider(struct identity *identity, struct provider **ret_provider,
+                           struct error *reterr)
+{
+    (void)pthread_mutex_lock(&identity->lock);
+    enum err err = identity_look_for_provider(identity, reterr);
+    if (err == ERR_NONE && identity->provider == NULL) {
+        err = fail(reterr, ERR_NOT_FOUND, "there is no identity provider");
+    }
+    if (err == ERR_NONE) {
+        *ret_provider = provider_ref(identity->provider);
+    }
+    (void)pthread_mutex_unlock(&identity->lock);
+    return err;
+}
+
+/* Verifying ------------------------------------------------------------------------------------ */
+
 /* One look at a credential: what it claims, and what the store knows about that. */
 struct identity_look {
     struct arena *arena;
     struct slice key_hash; /* of an API key, else the token's claims */
     struct token_claims claims;
+    struct provider_token provided; /* of the provider, by its subject */
     struct caller caller;
-    int64_t last_used_at;
+    struct api_key_times times; /* of an API key */
 };
 
 static enum err identity_look_up(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct identity_look *look = context;
     if (look->key_hash.len > 0) {
-        return token_store_api_key(tx, look->arena, look->key_hash, &look->caller,
-                                   &look->last_used_at, reterr);
+        return token_store_api_key(tx, look->arena, look->key_hash, &look->caller, &look->times,
+                                   reterr);
+    }
+    if (look->provided.subject.len > 0) {
+        return token_store_subject(tx, look->arena, look->provided.issuer, look->provided.subject,
+                                   &look->caller, reterr);
     }
     return token_store_user(tx, look->arena, &look->claims, &look->caller, reterr);
 }
@@ -152,18 +274,18 @@ static enum err identity_verify_api_key(struct identity *identity, struct arena 
     if (err != ERR_NONE) {
         return err;
     }
-    ret_proof->caller = look.caller;
-    if (look.last_used_at + API_KEY_USED_STEP < clock_now()) {
+    *ret_proof =
+        (struct identity_proof){.caller = look.caller, .expires_at = look.times.expires_at};
+    if (look.times.last_used_at + API_KEY_USED_STEP < clock_now()) {
         err = store_write(identity->store, identity_note_use, &look, reterr);
     }
     return err;
 }
 
-static enum err identity_read_claims(const struct identity *identity, struct arena *arena,
-                                     struct slice token, struct identity_look *look,
-                                     int64_t *ret_expires_at, struct error *reterr)
+static enum err identity_read_claims(const struct identity *identity, const struct jwt *jwt,
+                                     struct identity_look *look, int64_t *ret_expires_at,
+                                     struct error *reterr)
 {
-    struct jwt jwt;
     const struct jwt_expectations expected = {
         .issuer = identity->issuer,
         .audience = identity->issuer,
@@ -171,29 +293,78 @@ static enum err identity_read_claims(const struct identity *identity, struct are
         .skew_s = 0,
     };
     int64_t expires_s = 0;
-    enum err err = jwt_parse_in(arena, token, &jwt, reterr);
+    enum err err = jwt_check_claims(jwt, &expected, reterr);
     if (err == ERR_NONE) {
-        err = signing_key_verify(identity->signing_key, &jwt, reterr);
+        err = json_as_text(json_member(&jwt->claims, "sub"), &look->claims.user_id, reterr);
     }
     if (err == ERR_NONE) {
-        err = jwt_check_claims(&jwt, &expected, reterr);
+        err = json_as_text(json_member(&jwt->claims, "jti"), &look->claims.token_id, reterr);
     }
     if (err == ERR_NONE) {
-        err = json_as_text(json_member(&jwt.claims, "sub"), &look->claims.user_id, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = json_as_text(json_member(&jwt.claims, "jti"), &look->claims.token_id, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = json_as_int(json_member(&jwt.claims, "iat_us"), 0, TIMESTAMP_MAX,
+        err = json_as_int(json_member(&jwt->claims, "iat_us"), 0, TIMESTAMP_MAX,
                           &look->claims.issued_at, reterr);
     }
     if (err == ERR_NONE) {
-        err = json_as_int(json_member(&jwt.claims, "exp"), 0, TIMESTAMP_MAX / TIMESTAMP_SECOND,
+        err = json_as_int(json_member(&jwt->claims, "exp"), 0, TIMESTAMP_MAX / TIMESTAMP_SECOND,
                           &expires_s, reterr);
     }
     *ret_expires_at = expires_s * TIMESTAMP_SECOND;
-    return err == ERR_NONE ? err : fail(reterr, ERR_UNAUTHENTICATED, "the token is not valid");
+    return err;
+}
+
+/* ERR_NOT_FOUND: it is none of ours. */
+static enum err identity_verify_own(struct identity *identity, struct slice token,
+                                    struct identity_look *look, struct identity_proof *ret_proof,
+                                    struct error *reterr)
+{
+    struct jwt jwt;
+    int64_t expires_at = 0;
+    enum err err = jwt_parse_in(look->arena, token, &jwt, reterr);
+    if (err != ERR_NONE) {
+        return ERR_NOT_FOUND;
+    }
+    err = signing_key_verify(identity->signing_key, &jwt, reterr);
+    if (err == ERR_NONE) {
+        err = identity_read_claims(identity, &jwt, look, &expires_at, reterr);
+        err = err == ERR_NONE ? err : ERR_UNAUTHENTICATED;
+    }
+    if (err == ERR_NONE) {
+        err = identity_ask_store(identity, look, reterr);
+    }
+    *ret_proof = (struct identity_proof){
+        .caller = look->caller, .token_id = look->claims.token_id, .expires_at = expires_at};
+    return err;
+}
+
+static enum err identity_verify_provided(struct identity *identity, struct slice token,
+                                         struct identity_look *look,
+                                         struct identity_proof *ret_proof, struct error *reterr)
+{
+    struct provider *provider = NULL;
+    enum err err = identity_provider(identity, &provider, reterr);
+    if (err == ERR_NONE) {
+        err = provider_verify_in(look->arena, provider, token, &look->provided, reterr);
+        provider_unref(provider);
+    }
+    if (err == ERR_NONE) {
+        err = identity_ask_store(identity, look, reterr);
+    }
+    *ret_proof =
+        (struct identity_proof){.caller = look->caller, .expires_at = look->provided.expires_at};
+    return err;
+}
+
+/* A cookie holds tokens of ours alone. */
+static enum err identity_verify_token(struct identity *identity, struct arena *arena,
+                                      const struct identity_credential *credential,
+                                      struct identity_proof *ret_proof, struct error *reterr)
+{
+    struct identity_look look = {.arena = arena};
+    enum err err = identity_verify_own(identity, credential->text, &look, ret_proof, reterr);
+    if (err == ERR_NOT_FOUND && credential->kind == IDENTITY_BEARER) {
+        err = identity_verify_provided(identity, credential->text, &look, ret_proof, reterr);
+    }
+    return err == ERR_NOT_FOUND ? fail(reterr, ERR_UNAUTHENTICATED, "the token is not valid") : err;
 }
 
 enum err identity_verify(struct identity *identity, struct arena *arena,
@@ -203,22 +374,22 @@ enum err identity_verify(struct identity *identity, struct arena *arena,
     bool is_key = credential->kind == IDENTITY_API_KEY ||
                   (credential->kind == IDENTITY_BEARER &&
                    slice_starts_with(credential->text, SLICE(IDENTITY_API_KEY_PREFIX)));
+    int64_t generation = 0;
     if (credential->text.len == 0) {
         return fail(reterr, ERR_UNAUTHENTICATED, "there is no credential");
     }
-    if (is_key) {
-        return identity_verify_api_key(identity, arena, credential->text, ret_proof, reterr);
+    enum err err = store_caller_generation(identity->store, &generation, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
-    struct identity_look look = {.arena = arena};
-    int64_t expires_at = 0;
-    enum err err =
-        identity_read_claims(identity, arena, credential->text, &look, &expires_at, reterr);
-    if (err == ERR_NONE) {
-        err = identity_ask_store(identity, &look, reterr);
+    struct proof_key key = proof_cache_key(identity->proofs, credential);
+    if (proof_cache_find_in(arena, identity->proofs, &key, generation, ret_proof)) {
+        return ERR_NONE;
     }
+    err = is_key ? identity_verify_api_key(identity, arena, credential->text, ret_proof, reterr)
+                 : identity_verify_token(identity, arena, credential, ret_proof, reterr);
     if (err == ERR_NONE) {
-        *ret_proof = (struct identity_proof){
-            .caller = look.caller, .token_id = look.claims.token_id, .expires_at = expires_at};
+        proof_cache_put(identity->proofs, &key, generation, ret_proof);
     }
     return err;
 }

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "identity/provider.h"
 #include "model/caller.h"
 #include "store/store.h"
 
@@ -21,6 +22,8 @@ struct identity_settings {
     const char *issuer; /* of our own tokens: the public URL */
     const char *admin_group;
     const char *auditor_group;
+    /* Of the start; used while the store has none. An empty issuer_url: none. */
+    struct provider_settings provider;
 };
 
 enum err identity_new(const struct identity_settings *settings, struct identity **ret_identity,
@@ -45,10 +48,16 @@ struct identity_proof {
     int64_t expires_at;
 };
 
-/* ERR_UNAUTHENTICATED for every credential that is not good, without saying why. */
+/* ERR_UNAUTHENTICATED for every credential that is not good, without saying why; ERR_UNAVAILABLE
+ * when that cannot be found out now. */
 enum err identity_verify(struct identity *identity, struct arena *arena,
                          const struct identity_credential *credential,
                          struct identity_proof *ret_proof, struct error *reterr) MUST_USE;
+
+/* Through which people sign in, as it is now. ERR_NOT_FOUND when there is none. Give it back with
+ * provider_unref. */
+enum err identity_provider(struct identity *identity, struct provider **ret_provider,
+                           struct error *reterr) MUST_USE;
 
 /* A token for the person, valid for IDENTITY_TOKEN_LIFETIME_S. */
 enum err identity_make_token_in(struct arena *arena, const struct identity *identity,

@@ -8,4 +8,7 @@
 /* A timestamp (base/timestamp.h). */
 int64_t clock_now(void);
 
+/* Microseconds since some start, that no change of the clock touches: for how long ago. */
+int64_t clock_monotonic(void);
+
 #endif

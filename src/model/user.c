@@ -76,6 +76,16 @@ static const struct shape_field user_fields[] = {
 const struct shape user_shape = {
     .name = "User", .size = sizeof(struct user), SHAPE_FIELDS(user_fields)};
 
+bool user_has_group(const struct user *user, struct slice group)
+{
+    for (size_t i = 0; i < user->groups.count; i++) {
+        if (slice_equals(user->groups.items[i], group)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum err api_key_check_time(struct slice text, struct error *reterr)
 {
     int64_t timestamp = 0;

@@ -10,6 +10,7 @@
 struct user {
     struct slice id;
     struct slice subject;
+    struct slice issuer; /* the provider that 'subject' is of; empty: a local account */
     struct slice name;
     struct slice email;
     struct slice status;
@@ -22,6 +23,8 @@ struct user {
 };
 
 extern const struct shape user_shape;
+
+bool user_has_group(const struct user *user, struct slice group);
 
 struct api_key {
     struct slice id;

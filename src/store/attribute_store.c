@@ -201,6 +201,9 @@ static enum err attribute_store_bind_all(struct store_tx *tx, struct slice organ
             "WHERE organization_id = $2 AND name = $3 AND $4 = $5 ON CONFLICT DO NOTHING",
             &attribute_groups, reterr);
     }
+    if (err == ERR_NONE) {
+        err = store_note_callers(tx, reterr);
+    }
     for (size_t i = 0; i < COUNT_OF(attribute_kinds) && err == ERR_NONE; i++) {
         err = attribute_store_bind(
             tx, organization_id, attribute,
@@ -255,6 +258,7 @@ enum err attribute_store_update(struct store_tx *tx, struct slice organization_i
 
 enum err attribute_store_delete(struct store_tx *tx, struct slice id, struct error *reterr)
 {
-    return store_exec(tx, "DELETE FROM attribute WHERE id = $1", PARAMS(store_text(id)), NULL,
-                      reterr);
+    enum err err =
+        store_exec(tx, "DELETE FROM attribute WHERE id = $1", PARAMS(store_text(id)), NULL, reterr);
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }

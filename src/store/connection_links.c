@@ -191,5 +191,5 @@ enum err connection_store_set_access(struct store_tx *tx, struct slice organizat
                        SLICE_ARG(groups->items[i]));
         }
     }
-    return err;
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }

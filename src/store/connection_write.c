@@ -292,8 +292,12 @@ enum err connection_store_update(struct store_tx *tx, struct arena *arena,
 enum err connection_store_delete(struct store_tx *tx, struct slice organization_id, struct slice id,
                                  struct error *reterr)
 {
-    enum err err = store_exec(tx, "DELETE FROM connection WHERE id = $1", PARAMS(store_text(id)),
-                              NULL, reterr);
+    enum err err = store_note_callers(tx, reterr); /* its rule of access may have been the last */
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = store_exec(tx, "DELETE FROM connection WHERE id = $1", PARAMS(store_text(id)), NULL,
+                     reterr);
     if (err == ERR_NONE) {
         err = store_exec(tx,
                          "UPDATE organization SET connection_count = connection_count - 1, "

@@ -60,9 +60,10 @@ enum err group_store_delete(struct store_tx *tx, struct slice organization_id, s
                     "rules of access name the group '%.*s': take it out of them first",
                     SLICE_ARG(name));
     }
-    return err == ERR_NONE && changed == 0
-               ? fail(reterr, ERR_NOT_FOUND, "there is no group '%.*s'", SLICE_ARG(name))
-               : err;
+    if (err == ERR_NONE && changed == 0) {
+        return fail(reterr, ERR_NOT_FOUND, "there is no group '%.*s'", SLICE_ARG(name));
+    }
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }
 
 enum err group_store_set(struct store_tx *tx, struct slice organization_id, struct slice member_id,
@@ -86,5 +87,5 @@ enum err group_store_set(struct store_tx *tx, struct slice organization_id, stru
                              NULL, reterr);
         }
     }
-    return err;
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }

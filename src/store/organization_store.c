@@ -28,8 +28,9 @@ enum err organization_store_create(struct store_tx *tx, const struct organizatio
 enum err organization_store_set_hide_role_info(struct store_tx *tx, struct slice id, bool hides,
                                                struct error *reterr)
 {
-    return store_exec(tx, "UPDATE organization SET hide_role_info = $2 WHERE id = $1",
-                      PARAMS(store_text(id), store_int(hides ? 1 : 0)), NULL, reterr);
+    enum err err = store_exec(tx, "UPDATE organization SET hide_role_info = $2 WHERE id = $1",
+                              PARAMS(store_text(id), store_int(hides ? 1 : 0)), NULL, reterr);
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }
 
 static enum err organization_store_count(struct store_tx *tx, size_t *ret_count,
@@ -90,4 +91,16 @@ enum err organization_store_has_users(struct store_tx *tx, struct slice name, bo
         *ret_has_users = err == ERR_NONE;
     }
     return err == ERR_NOT_FOUND ? ERR_NONE : err;
+}
+
+enum err organization_store_find(struct store_tx *tx, struct arena *arena, struct slice name,
+                                 struct slice *ret_id, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx, "SELECT id FROM organization WHERE name = $1",
+                                   PARAMS(store_text(name)), &rows, reterr);
+    if (err == ERR_NONE) {
+        *ret_id = arena_copy(arena, store_rows_view(&rows, 0));
+    }
+    return err;
 }

@@ -16,6 +16,8 @@ enum err organization_store_list(struct store_tx *tx, struct arena *arena,
                                  struct organization **ret_organizations, size_t *ret_count,
                                  struct error *reterr) MUST_USE;
 
+enum err organization_store_find(struct store_tx *tx, struct arena *arena, struct slice name,
+                                 struct slice *ret_id, struct error *reterr) MUST_USE;
 /* Whether the organization of that name has any people. */
 enum err organization_store_has_users(struct store_tx *tx, struct slice name, bool *ret_has_users,
                                       struct error *reterr) MUST_USE;

@@ -382,6 +382,7 @@ static int64_t postgres_number(const struct store_rows *rows, int column)
 
 const struct store_engine store_postgres = {
     .name = "postgres",
+    .is_shared = true,
     .connect = postgres_connect,
     .disconnect = postgres_disconnect,
     .begin = postgres_begin,

@@ -21,6 +21,11 @@ static const struct seal_place seal_places[] = {
      "UPDATE connection SET secret = $2 WHERE id = $1"},
     {"SELECT id, seed FROM signing_key WHERE id > $1 ORDER BY id LIMIT $2",
      "UPDATE signing_key SET seed = $2 WHERE id = $1"},
+    {"SELECT id, client_secret FROM auth_config WHERE id > $1 AND client_secret IS NOT NULL "
+     "ORDER BY id LIMIT $2",
+     "UPDATE auth_config SET client_secret = $2 WHERE id = $1"},
+    {"SELECT user_id, secret FROM second_factor WHERE user_id > $1 ORDER BY user_id LIMIT $2",
+     "UPDATE second_factor SET secret = $2 WHERE user_id = $1"},
 };
 
 struct seal_portion {

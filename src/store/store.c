@@ -101,6 +101,7 @@ static enum err store_run_once(struct store_tx *tx, bool is_write, store_body_fn
                                void *context, struct error *reterr)
 {
     tx->wants_repeat = false;
+    tx->changes_callers = false;
     enum err err = tx->engine->begin(tx, is_write, reterr);
     if (err != ERR_NONE) {
         return err;
@@ -108,6 +109,9 @@ static enum err store_run_once(struct store_tx *tx, bool is_write, store_body_fn
     err = body(tx, context, reterr);
     if (err == ERR_NONE) {
         err = tx->engine->commit(tx, reterr);
+        if (tx->changes_callers) {
+            atomic_fetch_add(&tx->store->caller_generation, 1);
+        }
     } else {
         tx->engine->rollback(tx);
     }
@@ -183,6 +187,34 @@ static enum err store_ping_body(struct store_tx *tx, void *context, struct error
 enum err store_ping(struct store *store, struct error *reterr)
 {
     return store_read(store, store_ping_body, NULL, reterr);
+}
+
+enum err store_note_callers(struct store_tx *tx, struct error *reterr)
+{
+    tx->changes_callers = true;
+    return store_exec(tx, "UPDATE caller_generation SET number = number + 1 WHERE id = 1",
+                      NO_PARAMS, NULL, reterr);
+}
+
+static enum err store_read_generation(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx, "SELECT number FROM caller_generation WHERE id = 1",
+                                   NO_PARAMS, &rows, reterr);
+    if (err == ERR_NONE) {
+        *(int64_t *)context = store_rows_int(&rows, 0);
+    }
+    return err;
+}
+
+/* An embedded store is this process's alone, so that there is nothing to ask. */
+enum err store_caller_generation(struct store *store, int64_t *ret_number, struct error *reterr)
+{
+    if (!store->engine->is_shared) {
+        *ret_number = atomic_load(&store->caller_generation);
+        return ERR_NONE;
+    }
+    return store_run(store, false, store_read_generation, ret_number, reterr);
 }
 
 struct page_hints *store_hints(const struct store_tx *tx)

@@ -46,6 +46,10 @@ enum err store_write(struct store *store, store_body_fn body, void *context,
 /* ERR_NONE when the database answers a query. */
 enum err store_ping(struct store *store, struct error *reterr) MUST_USE;
 
+/* A number that goes up with every change of who callers are, whichever process made it. */
+enum err store_caller_generation(struct store *store, int64_t *ret_number,
+                                 struct error *reterr) MUST_USE;
+
 /* In a body ----------------------------------------------------------------------------------- */
 
 enum store_kind {
@@ -84,6 +88,9 @@ struct store_value store_blob(struct slice bytes);
  */
 enum err store_exec(struct store_tx *tx, const char *sql, struct store_params params,
                     uint64_t *ret_changed, struct error *reterr) MUST_USE;
+
+/* To be called by whatever changes who a caller is, or what is remembered of him. */
+enum err store_note_callers(struct store_tx *tx, struct error *reterr) MUST_USE;
 
 struct page_hints *store_hints(const struct store_tx *tx);
 /* The keys that the store was opened with. */

@@ -19,10 +19,12 @@ struct store_tx {
     const struct store_engine *engine;
     bool is_broken;    /* the connection is lost: not to be used again */
     bool wants_repeat; /* the database refused to serialize: run the body again */
+    bool changes_callers;
 };
 
 struct store_engine {
     const char *name;
+    bool is_shared; /* other processes write to it too */
     enum err (*connect)(struct store *store, struct store_tx **ret_tx, struct error *reterr);
     void (*disconnect)(struct store_tx *tx);
     enum err (*begin)(struct store_tx *tx, bool is_write, struct error *reterr);
@@ -70,6 +72,7 @@ struct store {
     /* After a failed connect: no other is tried before then. Monotonic. */
     uint64_t connect_not_before_ms;
     unsigned connect_pause_ms;
+    _Atomic int64_t caller_generation; /* as this process has changed it */
     /* Grouped writes. */
     pthread_mutex_t write_lock;
     pthread_cond_t write_done;

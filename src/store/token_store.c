@@ -66,14 +66,38 @@ enum err token_store_user(struct store_tx *tx, struct arena *arena,
     return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
 }
 
+enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct slice issuer,
+                             struct slice subject, struct caller *ret_caller, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct slice user_id = SLICE_NONE;
+    enum err err = store_query_one(tx,
+                                   "SELECT u.id FROM user_account u "
+                                   "JOIN organization o ON o.id = u.organization_id "
+                                   "WHERE u.issuer = $1 AND u.subject = $2 AND u.status = 'active' "
+                                   "ORDER BY CASE WHEN o.name = 'default' THEN 0 ELSE 1 END, "
+                                   "o.created_at LIMIT 1",
+                                   PARAMS(store_text(issuer), store_text(subject)), &rows, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    user_id = rows_text_in(arena, &rows, 0);
+    store_rows_end(&rows);
+    /* No token of ours: none was revoked. */
+    const struct token_claims claims = {
+        .user_id = user_id, .token_id = SLICE(""), .issued_at = INT64_MAX};
+    return token_store_user(tx, arena, &claims, ret_caller, reterr);
+}
+
 enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct slice hash,
-                             struct caller *ret_caller, int64_t *ret_last_used_at,
+                             struct caller *ret_caller, struct api_key_times *ret_times,
                              struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(tx,
                                    "SELECT k.id, k.organization_id, o.name, k.id, k.name, k.name, "
-                                   "m.group_name, " ORGANIZATION ", k.last_used_at FROM api_key k "
+                                   "m.group_name, " ORGANIZATION
+                                   ", k.last_used_at, k.expires_at FROM api_key k "
                                    "JOIN organization o ON o.id = k.organization_id "
                                    "LEFT JOIN group_member m ON m.member_id = k.id "
                                    "WHERE k.hash = $1 AND k.deactivated_at = 0 "
@@ -82,7 +106,10 @@ enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct sl
     if (err != ERR_NONE) {
         return err;
     }
-    *ret_last_used_at = store_rows_int(&rows, 9);
+    *ret_times = (struct api_key_times){
+        .last_used_at = store_rows_int(&rows, 9),
+        .expires_at = store_rows_int(&rows, 10),
+    };
     err = token_store_take(arena, &rows, ret_caller, reterr);
     ret_caller->is_key = true;
     return err;
@@ -100,19 +127,21 @@ enum err token_store_revoke(struct store_tx *tx, struct slice token_id, int64_t 
 {
     enum err err = store_exec(tx, "DELETE FROM revoked_token WHERE expires_at < $1",
                               PARAMS(store_int(now)), NULL, reterr);
-    return err == ERR_NONE
-               ? store_exec(tx,
-                            "INSERT INTO revoked_token (id, expires_at) VALUES ($1, $2) "
-                            "ON CONFLICT DO NOTHING",
-                            PARAMS(store_text(token_id), store_int(expires_at)), NULL, reterr)
-               : err;
+    if (err == ERR_NONE) {
+        err = store_exec(tx,
+                         "INSERT INTO revoked_token (id, expires_at) VALUES ($1, $2) "
+                         "ON CONFLICT DO NOTHING",
+                         PARAMS(store_text(token_id), store_int(expires_at)), NULL, reterr);
+    }
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }
 
 enum err token_store_revoke_all(struct store_tx *tx, struct slice user_id, int64_t now,
                                 struct error *reterr)
 {
-    return store_exec(tx, "UPDATE user_account SET tokens_not_before = $2 WHERE id = $1",
-                      PARAMS(store_text(user_id), store_int(now)), NULL, reterr);
+    enum err err = store_exec(tx, "UPDATE user_account SET tokens_not_before = $2 WHERE id = $1",
+                              PARAMS(store_text(user_id), store_int(now)), NULL, reterr);
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }
 
 struct signing_seed {

@@ -20,9 +20,18 @@ struct token_claims {
 enum err token_store_user(struct store_tx *tx, struct arena *arena,
                           const struct token_claims *claims, struct caller *ret_caller,
                           struct error *reterr) MUST_USE;
+/* The active person whom a provider calls so; in the default organization first. */
+enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct slice issuer,
+                             struct slice subject, struct caller *ret_caller,
+                             struct error *reterr) MUST_USE;
+struct api_key_times {
+    int64_t last_used_at;
+    int64_t expires_at; /* 0: never */
+};
+
 /* The API key with this hash. ERR_NOT_FOUND also when it is revoked or expired. */
 enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct slice hash,
-                             struct caller *ret_caller, int64_t *ret_last_used_at,
+                             struct caller *ret_caller, struct api_key_times *ret_times,
                              struct error *reterr) MUST_USE;
 enum err token_store_used_api_key(struct store_tx *tx, struct slice id, int64_t now,
                                   struct error *reterr) MUST_USE;

@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "store/rows.h"
 
-#define COLUMNS "SELECT id, subject, name, email, status, slack_id, picture FROM user_account "
+#define COLUMNS                                                                                    \
+    "SELECT id, subject, name, email, status, slack_id, picture, issuer FROM user_account "
 
 static void user_store_take(struct arena *arena, const struct store_rows *rows, struct user *user)
 {
@@ -18,6 +19,7 @@ static void user_store_take(struct arena *arena, const struct store_rows *rows, 
         .verified = {.value = true, .is_given = true},
         .slack_id = rows_text_in(arena, rows, 5),
         .picture = rows_text_in(arena, rows, 6),
+        .issuer = rows_text_in(arena, rows, 7),
     };
 }
 
@@ -61,6 +63,24 @@ static enum err user_store_list_rows(struct store_tx *tx, struct arena *arena,
     return rows_end(err);
 }
 
+enum err user_store_find_subject(struct store_tx *tx, struct arena *arena,
+                                 const struct user_subject *wanted, struct user *ret_user,
+                                 struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx, COLUMNS "WHERE organization_id = $1 AND issuer = $2 AND subject = $3",
+                        PARAMS(store_text(wanted->organization_id), store_text(wanted->issuer),
+                               store_text(wanted->subject)),
+                        &rows, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    user_store_take(arena, &rows, ret_user);
+    store_rows_end(&rows);
+    return group_store_of(tx, arena, ret_user->id, &ret_user->groups, reterr);
+}
+
 enum err user_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                          struct user_list *ret_list, struct error *reterr)
 {
@@ -100,12 +120,12 @@ enum err user_store_insert(struct store_tx *tx, struct arena *arena, const struc
     enum err err = store_exec(
         tx,
         "INSERT INTO user_account (id, organization_id, subject, email, email_key, "
-        "name, picture, slack_id, status, password_hash, created_at, updated_at) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
+        "name, picture, slack_id, status, password_hash, created_at, updated_at, issuer) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)",
         PARAMS(store_text(user->id), store_text(write->organization_id), store_text(user->subject),
                store_text(user->email), store_text(text_lower_in(arena, user->email)),
                store_text(user->name), store_text(user->picture), store_text(user->slack_id),
-               store_text(user->status), hash, store_int(write->now)),
+               store_text(user->status), hash, store_int(write->now), store_text(user->issuer)),
         NULL, reterr);
     if (err == ERR_CONFLICT) {
         return fail(reterr, ERR_CONFLICT, "a user '%.*s' already exists", SLICE_ARG(user->email));
@@ -131,13 +151,54 @@ enum err user_store_update(struct store_tx *tx, const struct user_write *write,
                : err;
 }
 
+enum err user_store_set_profile(struct store_tx *tx, struct arena *arena,
+                                const struct user_write *write, struct error *reterr)
+{
+    const struct user *user = write->user;
+    enum err err =
+        store_exec(tx,
+                   "UPDATE user_account SET issuer = $2, subject = $3, email = $4, email_key = $5, "
+                   "name = $6, picture = $7, status = $8, updated_at = $9 WHERE id = $1",
+                   PARAMS(store_text(user->id), store_text(user->issuer), store_text(user->subject),
+                          store_text(user->email), store_text(text_lower_in(arena, user->email)),
+                          store_text(user->name), store_text(user->picture),
+                          store_text(user->status), store_int(write->now)),
+                   NULL, reterr);
+    return err == ERR_NONE
+               ? group_store_set(tx, write->organization_id, user->id, &user->groups, reterr)
+               : err;
+}
+
+enum err user_store_set_password(struct store_tx *tx, struct slice id, struct slice hash,
+                                 int64_t now, struct error *reterr)
+{
+    return store_exec(tx,
+                      "UPDATE user_account SET password_hash = $2, updated_at = $3 WHERE id = $1",
+                      PARAMS(store_text(id), store_text(hash), store_int(now)), NULL, reterr);
+}
+
 enum err user_store_delete(struct store_tx *tx, struct slice id, struct error *reterr)
 {
     enum err err = store_exec(tx, "DELETE FROM group_member WHERE member_id = $1",
                               PARAMS(store_text(id)), NULL, reterr);
-    return err == ERR_NONE ? store_exec(tx, "DELETE FROM user_account WHERE id = $1",
-                                        PARAMS(store_text(id)), NULL, reterr)
-                           : err;
+    if (err == ERR_NONE) {
+        err = store_exec(tx, "DELETE FROM user_account WHERE id = $1", PARAMS(store_text(id)), NULL,
+                         reterr);
+    }
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
+}
+
+static void user_store_take_account(struct arena *arena, const struct store_rows *rows,
+                                    struct user_account *account)
+{
+    *account = (struct user_account){
+        .id = rows_text_in(arena, rows, 0),
+        .organization_id = rows_text_in(arena, rows, 1),
+        .status = rows_text_in(arena, rows, 2),
+        .password_hash = rows_text_in(arena, rows, 3),
+        .name = rows_text_in(arena, rows, 4),
+        .email = rows_text_in(arena, rows, 5),
+    };
 }
 
 enum err user_store_find_account(struct store_tx *tx, struct arena *arena, struct slice email,
@@ -147,19 +208,28 @@ enum err user_store_find_account(struct store_tx *tx, struct arena *arena, struc
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(
         tx,
-        "SELECT u.id, u.organization_id, u.status, u.password_hash "
+        "SELECT u.id, u.organization_id, u.status, u.password_hash, u.name, u.email "
         "FROM user_account u JOIN organization o ON o.id = u.organization_id "
         "WHERE u.email_key = $1 AND u.password_hash IS NOT NULL "
         "AND ($2 = '' OR o.name = $2) "
         "ORDER BY CASE WHEN o.name = 'default' THEN 0 ELSE 1 END, o.name LIMIT 1",
         PARAMS(store_text(text_lower_in(arena, email)), store_text(organization)), &rows, reterr);
     if (err == ERR_NONE) {
-        *ret_account = (struct user_account){
-            .id = rows_text_in(arena, &rows, 0),
-            .organization_id = rows_text_in(arena, &rows, 1),
-            .status = rows_text_in(arena, &rows, 2),
-            .password_hash = rows_text_in(arena, &rows, 3),
-        };
+        user_store_take_account(arena, &rows, ret_account);
+    }
+    return err;
+}
+
+enum err user_store_get_account(struct store_tx *tx, struct arena *arena, struct slice id,
+                                struct user_account *ret_account, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx,
+                                   "SELECT id, organization_id, status, password_hash, name, email "
+                                   "FROM user_account WHERE id = $1 AND password_hash IS NOT NULL",
+                                   PARAMS(store_text(id)), &rows, reterr);
+    if (err == ERR_NONE) {
+        user_store_take_account(arena, &rows, ret_account);
     }
     return err;
 }

@@ -16,6 +16,16 @@ struct user_list {
 enum err user_store_find(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                          struct slice email_or_id, struct user *ret_user,
                          struct error *reterr) MUST_USE;
+struct user_subject {
+    struct slice organization_id;
+    struct slice issuer;
+    struct slice subject;
+};
+
+/* By what an identity provider calls the person. */
+enum err user_store_find_subject(struct store_tx *tx, struct arena *arena,
+                                 const struct user_subject *wanted, struct user *ret_user,
+                                 struct error *reterr) MUST_USE;
 /* By e-mail address. */
 enum err user_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                          struct user_list *ret_list, struct error *reterr) MUST_USE;
@@ -35,6 +45,12 @@ enum err user_store_insert(struct store_tx *tx, struct arena *arena, const struc
 /* Name, picture, status, slack_id and groups. */
 enum err user_store_update(struct store_tx *tx, const struct user_write *write,
                            struct error *reterr) MUST_USE;
+/* What a provider says of the person: also issuer, subject and address, but not slack_id.
+ * ERR_CONFLICT: the address is taken. */
+enum err user_store_set_profile(struct store_tx *tx, struct arena *arena,
+                                const struct user_write *write, struct error *reterr) MUST_USE;
+enum err user_store_set_password(struct store_tx *tx, struct slice id, struct slice hash,
+                                 int64_t now, struct error *reterr) MUST_USE;
 enum err user_store_delete(struct store_tx *tx, struct slice id, struct error *reterr) MUST_USE;
 /* Active members of the group, to keep the last one. */
 enum err user_store_count_active(struct store_tx *tx, struct slice organization_id,
@@ -47,8 +63,13 @@ struct user_account {
     struct slice organization_id;
     struct slice status;
     struct slice password_hash;
+    struct slice name;
+    struct slice email;
 };
 
+/* ERR_NOT_FOUND also when the person has no password. */
+enum err user_store_get_account(struct store_tx *tx, struct arena *arena, struct slice id,
+                                struct user_account *ret_account, struct error *reterr) MUST_USE;
 /* With the organization's name, or, without one, in the default organization first. */
 enum err user_store_find_account(struct store_tx *tx, struct arena *arena, struct slice email,
                                  struct slice organization, struct user_account *ret_account,

@@ -3,10 +3,9 @@
 import os
 import sqlite3
 import subprocess
-import time
 import uuid
 
-from api import Api, unique
+from api import Api, login, unique
 
 
 def literal(value, is_sqlite):
@@ -62,17 +61,10 @@ class Store:
 
 def new_organization(admin):
     """The admin, an API key, of a fresh organization of the same gateway."""
-    status, organization = admin.gateway.control("POST", "/control/organizations",
-                                                 {"name": unique("organization")})
-    assert status == 201, organization
-    other = admin.key("admin")
-    store = Store(admin.gateway)
-    key_id = other.get("/userinfo").json["id"]
-    store.ask("INSERT INTO user_group (organization_id, name, created_at) VALUES (?, 'admin', ?) "
-              "ON CONFLICT DO NOTHING", organization["id"], int(time.time() * 1e6))
-    store.ask("UPDATE group_member SET organization_id = ? WHERE member_id = ?",
-              organization["id"], key_id)
-    store.ask("UPDATE api_key SET organization_id = ?, name = 'root' WHERE id = ?",
-              organization["id"], key_id)
-    assert other.get("/userinfo").json["org_id"] == organization["id"]
-    return Api(admin.gateway, other.token)
+    email = f"{unique('root')}@example.com"
+    status, made = admin.gateway.control("POST", "/control/organizations",
+                                         {"name": unique("organization"), "admin": email})
+    assert status == 201, made
+    person = login(admin.gateway, email, made["password"])
+    key = person.post("/api-keys", {"name": "root", "groups": ["admin"]}).json["key"]
+    return Api(admin.gateway, key)

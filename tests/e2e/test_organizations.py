@@ -78,7 +78,7 @@ def calls_by_name(other):
                        ("DELETE", "/attributes/{}", None)],
         "groups": [("DELETE", "/users/groups/{}", None)],
         "users": [("GET", "/users/{}", None), ("PUT", "/users/{}", {"email": email}),
-                  ("DELETE", "/users/{}", None)],
+                  ("DELETE", "/users/{}", None), ("DELETE", "/users/{}/second-factor", None)],
         "api-keys": [("GET", "/api-keys/{}", None), ("PUT", "/api-keys/{}", {"name": "x"}),
                      ("DELETE", "/api-keys/{}", None), ("POST", "/api-keys/{}/reactivate", None)],
     }

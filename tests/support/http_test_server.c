@@ -159,13 +159,13 @@ static void other_path(struct exchange *exchange)
 }
 
 static const struct route routes[] = {
-    {SLICE_INIT("POST"), SLICE_INIT("/echo"), ROUTE_ANYONE, LIMIT_HTTP_BODY_SIZE, echo, NULL, NULL},
-    {SLICE_INIT("GET"), SLICE_INIT("/stream/{parts}/{size}"), ROUTE_ANYONE, 0, stream, NULL, NULL},
-    {SLICE_INIT("GET"), SLICE_INIT("/broken"), ROUTE_ANYONE, 0, broken, NULL, NULL},
-    {SLICE_INIT("GET"), SLICE_INIT("/slow/{ms}"), ROUTE_ANYONE, 0, slow, NULL, NULL},
-    {SLICE_INIT("GET"), SLICE_INIT("/fail"), ROUTE_ANYONE, 0, fail_inside, NULL, NULL},
-    {SLICE_INIT("GET"), SLICE_INIT("/events/{count}"), ROUTE_ANYONE, 0, NULL, events, NULL},
-    {SLICE_INIT("GET"), SLICE_INIT("/upgrade"), ROUTE_ANYONE, 0, NULL, upgrade, NULL},
+    {SLICE_INIT("POST"), SLICE_INIT("/echo"), ROUTE_ANYONE, LIMIT_HTTP_BODY_SIZE, .on_pool = echo},
+    {SLICE_INIT("GET"), SLICE_INIT("/stream/{parts}/{size}"), ROUTE_ANYONE, 0, .on_pool = stream},
+    {SLICE_INIT("GET"), SLICE_INIT("/broken"), ROUTE_ANYONE, 0, .on_pool = broken},
+    {SLICE_INIT("GET"), SLICE_INIT("/slow/{ms}"), ROUTE_ANYONE, 0, .on_pool = slow},
+    {SLICE_INIT("GET"), SLICE_INIT("/fail"), ROUTE_ANYONE, 0, .on_pool = fail_inside},
+    {SLICE_INIT("GET"), SLICE_INIT("/events/{count}"), ROUTE_ANYONE, 0, .on_worker = events},
+    {SLICE_INIT("GET"), SLICE_INIT("/upgrade"), ROUTE_ANYONE, 0, .on_worker = upgrade},
 };
 
 int main(int argument_count, char **arguments)

@@ -84,7 +84,8 @@ static void help_is_given_in_every_way_it_is_asked_for(void **state)
                                           {"org", "list", "--help"},
                                           {"org", "--help"}};
     static const char *const parts[] = {"gatehouse serve", "gatehouse check", "gatehouse version",
-                                        "gatehouse org create NAME", "--data-dir FOLDER"};
+                                        "gatehouse org create NAME ADMIN-EMAIL",
+                                        "--data-dir FOLDER"};
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         struct result result;
         RUN(&result, ways[i][0], ways[i][1], ways[i][2]);

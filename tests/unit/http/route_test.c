@@ -19,7 +19,7 @@ static enum err handle(struct http_call *call, struct error *reterr)
 
 #define GET  SLICE_INIT("GET")
 #define PUT  SLICE_INIT("PUT")
-#define ALL  ROUTE_ANYONE, 0, handle, NULL, NULL
+#define ALL  ROUTE_ANYONE, 0, .on_pool = handle
 #define AT_4 SLICE_INIT("/api/things/{name}/parts/{part}")
 
 static const struct route table[] = {

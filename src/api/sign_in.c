@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/sign_in.h"
+
+#include "api/rate_limit.h"
+#include "base/text.h"
+#include "base/timestamp.h"
+#include "identity/password.h"
+#include "io/clock.h"
+#include "io/gate.h"
+#include "store/sign_in_store.h"
+
+#include <arpa/inet.h>
+#include <sodium.h>
+
+#define MINUTE (60 * TIMESTAMP_SECOND)
+#define HOUR   (60 * MINUTE)
+
+static const struct sign_in_rule account_rule = {
+    .free_count = 5, .wait_max = 5 * MINUTE, .memory = HOUR};
+/* Many people may share an address. */
+static const struct sign_in_rule address_rule = {
+    .free_count = 50, .wait_max = 15 * MINUTE, .memory = HOUR};
+
+/* The token ------------------------------------------------------------------------------------ */
+
+void sign_in_set_cookie(struct api_call *call, struct slice token)
+{
+    http_response_header(
+        call->response, SLICE("Set-Cookie"),
+        arena_format(
+            call->arena, IDENTITY_COOKIE "=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
+            SLICE_ARG(token), IDENTITY_TOKEN_LIFETIME_S, call->api->uses_tls ? "; Secure" : ""));
+}
+
+enum err sign_in_hand_over(struct api_call *call, struct slice user_id, struct error *reterr)
+{
+    struct slice token = SLICE_NONE;
+    enum err err =
+        identity_make_token_in(call->arena, call->api->identity, user_id, &token, reterr);
+    if (err == ERR_NONE) {
+        http_response_header(call->response, SLICE("Token"), token);
+        sign_in_set_cookie(call, token);
+    }
+    return err;
+}
+
+/* The first admin ------------------------------------------------------------------------------ */
+
+/* A proxy on this machine speaks for others. */
+static bool sign_in_is_from_here(const struct http_request *request)
+{
+    bool is_passed_on = http_request_header(request, SLICE("X-Forwarded-For")).len > 0 ||
+                        http_request_header(request, SLICE("Forwarded")).len > 0;
+    return request->peer.is_control || (request->peer.is_loopback && !is_passed_on);
+}
+
+bool sign_in_may_found(const struct api_call *call, struct slice setup_code)
+{
+    struct slice known = call->api->setup_code;
+    if (sign_in_is_from_here(call->request)) {
+        return true;
+    }
+    return known.len > 0 && setup_code.len == known.len &&
+           sodium_memcmp(setup_code.at, known.at, known.len) == 0;
+}
+
+/* How often ------------------------------------------------------------------------------------ */
+
+enum err sign_in_busy(struct api_call *call, int64_t wait, struct error *reterr)
+{
+    int seconds = (int)((wait + TIMESTAMP_SECOND - 1) / TIMESTAMP_SECOND);
+    http_response_header(call->response, SLICE("Retry-After"),
+                         arena_format(call->arena, "%d", seconds));
+    return fail(reterr, ERR_BUSY, "too many attempts: try again in %d second%s", seconds,
+                seconds == 1 ? "" : "s");
+}
+
+/* Who has an IPv6 address has at least all of its /64. */
+static struct slice sign_in_address(const struct api_call *call)
+{
+    struct in6_addr address;
+    char text[INET6_ADDRSTRLEN];
+    const char *peer = call->request->peer.address;
+    if (inet_pton(AF_INET6, peer, &address) != 1 || IN6_IS_ADDR_V4MAPPED(&address)) {
+        return slice_of_text(peer);
+    }
+    memset(&address.s6_addr[8], 0, 8);
+    const char *shown = inet_ntop(AF_INET6, &address, text, sizeof(text));
+    return arena_copy(call->arena, slice_of_text(shown == NULL ? peer : shown));
+}
+
+enum err sign_in_check_rate(struct api_call *call, struct slice account, struct error *reterr)
+{
+    int64_t now = clock_monotonic();
+    int64_t wait = rate_limit_take(call->api->address_rate, sign_in_address(call), now);
+    if (wait == 0 && account.len > 0) {
+        wait = rate_limit_take(call->api->account_rate, text_lower_in(call->arena, account), now);
+    }
+    return wait == 0 ? ERR_NONE : sign_in_busy(call, wait, reterr);
+}
+
+struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice organization,
+                                  struct slice email)
+{
+    struct slice address = sign_in_address(call);
+    return (struct sign_in_try){
+        .account_key = arena_format(call->arena, "account %.*s %.*s", SLICE_ARG(organization),
+                                    SLICE_ARG(text_lower_in(call->arena, email))),
+        .address_key = arena_format(call->arena, "address %.*s", SLICE_ARG(address)),
+    };
+}
+
+enum err sign_in_try_begin(struct store_tx *tx, struct sign_in_try *attempt, struct error *reterr)
+{
+    int64_t now = clock_now();
+    enum err err =
+        sign_in_store_attempt(tx, attempt->account_key, &account_rule, now, &attempt->wait, reterr);
+    return err == ERR_NONE ? sign_in_store_attempt(tx, attempt->address_key, &address_rule, now,
+                                                   &attempt->wait, reterr)
+                           : err;
+}
+
+enum err sign_in_try_succeed(struct store_tx *tx, const struct sign_in_try *attempt,
+                             struct error *reterr)
+{
+    enum err err = sign_in_store_forget(tx, attempt->account_key, reterr);
+    return err == ERR_NONE ? sign_in_store_take_back(tx, attempt->address_key, reterr) : err;
+}
+
+/* Passwords ------------------------------------------------------------------------------------ */
+
+bool sign_in_verify_password(struct api_call *call, const struct user_account *account,
+                             struct slice password)
+{
+    bool is_good = false;
+    gate_enter(call->api->hashing);
+    if (account->id.len == 0) {
+        password_verify_nobody(password);
+    } else {
+        is_good = password_verify(account->password_hash, password);
+    }
+    gate_leave(call->api->hashing);
+    return is_good;
+}
+
+enum err sign_in_hash_password(struct api_call *call, struct slice password, struct slice email,
+                               struct slice *ret_hash, struct error *reterr)
+{
+    enum err err = password_check(password, email, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    gate_enter(call->api->hashing);
+    err = password_hash_in(call->arena, password, ret_hash, reterr);
+    gate_leave(call->api->hashing);
+    return err;
+}

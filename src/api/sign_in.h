@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What all ways to sign in share: how often one may try, and the token at the end. */
+#ifndef GH_API_SIGN_IN_H
+#define GH_API_SIGN_IN_H
+
+#include "api/api.h"
+#include "store/user_store.h"
+
+/* A token for the person, in the header 'Token' for programs and as a cookie that scripts cannot
+ * read. */
+enum err sign_in_hand_over(struct api_call *call, struct slice user_id,
+                           struct error *reterr) MUST_USE;
+/* The cookie alone. */
+void sign_in_set_cookie(struct api_call *call, struct slice token);
+
+/* May the caller become the first admin: from this machine, or with the code that the start
+ * printed. */
+bool sign_in_may_found(const struct api_call *call, struct slice setup_code);
+
+/* Too many requests from this address, for this account (which may be empty): ERR_BUSY, and the
+ * header that says how long to wait. */
+enum err sign_in_check_rate(struct api_call *call, struct slice account,
+                            struct error *reterr) MUST_USE;
+
+/* An attempt with a secret that might be guessed. It counts as failed as soon as it begins, so that
+ * many at once count as well. */
+struct sign_in_try {
+    struct slice account_key;
+    struct slice address_key;
+    int64_t wait; /* when it may not begin */
+};
+
+struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice organization,
+                                  struct slice email);
+/* ERR_BUSY while one must wait after failures; pass it through sign_in_busy. */
+enum err sign_in_try_begin(struct store_tx *tx, struct sign_in_try *attempt,
+                           struct error *reterr) MUST_USE;
+/* The account's failures are forgotten. */
+enum err sign_in_try_succeed(struct store_tx *tx, const struct sign_in_try *attempt,
+                             struct error *reterr) MUST_USE;
+/* The answer to waiting: what to do, and the header. */
+enum err sign_in_busy(struct api_call *call, int64_t wait, struct error *reterr) MUST_USE;
+
+/* Passwords take a processor each; only some are looked at in the same moment. */
+bool sign_in_verify_password(struct api_call *call, const struct user_account *account,
+                             struct slice password);
+enum err sign_in_hash_password(struct api_call *call, struct slice password, struct slice email,
+                               struct slice *ret_hash, struct error *reterr) MUST_USE;
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "identity/login_redirect.h"
+
+#include "codec/url.h"
+
+/* Browsers read a backslash as a slash, and pass over white space. */
+static bool login_redirect_is_plain(struct slice redirect)
+{
+    for (size_t i = 0; i < redirect.len; i++) {
+        unsigned char byte = (unsigned char)redirect.at[i];
+        if (byte <= ' ' || byte >= 0x7f || byte == '\\') {
+            return false;
+        }
+    }
+    return redirect.len > 0;
+}
+
+static bool login_redirect_is_loopback(const struct url *url)
+{
+    bool is_here = slice_equals(url->host, SLICE("127.0.0.1")) ||
+                   slice_equals_nocase(url->host, SLICE("localhost")) ||
+                   (url->is_ipv6 && slice_equals(url->host, SLICE("::1")));
+    return is_here && slice_equals_nocase(url->scheme, SLICE("http")) &&
+           slice_equals(url->path, SLICE("/callback")) && url->query.len == 0;
+}
+
+static bool login_redirect_is_page(const struct url *url, const struct url *own)
+{
+    bool is_below = slice_starts_with(url->path, own->path);
+    struct slice rest = slice_from(url->path, own->path.len);
+    bool is_path = rest.len == 0 || rest.at[0] == '/' || slice_ends_with(own->path, SLICE("/"));
+    return slice_equals_nocase(url->scheme, own->scheme) &&
+           slice_equals_nocase(url->host, own->host) && url->port == own->port &&
+           url->is_ipv6 == own->is_ipv6 && is_below && is_path;
+}
+
+enum login_redirect login_redirect_kind(struct slice redirect, struct slice public_url)
+{
+    struct url url = {0};
+    struct url own = {0};
+    if (!login_redirect_is_plain(redirect) || url_parse(redirect, &url, NULL) != ERR_NONE ||
+        url.has_user || url.fragment.at != NULL || slice_find_byte(redirect, '#') < redirect.len) {
+        return LOGIN_REDIRECT_REFUSED;
+    }
+    if (url_parse(public_url, &own, NULL) == ERR_NONE && login_redirect_is_page(&url, &own)) {
+        return LOGIN_REDIRECT_PAGE;
+    }
+    return login_redirect_is_loopback(&url) ? LOGIN_REDIRECT_LOOPBACK : LOGIN_REDIRECT_REFUSED;
+}
+
+struct slice login_redirect_with_in(struct arena *arena, struct slice redirect, const char *key,
+                                    struct slice value)
+{
+    bool has_query = slice_find_byte(redirect, '?') < redirect.len;
+    struct slice encoded = url_encode(arena, value);
+    return arena_format(arena, "%.*s%s%s=%.*s", SLICE_ARG(redirect), has_query ? "&" : "?", key,
+                        SLICE_ARG(encoded));
+}
