@@ -26,6 +26,11 @@
 #define LIMIT_HTTP_UNUSED_EXCHANGES 64
 #define LIMIT_HTTP_CONNECTIONS      60000
 
+/* HTTP: who asks, from where */
+#define LIMIT_NETWORKS       128
+#define LIMIT_ORIGINS        64
+#define LIMIT_FORWARDED_HOPS 32
+
 /* HTTP/2: one connection */
 #define LIMIT_HTTP2_STREAMS           100
 #define LIMIT_HTTP2_WINDOW_SIZE       LIMIT_KIB(64)
