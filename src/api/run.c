@@ -284,7 +284,7 @@ enum err api_run(struct http_call *http, struct error *reterr)
     };
     bool is_open = call.route->who <= API_CONTROL;
     enum err err = is_open ? api_check_page(&call, reterr) : api_authenticate(&call, reterr);
-    if (!is_open) {
+    if (!is_open || call.route->hands_out_tokens) {
         http_response_header(call.response, SLICE("Cache-Control"), SLICE("no-store"));
     }
     if (err == ERR_NONE) {

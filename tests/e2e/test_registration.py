@@ -34,3 +34,12 @@ def test_through_a_proxy_it_takes_the_code(start):
                       headers={"X-Forwarded-For": "192.0.2.1"})
     assert answer.status == 201
     assert api.post("/localauth/register", {**BODY, "email": "b@example.com"}).status == 403
+
+
+def test_no_cache_keeps_a_token(start):
+    api = Api(start())
+    for path, body in (("register", BODY), ("login", BODY), ("login", {**BODY, "password": "x"}),
+                       ("register", BODY)):
+        answer = api.post(f"/localauth/{path}", body)
+        assert answer.headers["Cache-Control"] == "no-store", answer
+        assert ("Token" in answer.headers) == (answer.status < 400)
