@@ -103,7 +103,7 @@ static void login_use_browser(struct login *login, bool makes)
             call->response, SLICE("Set-Cookie"),
             arena_format(
                 call->arena, LOGIN_COOKIE "=%.*s; Path=/api/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
-                SLICE_ARG(given), LOGIN_LIFETIME_S, call->api->uses_tls ? "; Secure" : ""));
+                SLICE_ARG(given), LOGIN_LIFETIME_S, sign_in_is_encrypted(call) ? "; Secure" : ""));
     }
 }
 

@@ -8,6 +8,7 @@
 #include "io/clock.h"
 #include "io/gate.h"
 #include "store/sign_in_store.h"
+#include "wire/forwarded.h"
 
 #include <arpa/inet.h>
 #include <sodium.h>
@@ -23,13 +24,20 @@ static const struct sign_in_rule address_rule = {
 
 /* The token ------------------------------------------------------------------------------------ */
 
+/* By us, or by a proxy that is believed. */
+bool sign_in_is_encrypted(const struct api_call *call)
+{
+    return call->request->is_encrypted || call->api->uses_tls;
+}
+
 void sign_in_set_cookie(struct api_call *call, struct slice token)
 {
-    http_response_header(
-        call->response, SLICE("Set-Cookie"),
-        arena_format(
-            call->arena, IDENTITY_COOKIE "=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
-            SLICE_ARG(token), IDENTITY_TOKEN_LIFETIME_S, call->api->uses_tls ? "; Secure" : ""));
+    http_response_header(call->response, SLICE("Set-Cookie"),
+                         arena_format(call->arena,
+                                      IDENTITY_COOKIE
+                                      "=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
+                                      SLICE_ARG(token), IDENTITY_TOKEN_LIFETIME_S,
+                                      sign_in_is_encrypted(call) ? "; Secure" : ""));
 }
 
 enum err sign_in_hand_over(struct api_call *call, struct slice user_id, struct error *reterr)
@@ -49,8 +57,7 @@ enum err sign_in_hand_over(struct api_call *call, struct slice user_id, struct e
 /* A proxy on this machine speaks for others. */
 static bool sign_in_is_from_here(const struct http_request *request)
 {
-    bool is_passed_on = http_request_header(request, SLICE("X-Forwarded-For")).len > 0 ||
-                        http_request_header(request, SLICE("Forwarded")).len > 0;
+    bool is_passed_on = forwarded_is_there(request->headers, request->header_count);
     return request->peer.is_control || (request->peer.is_loopback && !is_passed_on);
 }
 

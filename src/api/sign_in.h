@@ -13,6 +13,8 @@ enum err sign_in_hand_over(struct api_call *call, struct slice user_id,
 /* The cookie alone. */
 void sign_in_set_cookie(struct api_call *call, struct slice token);
 
+bool sign_in_is_encrypted(const struct api_call *call);
+
 /* May the caller become the first admin: from this machine, or with the code that the start
  * printed. */
 bool sign_in_may_found(const struct api_call *call, struct slice setup_code);

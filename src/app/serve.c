@@ -352,6 +352,13 @@ static struct slice serve_make_setup_code(struct serve *serve)
     return base64_encode_in(&serve->arena, BASE64_URL, slice_of(random, sizeof(random)));
 }
 
+/* Who stands before the gateway; checked when the settings were read. */
+static void serve_read_edge(const struct settings *settings, struct http_server *server)
+{
+    struct slice networks = slice_of_text(settings_text(settings, SETTING_TRUSTED_PROXIES));
+    must(network_list_parse(networks, &server->trusted_proxies, NULL) == ERR_NONE);
+}
+
 static void serve_make_server(struct serve *serve)
 {
     serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
@@ -371,6 +378,7 @@ static void serve_make_server(struct serve *serve)
         .connection_count_max = LIMIT_HTTP_CONNECTIONS,
         .deadlines = HTTP_DEADLINES,
     };
+    serve_read_edge(serve->settings, &serve->server);
     serve->api = (struct api){
         .store = serve->store,
         .identity = serve->identity,

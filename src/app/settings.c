@@ -8,6 +8,7 @@
 #include "io/log.h"
 #include "model/name.h"
 #include "model/user.h"
+#include "wire/address.h"
 
 #include <arpa/inet.h>
 
@@ -118,9 +119,11 @@ static bool setting_is_store(struct slice value)
            (slice_starts_with(value, SLICE("sqlite:")) && value.len > strlen("sqlite:"));
 }
 
-/* What is expected instead, or NULL when the value is right. */
-static const char *setting_objection(const struct setting_row *row, struct slice value)
+/* What is expected instead, maybe in 'detail', or NULL when the value is right. */
+static const char *setting_objection(const struct setting_row *row, struct slice value,
+                                     struct error *detail)
 {
+    struct network_list networks;
     struct fault fault = {0};
     switch (row->kind) {
     case SETTING_PATH:
@@ -146,6 +149,8 @@ static const char *setting_objection(const struct setting_row *row, struct slice
     case SETTING_TEXT:
     case SETTING_SECRET:
         return line_check(value, NULL) == ERR_NONE ? NULL : "one line of text is expected";
+    case SETTING_NETWORKS:
+        return network_list_parse(value, &networks, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_FAULT:
         return fault_parse(value, &fault, NULL) == ERR_NONE ? NULL : "no such fault";
     }
@@ -168,7 +173,8 @@ static enum err setting_set(struct settings *settings, enum setting setting, con
                             struct error *reterr)
 {
     const struct setting_row *row = &setting_rows[setting];
-    const char *objection = setting_objection(row, slice_of_text(value));
+    struct error detail = {0};
+    const char *objection = setting_objection(row, slice_of_text(value), &detail);
     if (objection == NULL) {
         settings->values[setting] = value;
         return ERR_NONE;

@@ -24,7 +24,8 @@ enum setting_kind {
     SETTING_NAME,    /* of a group */
     SETTING_TEXT,    /* one line */
     SETTING_SECRET,  /* one line that no message repeats */
-    SETTING_FAULT,   /* for tests, not in the help */
+    SETTING_NETWORKS,
+    SETTING_FAULT, /* for tests, not in the help */
 };
 
 /* X(name, flag, kind, default, form, least, most, help) */
@@ -43,6 +44,9 @@ enum setting_kind {
       "certificate and its issuers (PEM); turns TLS on; read again on SIGHUP")                     \
     X(SETTING_TLS_KEY, "tls-key", SETTING_PATH, "", "FILE", 0, 0,                                  \
       "the certificate's private key (PEM)")                                                       \
+    X(SETTING_TRUSTED_PROXIES, "trusted-proxies", SETTING_NETWORKS, "", "NETWORKS", 0, 0,          \
+      "addresses and networks, with commas between, of proxies whose X-Forwarded-For (or "         \
+      "Forwarded, in requests without it) tells who asks; they must set it themselves")            \
     X(SETTING_ADMIN_GROUP, "admin-group", SETTING_NAME, "admin", "GROUP", 0, 0,                    \
       "the group whose members may do everything")                                                 \
     X(SETTING_AUDITOR_GROUP, "auditor-group", SETTING_NAME, "auditor", "GROUP", 0, 0,              \

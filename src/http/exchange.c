@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/must.h"
 #include "http/call.h"
+#include "http/client.h"
 #include "http/server_internal.h"
 #include "io/log.h"
 
@@ -104,8 +105,10 @@ static void exchange_answer_methods(struct exchange *exchange)
 
 enum exchange_next exchange_start(struct exchange *exchange, uint64_t body_size)
 {
-    exchange->routed = router_find(exchange->worker->server->router, &exchange->arena,
-                                   &exchange->request, &exchange->route);
+    const struct http_server *server = exchange->worker->server;
+    http_client_find(&server->trusted_proxies, &exchange->request);
+    exchange->routed =
+        router_find(server->router, &exchange->arena, &exchange->request, &exchange->route);
     if (exchange->routed == ROUTE_BAD_PATH) {
         exchange_answer_error(exchange, 400, SLICE("the path is not percent-encoded UTF-8"));
         return EXCHANGE_REFUSED;

@@ -4,14 +4,17 @@
 #ifndef GH_HTTP_REQUEST_H
 #define GH_HTTP_REQUEST_H
 
+#include "wire/address.h"
 #include "wire/http.h"
 
 #include <stdint.h>
 
 #define HTTP_PATH_VALUES_MAX 4
 
+/* Who asks: of a request, behind the proxies that are trusted; of a connection, its other end. */
 struct http_peer {
-    char address[48]; /* without the port; empty for the control socket */
+    struct address ip;
+    char address[48]; /* the same as text; empty for the control socket */
     bool is_loopback;
     bool is_control; /* came over the socket that only the gateway's own user may open */
 };
@@ -27,7 +30,7 @@ struct http_request {
     /* The decoded {parts} of the route's pattern, in its order. */
     struct slice values[HTTP_PATH_VALUES_MAX];
     struct http_peer peer;
-    bool is_encrypted;
+    bool is_encrypted; /* here, or as far as the first trusted proxy */
 };
 
 struct slice http_request_header(const struct http_request *request, struct slice name);

@@ -4,12 +4,12 @@
 #include "base/limits.h"
 #include "base/must.h"
 #include "base/timestamp.h"
+#include "http/client.h"
 #include "http/http1_conn.h"
 #include "http/server_internal.h"
 #include "io/log.h"
 #include "io/socket_stream.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
@@ -36,27 +36,18 @@ void http_conn_remove(struct http_conn *conn)
     http_worker_check_drained(conn->http);
 }
 
-static bool http_address_is_loopback(const struct sockaddr_storage *address)
-{
-    if (address->ss_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)address;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-    }
-    if (address->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
-        const unsigned char *bytes = in6->sin6_addr.s6_addr;
-        return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
-               (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && bytes[12] == 127);
-    }
-    return false;
-}
-
+/* A zone, which only addresses of one link have, is left out. */
 static void http_peer_fill(struct http_peer *peer, const struct sockaddr_storage *address)
 {
-    peer->is_loopback = http_address_is_loopback(address);
-    if (getnameinfo((const struct sockaddr *)address, sizeof(*address), peer->address,
-                    sizeof(peer->address), NULL, 0, NI_NUMERICHOST) != 0) {
-        peer->address[0] = '\0';
+    struct address ip;
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+        ip = address_of_v4((const unsigned char *)&in->sin_addr.s_addr);
+        http_peer_set(peer, &ip);
+    } else if (address->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
+        memcpy(ip.bytes, in6->sin6_addr.s6_addr, sizeof(ip.bytes));
+        http_peer_set(peer, &ip);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "io/pool.h"
 #include "io/tls_stream.h"
 #include "io/worker.h"
+#include "wire/address.h"
 
 /* How long each phase of a connection may take. */
 struct http_deadlines {
@@ -34,7 +35,8 @@ struct http_server {
     struct pool *slow_pool; /* of routes that take long; NULL: the same */
     void *context;          /* for the handlers */
     bool metrics_for_anyone;
-    size_t connection_count_max; /* of one worker */
+    struct network_list trusted_proxies; /* none: the headers that proxies add change nothing */
+    size_t connection_count_max;         /* of one worker */
     struct http_deadlines deadlines;
 };
 
