@@ -230,13 +230,16 @@ static enum err api_check_origin(const struct api_call *call, struct error *rete
                           "access denied: only the gateway's own pages may do this in a browser");
 }
 
-/* What anybody may call is still not for the pages of other sites: one could register the first
- * admin of a gateway that its visitor has just started. Programs send neither header. */
+/* What anybody may call is still not for the pages of other sites but those of --cors-origins: one
+ * could register the first admin of a gateway that its visitor has just started. Programs send
+ * neither header. */
 static enum err api_check_page(const struct api_call *call, struct error *reterr)
 {
     bool is_of_page = http_request_header(call->request, SLICE("Origin")).len > 0 ||
                       http_request_header(call->request, SLICE("Sec-Fetch-Site")).len > 0;
-    return is_of_page && api_is_mutating(call) ? api_check_origin(call, reterr) : ERR_NONE;
+    bool is_listed = call->request->cors_origin.len > 0;
+    return is_of_page && !is_listed && api_is_mutating(call) ? api_check_origin(call, reterr)
+                                                             : ERR_NONE;
 }
 
 static enum err api_authenticate(struct api_call *call, struct error *reterr)

@@ -54,11 +54,13 @@ enum err sign_in_hand_over(struct api_call *call, struct slice user_id, struct e
 
 /* The first admin ------------------------------------------------------------------------------ */
 
-/* A proxy on this machine speaks for others. */
+/* A proxy on this machine, or a page of another site in a browser on it, speaks for others. */
 static bool sign_in_is_from_here(const struct http_request *request)
 {
     bool is_passed_on = forwarded_is_there(request->headers, request->header_count);
-    return request->peer.is_control || (request->peer.is_loopback && !is_passed_on);
+    bool is_other_page = request->cors_origin.len > 0;
+    return request->peer.is_control ||
+           (request->peer.is_loopback && !is_passed_on && !is_other_page);
 }
 
 bool sign_in_may_found(const struct api_call *call, struct slice setup_code)

@@ -352,11 +352,15 @@ static struct slice serve_make_setup_code(struct serve *serve)
     return base64_encode_in(&serve->arena, BASE64_URL, slice_of(random, sizeof(random)));
 }
 
-/* Who stands before the gateway; checked when the settings were read. */
+/* Who stands before the gateway, and whose pages may use it; checked when the settings were read.
+ */
 static void serve_read_edge(const struct settings *settings, struct http_server *server)
 {
     struct slice networks = slice_of_text(settings_text(settings, SETTING_TRUSTED_PROXIES));
+    struct slice origins = slice_of_text(settings_text(settings, SETTING_CORS_ORIGINS));
     must(network_list_parse(networks, &server->trusted_proxies, NULL) == ERR_NONE);
+    must(origin_list_parse(origins, &server->cors.origins, NULL) == ERR_NONE);
+    server->cors.prefix = SLICE("/api/");
 }
 
 static void serve_make_server(struct serve *serve)

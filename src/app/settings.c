@@ -9,6 +9,7 @@
 #include "model/name.h"
 #include "model/user.h"
 #include "wire/address.h"
+#include "wire/origin.h"
 
 #include <arpa/inet.h>
 
@@ -124,6 +125,7 @@ static const char *setting_objection(const struct setting_row *row, struct slice
                                      struct error *detail)
 {
     struct network_list networks;
+    struct origin_list origins;
     struct fault fault = {0};
     switch (row->kind) {
     case SETTING_PATH:
@@ -151,6 +153,8 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return line_check(value, NULL) == ERR_NONE ? NULL : "one line of text is expected";
     case SETTING_NETWORKS:
         return network_list_parse(value, &networks, detail) == ERR_NONE ? NULL : detail->message;
+    case SETTING_ORIGINS:
+        return origin_list_parse(value, &origins, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_FAULT:
         return fault_parse(value, &fault, NULL) == ERR_NONE ? NULL : "no such fault";
     }

@@ -25,6 +25,7 @@ enum setting_kind {
     SETTING_TEXT,    /* one line */
     SETTING_SECRET,  /* one line that no message repeats */
     SETTING_NETWORKS,
+    SETTING_ORIGINS,
     SETTING_FAULT, /* for tests, not in the help */
 };
 
@@ -47,6 +48,9 @@ enum setting_kind {
     X(SETTING_TRUSTED_PROXIES, "trusted-proxies", SETTING_NETWORKS, "", "NETWORKS", 0, 0,          \
       "addresses and networks, with commas between, of proxies whose X-Forwarded-For (or "         \
       "Forwarded, in requests without it) tells who asks; they must set it themselves")            \
+    X(SETTING_CORS_ORIGINS, "cors-origins", SETTING_ORIGINS, "", "ORIGINS", 0, 0,                  \
+      "https://HOST[:PORT], with commas between: other sites whose pages may use the API, with "   \
+      "tokens")                                                                                    \
     X(SETTING_ADMIN_GROUP, "admin-group", SETTING_NAME, "admin", "GROUP", 0, 0,                    \
       "the group whose members may do everything")                                                 \
     X(SETTING_AUDITOR_GROUP, "auditor-group", SETTING_NAME, "auditor", "GROUP", 0, 0,              \

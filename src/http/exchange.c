@@ -100,6 +100,9 @@ static void exchange_answer_methods(struct exchange *exchange)
                                          SLICE_ARG(exchange->request.method), SLICE_ARG(allowed)));
     }
     http_response_header(&exchange->response, SLICE("Allow"), allowed);
+    if (exchange->response.status == 204) {
+        cors_answer_preflight(exchange, allowed);
+    }
     exchange_answer(exchange);
 }
 
@@ -107,6 +110,7 @@ enum exchange_next exchange_start(struct exchange *exchange, uint64_t body_size)
 {
     const struct http_server *server = exchange->worker->server;
     http_client_find(&server->trusted_proxies, &exchange->request);
+    cors_judge(&server->cors, &exchange->request);
     exchange->routed =
         router_find(server->router, &exchange->arena, &exchange->request, &exchange->route);
     if (exchange->routed == ROUTE_BAD_PATH) {
@@ -182,6 +186,7 @@ void exchange_answer(struct exchange *exchange)
 {
     must(!exchange->answered);
     exchange->answered = true;
+    cors_complete(&exchange->worker->server->cors, exchange);
     exchange->transport->answer(exchange);
 }
 

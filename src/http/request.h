@@ -30,7 +30,8 @@ struct http_request {
     /* The decoded {parts} of the route's pattern, in its order. */
     struct slice values[HTTP_PATH_VALUES_MAX];
     struct http_peer peer;
-    bool is_encrypted; /* here, or as far as the first trusted proxy */
+    bool is_encrypted;        /* here, or as far as the first trusted proxy */
+    struct slice cors_origin; /* of the page that asks, if it may; else empty */
 };
 
 struct slice http_request_header(const struct http_request *request, struct slice name);

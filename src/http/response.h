@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "wire/http.h"
 
-#define HTTP_RESPONSE_HEADERS_MAX 12
+#define HTTP_RESPONSE_HEADERS_MAX 16
 
 struct http_response {
     int status;

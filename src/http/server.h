@@ -5,6 +5,7 @@
 #define GH_HTTP_SERVER_H
 
 #include "base/limits.h"
+#include "http/cors.h"
 #include "http/exchange.h"
 #include "http/metrics.h"
 #include "io/listener.h"
@@ -36,7 +37,8 @@ struct http_server {
     void *context;          /* for the handlers */
     bool metrics_for_anyone;
     struct network_list trusted_proxies; /* none: the headers that proxies add change nothing */
-    size_t connection_count_max;         /* of one worker */
+    struct http_cors cors;
+    size_t connection_count_max; /* of one worker */
     struct http_deadlines deadlines;
 };
 

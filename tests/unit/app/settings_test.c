@@ -92,6 +92,10 @@ static void values_are_checked_by_their_kind(void **state)
         {"--trusted-proxies=127.0.0.1, 10.0.0.0/8,2001:db8::/32", ERR_NONE},
         {"--trusted-proxies=proxy.example", ERR_INPUT},
         {"--trusted-proxies=0.0.0.0/0", ERR_INPUT},
+        {"--cors-origins=", ERR_NONE},
+        {"--cors-origins=https://a,https://b.example:8443", ERR_NONE},
+        {"--cors-origins=*", ERR_INPUT},
+        {"--cors-origins=http://a", ERR_INPUT},
         {"--tls-cert=a", ERR_INPUT},
         {"--fault=short,again", ERR_NONE},
         {"--fault=long", ERR_INPUT},
@@ -227,8 +231,8 @@ static void help_and_documentation_come_from_the_table(void **state)
     char page[16384];
     (void)printed(settings_print_help, help, sizeof(help));
     (void)printed(settings_print_markdown, page, sizeof(page));
-    static const char *const flags[] = {"--data-dir", "--database-url", "--log-level", "--sandbox",
-                                        "--trusted-proxies"};
+    static const char *const flags[] = {"--data-dir", "--database-url",    "--log-level",
+                                        "--sandbox",  "--trusted-proxies", "--cors-origins"};
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         assert_non_null(strstr(help, flags[i]));
         assert_non_null(strstr(page, flags[i]));
