@@ -10,9 +10,10 @@ struct asset {
     struct slice content_type;
     struct slice etag; /* as it stands in the header: weak, for all forms of the file */
     struct slice identity;
-    struct slice gzip;   /* empty where it would not be smaller */
+    struct slice gzip;   /* empty where it would not be smaller, and of pages */
     struct slice brotli; /* likewise */
     bool immutable;      /* the name holds the content's hash */
+    bool is_page;        /* HTML: holds places for the nonce, so each answer is another */
 };
 
 extern const struct asset assets[];

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "console/console.h"
 
+#include "base/must.h"
+#include "codec/base64.h"
 #include "console/assets.h"
 #include "http/gzip.h"
 
-#define CONSOLE_CSP                                                                                \
-    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "                 \
-    "script-src 'self'; connect-src 'self'; font-src 'self'; base-uri 'none'; "                    \
-    "form-action 'self'; frame-ancestors 'none'"
+#include <unistd.h>
 
-static struct slice console_file_of(struct slice path)
-{
-    return slice_equals(path, SLICE("/")) ? SLICE("/index.html") : path;
-}
+/* In the pages, of a nonce's length; tools/embed-files sees that it is wherever it must be. */
+#define CONSOLE_NONCE_PLACE SLICE("{{nonce:of-each-answer}}")
+#define CONSOLE_NONCE_SIZE  16
+/* Both %s are the nonce. What the pages' own scripts load may run; markup from text never. */
+#define CONSOLE_CSP                                                                                \
+    "default-src 'none'; script-src 'nonce-%.*s' 'strict-dynamic'; style-src 'nonce-%.*s'; "       \
+    "img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; "                 \
+    "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+#define CONSOLE_PERMISSIONS                                                                        \
+    "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 /* The table is sorted by path. */
 static const struct asset *console_find(struct slice path)
@@ -33,6 +38,60 @@ static const struct asset *console_find(struct slice path)
     }
     return NULL;
 }
+
+/* "/" is /index.html, and a path without an extension, as people see it, is a page: /sign-in is
+ * /sign-in.html. */
+static const struct asset *console_asset_of(struct arena *arena, struct slice path)
+{
+    if (slice_equals(path, SLICE("/"))) {
+        return console_find(SLICE("/index.html"));
+    }
+    bool has_extension = slice_find_byte(path, '.') < path.len;
+    return console_find(has_extension ? path : arena_format(arena, "%.*s.html", SLICE_ARG(path)));
+}
+
+/* Pages ---------------------------------------------------------------------------------------- */
+
+/* Sixteen bytes come from the kernel without waiting: its generator is ready long before us. */
+static struct slice console_make_nonce(struct arena *arena)
+{
+    char random[CONSOLE_NONCE_SIZE];
+    must(getentropy(random, sizeof(random)) == 0);
+    return base64_encode_in(arena, BASE64_STANDARD, slice_of(random, sizeof(random)));
+}
+
+static void console_write_page(struct buf *buf, struct slice page, struct slice nonce)
+{
+    while (page.len > 0) {
+        size_t at = slice_find(page, CONSOLE_NONCE_PLACE);
+        bool is_end = at == page.len;
+        const struct slice parts[] = {slice_sub(page, 0, at), is_end ? SLICE_NONE : nonce};
+        must(buf_append_parts(buf, parts, 2) == ERR_NONE); /* no longer than the file */
+        page = slice_from(page, at + (is_end ? 0 : CONSOLE_NONCE_PLACE.len));
+    }
+}
+
+/* Never kept by anyone: a nonce that is used twice is none. Its length when compressed tells
+ * nothing of it, as the page holds nothing that the request chose. */
+static void console_answer_page(struct exchange *exchange, const struct asset *asset)
+{
+    struct http_response *response = &exchange->response;
+    struct slice nonce = console_make_nonce(&exchange->arena);
+    response->content_type = asset->content_type;
+    http_response_header(response, SLICE("Cache-Control"), SLICE("no-store"));
+    http_response_header(
+        response, SLICE("Content-Security-Policy"),
+        arena_format(&exchange->arena, CONSOLE_CSP, SLICE_ARG(nonce), SLICE_ARG(nonce)));
+    http_response_header(response, SLICE("Cross-Origin-Opener-Policy"), SLICE("same-origin"));
+    http_response_header(response, SLICE("Permissions-Policy"), SLICE(CONSOLE_PERMISSIONS));
+    http_response_header(response, SLICE("Referrer-Policy"), SLICE("no-referrer"));
+    http_response_header(response, SLICE("X-Frame-Options"), SLICE("DENY"));
+    console_write_page(&response->buf, asset->identity, nonce);
+    gzip_answer(&exchange->request, response);
+    exchange_answer(exchange);
+}
+
+/* Other files ---------------------------------------------------------------------------------- */
 
 static struct slice console_etag_value(struct slice etag)
 {
@@ -77,6 +136,7 @@ static void console_answer_file(struct exchange *exchange, const struct asset *a
     http_response_header(response, SLICE("Cache-Control"),
                          asset->immutable ? SLICE("public, max-age=31536000, immutable")
                                           : SLICE("no-cache"));
+    http_response_header(response, SLICE("Cross-Origin-Resource-Policy"), SLICE("same-origin"));
     struct slice known = http_request_header(&exchange->request, SLICE("If-None-Match"));
     if (console_etag_matches(known, asset->etag)) {
         response->status = 304;
@@ -84,11 +144,6 @@ static void console_answer_file(struct exchange *exchange, const struct asset *a
         return;
     }
     response->content_type = asset->content_type;
-    if (slice_starts_with(asset->content_type, SLICE("text/html"))) {
-        http_response_header(response, SLICE("Content-Security-Policy"), SLICE(CONSOLE_CSP));
-        http_response_header(response, SLICE("Referrer-Policy"), SLICE("no-referrer"));
-        http_response_header(response, SLICE("X-Frame-Options"), SLICE("DENY"));
-    }
     console_choose_body(exchange, asset);
     exchange_answer(exchange);
 }
@@ -96,7 +151,7 @@ static void console_answer_file(struct exchange *exchange, const struct asset *a
 void console_answer(struct exchange *exchange)
 {
     const struct http_request *request = &exchange->request;
-    const struct asset *asset = console_find(console_file_of(request->path));
+    const struct asset *asset = console_asset_of(&exchange->arena, request->path);
     if (asset == NULL) {
         exchange_answer_error(
             exchange, 404,
@@ -109,5 +164,9 @@ void console_answer(struct exchange *exchange)
         exchange_answer(exchange);
         return;
     }
-    console_answer_file(exchange, asset);
+    if (asset->is_page) {
+        console_answer_page(exchange, asset);
+    } else {
+        console_answer_file(exchange, asset);
+    }
 }

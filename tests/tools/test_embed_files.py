@@ -22,8 +22,9 @@ static void print_part(const char *name, size_t index, struct slice part)
 int main(void)
 {
     for (size_t i = 0; i < assets_count; i++) {
-        printf("%.*s|%.*s|%.*s|%d\n", SLICE_ARG(assets[i].path), SLICE_ARG(assets[i].content_type),
-               SLICE_ARG(assets[i].etag), assets[i].immutable);
+        printf("%.*s|%.*s|%.*s|%d|%d\n", SLICE_ARG(assets[i].path),
+               SLICE_ARG(assets[i].content_type), SLICE_ARG(assets[i].etag), assets[i].immutable,
+               assets[i].is_page);
         print_part("identity", i, assets[i].identity);
         print_part("gzip", i, assets[i].gzip);
         print_part("brotli", i, assets[i].brotli);
@@ -52,29 +53,51 @@ def read_back(folder):
                            text=True).stdout.splitlines()
     table = {}
     for index, line in enumerate(lines):
-        path, content_type, etag, immutable = line.split("|")
+        path, content_type, etag, immutable, is_page = line.split("|")
         parts = {kind: (folder / f"{index}.{kind}").read_bytes()
                  for kind in ("identity", "gzip", "brotli")}
-        table[path] = dict(parts, type=content_type, etag=etag, immutable=immutable == "1")
+        table[path] = dict(parts, type=content_type, etag=etag, immutable=immutable == "1",
+                           is_page=is_page == "1")
     return table
 
 
 def test_bytes_come_out_as_they_went_in(tmp_path):
-    page = b"<p>a page that repeats itself</p>\n" * 50
+    style = b"p { color: inherit } /* a file that repeats itself */\n" * 50
     picture = bytes(range(256)) * 4
-    assert embed(tmp_path, {"index.html": page, "assets/a.png": picture,
+    assert embed(tmp_path, {"index.css": style, "assets/a.png": picture,
                             "short.txt": b"x"}).returncode == 0
     table = read_back(tmp_path)
-    assert list(table) == sorted(table) == ["/assets/a.png", "/index.html", "/short.txt"]
-    index = table["/index.html"]
-    assert index["identity"] == page and gzip.decompress(index["gzip"]) == page
+    assert list(table) == sorted(table) == ["/assets/a.png", "/index.css", "/short.txt"]
+    index = table["/index.css"]
+    assert index["identity"] == style and gzip.decompress(index["gzip"]) == style
     assert subprocess.run(["brotli", "-dc"], input=index["brotli"], check=True,
-                          capture_output=True).stdout == page
-    assert index["type"] == "text/html; charset=utf-8"
-    assert index["etag"] == f'W/"{hashlib.sha256(page).hexdigest()[:32]}"'
+                          capture_output=True).stdout == style
+    assert index["type"] == "text/css; charset=utf-8"
+    assert index["etag"] == f'W/"{hashlib.sha256(style).hexdigest()[:32]}"'
     assert table["/assets/a.png"]["identity"] == picture
+    assert not any(row["is_page"] for row in table.values())
     for small in ("/assets/a.png", "/short.txt"):
         assert table[small]["gzip"] == table[small]["brotli"] == b""
+
+
+NONCE = b'nonce="{{nonce:of-each-answer}}"'
+
+
+def test_a_page_is_kept_as_it_is_for_its_nonces(tmp_path):
+    page = b'<link rel="icon" href="a.svg"><script src="a.js" %s></script>\n' % NONCE * 50
+    assert embed(tmp_path, {"index.html": page}).returncode == 0
+    row = read_back(tmp_path)["/index.html"]
+    assert row["is_page"] and row["identity"] == page and row["gzip"] == row["brotli"] == b""
+    assert row["type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize("markup", [
+    b"<script src='a.js'></script>", b"<script nonce='x'></script>", b"<style>p{}</style>",
+    b"<link rel='stylesheet' href='a.css'>", b"<p style='color: red'>", b"<p onclick='go()'>",
+    b"<a href='javascript:go()'>", b"<svg><style>p{}</style></svg>"])
+def test_what_the_policy_forbids_stops_the_build(tmp_path, markup):
+    result = embed(tmp_path, {"index.html": b"<p>\n" + markup})
+    assert result.returncode != 0 and "index.html:2: " in result.stderr
 
 
 def test_names_with_a_hash_never_change(tmp_path):
@@ -89,7 +112,7 @@ def test_names_with_a_hash_never_change(tmp_path):
 def test_the_same_files_make_the_same_bytes(tmp_path):
     made = []
     for _ in range(2):
-        assert embed(tmp_path, {"index.html": b"<p>same</p>" * 20}).returncode == 0
+        assert embed(tmp_path, {"index.css": b"p { color: red }" * 20}).returncode == 0
         made.append([(tmp_path / name).read_bytes() for name in ("assets.c", "assets.o")])
     assert made[0] == made[1]
 

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The files of the console as they are sent: policies, nonces, what may be kept."""
+import gzip
+import re
+
+import pytest
+
+PAGES = ["/", "/index.html", "/register", "/sign-in", "/sign-in?to=%2F"]
+FILES = ["/console.css", "/console.js", "/home.js", "/register.js", "/sign-in.js", "/favicon.svg"]
+
+
+def ask(gateway, path, headers=None, **options):
+    status, got, body = gateway.get(path, headers=headers, **options)
+    return status, {name.lower(): value for name, value in got.items()}, body
+
+
+def policy_of(headers):
+    parts = (part.split() for part in headers["content-security-policy"].split(";"))
+    return {name: sources for name, *sources in parts}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_answer_of_a_page_has_its_own_nonce(gateway, path):
+    nonces = set()
+    for _ in range(20):
+        status, headers, body = ask(gateway, path)
+        assert status == 200 and headers["content-type"] == "text/html; charset=utf-8"
+        policy = policy_of(headers)
+        nonce = re.fullmatch(r"'nonce-([A-Za-z0-9+/]{22}==)'", policy["style-src"][0])[1]
+        assert policy["script-src"] == [f"'nonce-{nonce}'", "'strict-dynamic'"]
+        marked = re.findall(r'<(script|link|style)\b[^>]*\bnonce="([^"]*)"', body.decode())
+        assert sorted(marked) == [("link", nonce), ("script", nonce)]
+        assert b"{{" not in body and b"style=" not in body and b" on" not in re.sub(
+            rb">[^<]*<", b"><", body)
+        nonces.add(nonce)
+    assert len(nonces) == 20
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_can_do_nothing_but_its_own_work(gateway, path):
+    _, headers, _ = ask(gateway, path)
+    policy = policy_of(headers)
+    del policy["script-src"], policy["style-src"]
+    assert policy == {
+        "default-src": ["'none'"], "img-src": ["'self'", "data:"], "connect-src": ["'self'"],
+        "font-src": ["'self'"], "base-uri": ["'none'"], "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"], "require-trusted-types-for": ["'script'"]}
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert headers["x-frame-options"] == "DENY"
+    assert "camera=()" in headers["permissions-policy"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nobody_keeps_a_page(gateway, path):
+    _, headers, body = ask(gateway, path, {"If-None-Match": "*"})
+    assert headers["cache-control"] == "no-store" and "etag" not in headers and body
+
+
+def test_a_page_is_compressed_for_each_answer(gateway):
+    status, headers, zipped = ask(gateway, "/sign-in", {"Accept-Encoding": "gzip, br"})
+    assert (status, headers["content-encoding"], headers["vary"]) == (200, "gzip",
+                                                                      "Accept-Encoding")
+    page = gzip.decompress(zipped).decode()
+    assert policy_of(headers)["style-src"][0][7:-1] in page and len(zipped) < len(page)
+
+
+def test_a_head_of_a_page_has_no_body(gateway):
+    status, headers, body = ask(gateway, "/sign-in", method="HEAD")
+    assert (status, body) == (200, b"") and int(headers["content-length"]) > 1000
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_files_beside_the_pages_are_asked_for_again(gateway, path):
+    status, headers, body = ask(gateway, path)
+    assert status == 200 and headers["cache-control"] == "no-cache" and body
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    status, again, body = ask(gateway, path, {"If-None-Match": headers["etag"]})
+    assert (status, body, again["etag"]) == (304, b"", headers["etag"])
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/register/", "/sign-in/more", "/static/index.html",
+                                  "/console", "/.html", "/..", "/sign-in%00", "/sign-in.htm"])
+def test_other_paths_are_not_there(gateway, path):
+    assert ask(gateway, path)[0] in (400, 404)
+
+
+@pytest.mark.parametrize("path", ["/", "/sign-in", "/register"])
+def test_a_form_sent_without_scripts_is_refused(gateway, path):
+    status, headers, _ = ask(gateway, path, method="POST", body="password=x")
+    assert status == 405 and headers["allow"] == "GET, HEAD"
