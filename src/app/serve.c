@@ -417,34 +417,43 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
     return ERR_NONE;
 }
 
-/* What a person who typed one command wants to know; the log is for later. */
-static void serve_greet(const struct serve *serve)
+/* Where this machine reaches the gateway. */
+static struct slice serve_local_url(struct serve *serve)
+{
+    const char *scheme = serve->tls != NULL ? "https" : "http";
+    struct slice listen = slice_of_text(settings_text(serve->settings, SETTING_LISTEN));
+    size_t host_len = (size_t)(strrchr(listen.at, ':') - listen.at);
+    struct slice host = slice_sub(listen, 0, host_len);
+    bool is_any =
+        host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("[::]"));
+    return arena_format(&serve->arena, "%s://%.*s:%u", scheme,
+                        SLICE_ARG(is_any ? SLICE("127.0.0.1") : host), serve->port);
+}
+
+/* What a person who typed one command wants to know; the log is for later. The set-up code stands
+ * behind '#': browsers send that to nobody, so that it is in no log on the way. */
+static void serve_greet(struct serve *serve)
 {
     const struct settings *settings = serve->settings;
-    const char *scheme = serve->tls != NULL ? "https" : "http";
-    const char *listen = settings_text(settings, SETTING_LISTEN);
-    size_t host_len = (size_t)(strrchr(listen, ':') - listen);
-    bool is_any = host_len == 0 || strncmp(listen, "0.0.0.0", host_len) == 0 ||
-                  strncmp(listen, "[::]", host_len) == 0;
-    const char *host = is_any ? "127.0.0.1" : listen;
-    int len = is_any ? (int)strlen(host) : (int)host_len;
+    struct slice listen = slice_of_text(settings_text(settings, SETTING_LISTEN));
+    struct slice local = serve_local_url(serve);
+    struct slice open = local;
     (void)printf("\n  Gatehouse %s is running.\n\n", GATEHOUSE_VERSION);
     if (!settings_is(settings, SETTING_PUBLIC_URL, "")) {
-        (void)printf("  Public   %s\n", settings_text(settings, SETTING_PUBLIC_URL));
+        open = slice_of_text(settings_text(settings, SETTING_PUBLIC_URL));
+        open = slice_ends_with(open, SLICE("/")) ? slice_sub(open, 0, open.len - 1) : open;
+        (void)printf("  Local    %.*s/\n", SLICE_ARG(local));
     }
-    (void)printf("  Open     %s://%.*s:%u/\n", scheme, len, host, serve->port);
-    (void)printf("  Try      curl %s://%.*s:%u/api/healthz\n", scheme, len, host, serve->port);
+    (void)printf("  Open     %.*s/\n", SLICE_ARG(open));
     (void)printf("  Data     %s\n", settings_text(settings, SETTING_DATA_DIR));
     (void)printf("  Stop     Ctrl+C\n\n");
     if (!serve->has_users) {
-        (void)printf("  Nobody is registered yet. The first to register becomes the admin:\n\n"
-                     "  curl -d '{\"email\":\"you@example.com\",\"password\":\"...\"}' "
-                     "%s://%.*s:%u/api/localauth/register\n\n"
-                     "  From another machine with \"setup_code\":\"%.*s\" in it.\n\n",
-                     scheme, len, host, serve->port, SLICE_ARG(serve->api.setup_code));
+        (void)printf("  Nobody is registered yet. Open this link to create the first admin:\n\n"
+                     "  %.*s/register#setup_code=%.*s\n\n",
+                     SLICE_ARG(open), SLICE_ARG(serve->api.setup_code));
     }
     (void)fflush(stdout);
-    log_line(LOG_APP, LOG_INFO, "listening", log_text("address", slice_of_text(listen)),
+    log_line(LOG_APP, LOG_INFO, "listening", log_text("address", listen),
              log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),
              log_number("landlock", serve->sandbox.landlock_version),
              log_number("seccomp", serve->sandbox.has_filter ? 1 : 0));

@@ -29,7 +29,7 @@ def test_through_a_proxy_it_takes_the_code(start):
         assert api.post("/localauth/register", BODY, headers=header).status == 403
         wrong = {**BODY, "setup_code": "x" * 20}
         assert api.post("/localauth/register", wrong, headers=header).status == 403
-    code = re.search(r'"setup_code":"([^"]+)"', gateway.text()).group(1)
+    code = re.search(r"/register#setup_code=(\S+)", gateway.text()).group(1)
     answer = api.post("/localauth/register", {**BODY, "setup_code": code},
                       headers={"X-Forwarded-For": "192.0.2.1"})
     assert answer.status == 201
