@@ -79,6 +79,20 @@ HANDLER(api_keys_put);
 HANDLER(api_keys_delete);
 HANDLER(api_keys_reactivate);
 
+/* service_accounts.c */
+HANDLER(service_accounts_list);
+HANDLER(service_accounts_get);
+HANDLER(service_accounts_post);
+HANDLER(service_accounts_put);
+HANDLER(service_accounts_delete);
+
+/* machine_identities.c */
+HANDLER(machine_identities_list);
+HANDLER(machine_identities_get);
+HANDLER(machine_identities_post);
+HANDLER(machine_identities_put);
+HANDLER(machine_identities_delete);
+
 /* local_auth.c */
 HANDLER(local_auth_register);
 HANDLER(local_auth_login);

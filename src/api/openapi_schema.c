@@ -225,9 +225,11 @@ static void openapi_write_kind(struct json_writer *json, const struct shape_fiel
     case SHAPE_PAIRS:
         openapi_write_pairs(json, field, side);
         break;
+    case SHAPE_OBJECTS: /* of a shape that is still to come */
+        json_member_raw(json, "items", SLICE("{\"type\":\"object\"}"));
+        break;
     case SHAPE_BOOL:
     case SHAPE_OBJECT:
-    case SHAPE_OBJECTS:
     case SHAPE_RAW:
         break;
     }

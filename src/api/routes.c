@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "model/attribute.h"
+#include "model/machine.h"
 #include "model/resource.h"
 #include "model/user.h"
 
@@ -166,6 +167,41 @@ const struct api_route api_routes[] = {
     {"POST", "/api/api-keys/{nameOrID}/reactivate", API_ADMIN, 0, api_keys_reactivate, "api_keys",
      "Make a revoked API key valid again", .status = 200, .answer = API_ONE,
      .shape = &api_key_shape, .errors = {404}},
+
+    {"GET", "/api/serviceaccounts", API_READER, 0, service_accounts_list, "service_accounts",
+     "List service accounts", .status = 200, .answer = API_ARRAY, .shape = &service_account_shape},
+    {"POST", "/api/serviceaccounts", API_ADMIN, .handler = service_accounts_post,
+     .noun = "service_accounts", .summary = "Create a service account", SMALL_BODY,
+     .body = &service_account_shape, .status = 201, .answer = API_ONE,
+     .shape = &service_account_shape, .errors = {409}},
+    {"GET", "/api/serviceaccounts/{subjectOrID}", API_READER, 0, service_accounts_get,
+     "service_accounts", "Get a service account", .status = 200, .answer = API_ONE,
+     .shape = &service_account_shape, .errors = {404}},
+    {"PUT", "/api/serviceaccounts/{subjectOrID}", API_ADMIN, .handler = service_accounts_put,
+     .noun = "service_accounts", .summary = "Replace a service account, but for its subject",
+     SMALL_BODY, .body = &service_account_update_shape, .status = 200, .answer = API_ONE,
+     .shape = &service_account_shape, .errors = {404}},
+    {"DELETE", "/api/serviceaccounts/{subjectOrID}", API_ADMIN, 0, service_accounts_delete,
+     "service_accounts", "Delete a service account", .status = 204, .answer = API_NOTHING,
+     .errors = {404}},
+
+    {"GET", "/api/machineidentities", API_READER, 0, machine_identities_list, "machine_identities",
+     "List machine identities, the newest first", .status = 200, .answer = API_ARRAY,
+     .shape = &machine_identity_shape},
+    {"POST", "/api/machineidentities", API_ADMIN, .handler = machine_identities_post,
+     .noun = "machine_identities", .summary = "Create a machine identity", BODY,
+     .body = &machine_identity_shape, .status = 201, .answer = API_ONE,
+     .shape = &machine_identity_shape, .errors = {409}},
+    {"GET", "/api/machineidentities/{nameOrID}", API_READER, 0, machine_identities_get,
+     "machine_identities", "Get a machine identity", .status = 200, .answer = API_ONE,
+     .shape = &machine_identity_shape, .errors = {404}},
+    {"PUT", "/api/machineidentities/{nameOrID}", API_ADMIN, .handler = machine_identities_put,
+     .noun = "machine_identities", .summary = "Replace a machine identity", BODY,
+     .body = &machine_identity_shape, .status = 200, .answer = API_ONE,
+     .shape = &machine_identity_shape, .errors = {404, 409}},
+    {"DELETE", "/api/machineidentities/{nameOrID}", API_ADMIN, 0, machine_identities_delete,
+     "machine_identities", "Delete a machine identity", .status = 204, .answer = API_NOTHING,
+     .errors = {404}},
 
     {"GET", "/api/orgs/hide-role-info", API_ADMIN, 0, hide_role_info_get, "orgs",
      "Are inline values hidden from admins too", .status = 200, .answer = API_ONE,

@@ -19,7 +19,7 @@ enum shape_kind {
     SHAPE_TEXTS,   /* struct shape_texts: an array of text */
     SHAPE_PAIRS,   /* struct shape_pairs: an object of text to text */
     SHAPE_OBJECT,  /* a pointer to the structure of 'object'; NULL: not given */
-    SHAPE_OBJECTS, /* struct shape_objects: an array of them */
+    SHAPE_OBJECTS, /* struct shape_objects: an array of them; without 'object' always empty */
     SHAPE_RAW,     /* struct slice: written as the JSON it is, never read */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who calls: a person or an API key of one organization, and what they are there. Roles add up: an
- * auditor keeps the rights of a member. */
+/* Who calls: a person, an API key or a service account of one organization, and what they are
+ * there. Roles add up: an auditor keeps the rights of a member. */
 #ifndef GH_MODEL_CALLER_H
 #define GH_MODEL_CALLER_H
 
@@ -9,7 +9,7 @@
 struct caller {
     struct slice organization_id;
     struct slice organization_name;
-    struct slice id; /* of the row: user_account.id or api_key.id */
+    struct slice id; /* of the row in user_account, api_key or service_account */
     struct slice subject;
     struct slice email;
     struct slice name;

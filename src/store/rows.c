@@ -31,6 +31,31 @@ void *rows_list_add(struct rows_list *list)
     return (char *)list->items + list->count++ * list->item_size;
 }
 
+enum err rows_list_names(struct store_tx *tx, const struct rows_list *list,
+                         const struct rows_names *at, const char *sql, struct store_params params,
+                         struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list names = {.arena = list->arena, .item_size = sizeof(struct slice)};
+    char *item = list->items;
+    size_t left = list->count;
+    enum err err = store_query(tx, sql, params, &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        while (left > 0 && !slice_equals(*(const struct slice *)(void *)(item + at->id_offset),
+                                         store_rows_view(&rows, 0))) {
+            names = (struct rows_list){.arena = list->arena, .item_size = sizeof(struct slice)};
+            item += list->item_size;
+            left--;
+        }
+        must(left > 0); /* the list was read in the same transaction */
+        struct slice *name = rows_list_add(&names);
+        *name = rows_text_in(list->arena, &rows, 1);
+        *(struct shape_texts *)(void *)(item + at->names_offset) =
+            (struct shape_texts){.items = names.items, .count = names.count, .is_given = true};
+    }
+    return rows_end(err);
+}
+
 enum err rows_number(struct store_tx *tx, const char *sql, struct store_params params,
                      int64_t *ret_number, struct error *reterr)
 {

@@ -24,6 +24,18 @@ struct rows_list {
 /* A zeroed place at the end; older places may have moved. */
 void *rows_list_add(struct rows_list *list);
 
+/* Where the items of a list have their id and their names: offsets of a struct slice and of a
+ * struct shape_texts. */
+struct rows_names {
+    size_t id_offset;
+    size_t names_offset;
+};
+
+/* Gives the items their names. 'sql' answers (id, name), the ids in the order of the list. */
+enum err rows_list_names(struct store_tx *tx, const struct rows_list *list,
+                         const struct rows_names *at, const char *sql, struct store_params params,
+                         struct error *reterr) MUST_USE;
+
 /* The number in the first column of the first row; 0 when there is none. */
 enum err rows_number(struct store_tx *tx, const char *sql, struct store_params params,
                      int64_t *ret_number, struct error *reterr) MUST_USE;

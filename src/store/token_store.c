@@ -74,7 +74,7 @@ enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct sl
     enum err err = store_query_one(tx,
                                    "SELECT u.id FROM user_account u "
                                    "JOIN organization o ON o.id = u.organization_id "
-                                   "WHERE u.issuer = $1 AND u.subject = $2 AND u.status = 'active' "
+                                   "WHERE u.issuer = $1 AND u.subject = $2 "
                                    "ORDER BY CASE WHEN o.name = 'default' THEN 0 ELSE 1 END, "
                                    "o.created_at LIMIT 1",
                                    PARAMS(store_text(issuer), store_text(subject)), &rows, reterr);
@@ -87,6 +87,27 @@ enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct sl
     const struct token_claims claims = {
         .user_id = user_id, .token_id = SLICE(""), .issued_at = INT64_MAX};
     return token_store_user(tx, arena, &claims, ret_caller, reterr);
+}
+
+enum err token_store_service_account(struct store_tx *tx, struct arena *arena, struct slice subject,
+                                     struct caller *ret_caller, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx,
+                        "SELECT s.id, s.organization_id, o.name, s.subject, "
+                        "CASE WHEN s.name = '' THEN s.subject ELSE s.name END, "
+                        "CASE WHEN s.name = '' THEN s.subject ELSE s.name END, "
+                        "m.group_name, " ORGANIZATION " FROM service_account s "
+                        "JOIN organization o ON o.id = s.organization_id "
+                        "LEFT JOIN group_member m ON m.member_id = s.id "
+                        "WHERE s.id = (SELECT a.id FROM service_account a "
+                        "JOIN organization p ON p.id = a.organization_id "
+                        "WHERE a.subject = $1 "
+                        "ORDER BY CASE WHEN p.name = 'default' THEN 0 ELSE 1 END, p.name LIMIT 1) "
+                        "AND s.status = 'active'",
+                        PARAMS(store_text(subject)), &rows, reterr);
+    return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
 }
 
 enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct slice hash,

@@ -20,10 +20,15 @@ struct token_claims {
 enum err token_store_user(struct store_tx *tx, struct arena *arena,
                           const struct token_claims *claims, struct caller *ret_caller,
                           struct error *reterr) MUST_USE;
-/* The active person whom a provider calls so; in the default organization first. */
+/* The person whom a provider calls so, in the default organization before others. ERR_NOT_FOUND
+ * also when he is not active: nobody slips into another organization that way. */
 enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct slice issuer,
                              struct slice subject, struct caller *ret_caller,
                              struct error *reterr) MUST_USE;
+/* The service account of this subject, likewise. ERR_NOT_FOUND also when it is not active. */
+enum err token_store_service_account(struct store_tx *tx, struct arena *arena, struct slice subject,
+                                     struct caller *ret_caller, struct error *reterr) MUST_USE;
+
 struct api_key_times {
     int64_t last_used_at;
     int64_t expires_at; /* 0: never */

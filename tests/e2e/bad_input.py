@@ -166,6 +166,26 @@ def api_key(title):
             text("expires_at", 40, "2099-01-01T00:00:00Z", bad=times))
 
 
+def service_account(subject, required=True):
+    return (
+        Field("subject", "text", subject, required=required, nullable=not required, low=1, high=255,
+              bad=CONTROL + (("many-bytes", "é" * 128),)),
+        text("name", 255),
+        Field("status", "text", "active", required=True, nullable=False,
+              choices=("active", "inactive")),
+        texts("groups", 180, 200, bad=TITLES),
+    )
+
+
+def machine_identity(title):
+    unknown = (("unknown", "nothing-of-this-name"),)
+    return (
+        name(title), text("description", 1000),
+        texts("connection_names", 254, 1000, good=(), bad=CONTROL + unknown),
+        texts("attributes", 255, good=(), bad=TITLES + unknown),
+    )
+
+
 GROUPS = replace(texts("groups", 180, 200, good=("kept-group",),
                        bad=TITLES + (("unknown", "no-such-group"),)),
                  required=True, nullable=False)
@@ -236,6 +256,11 @@ OPERATIONS = (
     Operation("POST", "/users/groups", (name("new-group", high=180),)),
     Operation("POST", "/api-keys", api_key("new-key")),
     Operation("PUT", "/api-keys/kept-key", api_key("kept-key")),
+    Operation("POST", "/serviceaccounts", service_account("new-client")),
+    Operation("PUT", "/serviceaccounts/kept-client", service_account("kept-client", required=False),
+              refused=(("other-subject", with_member("subject", "other"), "subject"),)),
+    Operation("POST", "/machineidentities", machine_identity("new-machine")),
+    Operation("PUT", "/machineidentities/kept-machine", machine_identity("kept-machine")),
     Operation("PUT", "/orgs/hide-role-info",
               (Field("hide_role_info", "bool", False, required=True, nullable=False),)),
     Operation("POST", "/localauth/login",
@@ -471,7 +496,8 @@ def query_cases():
 # Paths and whole requests ----------------------------------------------------------------------
 
 PATHS = ("/resources/{}", "/connections/{}", "/connections/{}/access", "/attributes/{}",
-         "/users/{}", "/users/groups/{}", "/api-keys/{}")
+         "/users/{}", "/users/groups/{}", "/api-keys/{}", "/serviceaccounts/{}",
+         "/machineidentities/{}")
 BAD_SEGMENTS = ("%", "%0", "%gg", "a%00b", "%ff", "%c0%af", "%ed%a0%80")
 BAD_RESOURCE_NAMES = ("%0A", "a%2Fb", "%2e%2e", "%7f", "%C2%85", "a" * 255, "%F0%9F%98%80" * 255)
 

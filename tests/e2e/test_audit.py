@@ -62,6 +62,7 @@ def test_every_change_is_one_entry(boss):
     assert (entry["http_method"], entry["http_path"]) == ("POST", "/api/resources")
     assert entry["actor_name"] == "root" and entry["org_id"] == boss.home
     made = connection("two", agent_id=boss.home, secret={"envvar:PASS": b64("value")})
+    account = {"subject": "client", "status": "active"}
     path = "/connections/one"
     for answer, resource_type, action, status in (
             (lambda: boss.put("/resources/box", body), "resources", "update", 200),
@@ -85,6 +86,15 @@ def test_every_change_is_one_entry(boss):
             (lambda: boss.put("/api-keys/key", {"name": "key"}), "api_keys", "update", 200),
             (lambda: boss.delete("/api-keys/key"), "api_keys", "revoke", 204),
             (lambda: boss.post("/api-keys/key/reactivate"), "api_keys", "update", 200),
+            (lambda: boss.post("/serviceaccounts", account), "service_accounts", "create", 201),
+            (lambda: boss.put("/serviceaccounts/client", account), "service_accounts", "update",
+             200),
+            (lambda: boss.delete("/serviceaccounts/client"), "service_accounts", "delete", 204),
+            (lambda: boss.post("/machineidentities", {"name": "m"}), "machine_identities", "create",
+             201),
+            (lambda: boss.put("/machineidentities/m", {"name": "m"}), "machine_identities",
+             "update", 200),
+            (lambda: boss.delete("/machineidentities/m"), "machine_identities", "delete", 204),
             (lambda: boss.put("/orgs/hide-role-info", {"hide_role_info": False}), "orgs", "update",
              200)):
         watch.one(answer(), resource_type, action, status)
@@ -95,6 +105,7 @@ def test_reading_makes_no_entry(boss):
     watch = Watch(boss)
     for path in ("/resources", "/resources/box", "/resources/none", "/connections",
                  "/connections/one", "/attributes", "/users", "/api-keys", "/userinfo",
+                 "/serviceaccounts", "/serviceaccounts/none", "/machineidentities",
                  "/connection-tags", "/audit/logs/export", "/orgs/hide-role-info"):
         boss.get(path)
         boss.call("HEAD", path)

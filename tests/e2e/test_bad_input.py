@@ -14,7 +14,7 @@ CASES += [case for operation in bad_input.OPERATIONS
 QUERIES = list(bad_input.query_cases())
 PATHS = list(bad_input.path_cases())
 LISTS = ("/resources", "/connections", "/attributes", "/users", "/users/groups", "/api-keys",
-         "/orgs/hide-role-info", "/connections/kept.connection/access")
+         "/serviceaccounts", "/machineidentities", "/orgs/hide-role-info", "/connections/kept.connection/access")
 INTERNALS = re.compile(
     r"sqlite|postgres|libpq|jansson|constraint|violat|savepoint|transaction|\.[ch]:\d|"
     r"\bselect\b|\binsert\b|errno|/tmp/|near '|assert|0x[0-9a-f]{6}|" + bad_input.HIDDEN, re.I)
@@ -34,9 +34,13 @@ class World:
                                      "connection_names": ["kept.connection"]}),
             api.post("/users", {"email": "kept@example.com", "name": "Kept"}),
             api.post("/api-keys", {"name": "kept-key", "groups": ["kept-group"]}),
+            api.post("/serviceaccounts", {"subject": "kept-client", "status": "active",
+                                          "groups": ["kept-group"]}),
+            api.post("/machineidentities", {"name": "kept-machine",
+                                            "connection_names": ["kept.connection"]}),
             api.put("/connections/kept.connection/access", {"groups": ["kept-group"]}),
         ]
-        assert [a.status for a in created] == [201] * 6 + [200], created
+        assert [a.status for a in created] == [201] * 8 + [200], created
         self.before = self.look()
         self.successes = self.count_successes()
 
@@ -93,6 +97,7 @@ def test_a_bad_path_is_refused(world, method, path, named):
 
 @pytest.mark.parametrize("path", ["/resources/nothing", "/connections/nothing",
                                   "/attributes/nothing", "/users/nothing", "/api-keys/nothing",
+                                  "/serviceaccounts/nothing", "/machineidentities/nothing",
                                   "/connections/nothing/access", "/nothing", "/resources/a/b",
                                   "/resources/", "//resources"])
 def test_what_is_not_there_is_404(world, path):

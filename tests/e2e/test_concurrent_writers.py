@@ -104,6 +104,47 @@ def test_of_many_that_create_one_connection_one_wins(admins):
     check_counts(admins)
 
 
+@pytest.mark.parametrize("path,name_of,rest", [
+    ("/serviceaccounts", "subject", {"status": "active", "groups": ["made-by-all"]}),
+    ("/machineidentities", "name", {})])
+def test_of_many_that_create_one_machine_one_wins(admins, path, name_of, rest):
+    for _ in range(5):
+        name = unique("machine")
+        answers = together(admins, lambda api, i: api.post(path, {name_of: name, **rest}))
+        assert statuses(answers) == [201] + [409] * (WRITERS - 1), answers
+        [winner] = [answer.json["id"] for answer in answers if answer.status == 201]
+        for admin in admins:
+            assert [one["id"] for one in admin.get(path).json if one[name_of] == name] == [winner]
+            assert admin.get(f"{path}/{name}").json["id"] == winner
+
+
+def test_of_many_that_rename_to_one_machine_one_wins(admins):
+    old, new = [unique("old") for _ in range(WRITERS)], unique("new")
+    for name in old:
+        assert admins[0].post("/machineidentities", {"name": name}).status == 201
+    answers = together(admins, lambda api, i: api.put(f"/machineidentities/{old[i]}",
+                                                      {"name": new}))
+    assert statuses(answers) == [200] + [409] * (WRITERS - 1), answers
+    [winner] = [old[i] for i, a in enumerate(answers) if a.status == 200]
+    names = {one["name"] for one in admins[1].get("/machineidentities").json}
+    assert names == {new, *old} - {winner}
+
+
+def test_grants_are_whole_while_what_they_name_comes_and_goes(admins):
+    """A grant and the deletion of what it names, at once: the one or the other is first."""
+    for turn in range(10):
+        name, machine = unique("granted"), unique("machine")
+        assert admins[0].post("/connections", connection(name)).status == 201
+        body = {"name": machine, "connection_names": [name]}
+        answers = together(admins, lambda api, i: api.delete(f"/connections/{name}")
+                           if i == turn % 2 else api.post("/machineidentities", body), 2)
+        granted, deleted = answers[1 - turn % 2], answers[turn % 2]
+        assert deleted.status == 204 and granted.status in (201, 400), answers
+        read = admins[1].get(f"/machineidentities/{machine}")
+        assert read.status == (200 if granted.status == 201 else 404)
+        assert read.status == 404 or read.json["connection_names"] == []
+
+
 def test_of_many_that_add_one_role_one_wins(admins):
     """A role belongs to one resource, whoever comes first."""
     name = unique("wanted")

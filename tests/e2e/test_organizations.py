@@ -9,7 +9,8 @@ from api import (PASSWORD, Api, b64, connection, described_routes, login, resour
 from store import Store, new_organization
 
 TABLES = ["resource", "connection", "tag", "attribute", "rule", "user_account", "user_group",
-          "group_member", "api_key", "connection_access", "attribute_access", "agent"]
+          "group_member", "api_key", "connection_access", "attribute_access", "agent",
+          "service_account", "machine_identity"]
 
 
 class Full:
@@ -36,7 +37,12 @@ class Full:
             boss.put(f"/connections/role-{word}/access", {"groups": [f"group-{word}"]}),
             boss.post("/users", {"email": f"{word}@example.com", "password": PASSWORD,
                                  "groups": [f"group-{word}"]}),
-            boss.post("/api-keys", {"name": f"key-{word}", "groups": [f"group-{word}"]})]
+            boss.post("/api-keys", {"name": f"key-{word}", "groups": [f"group-{word}"]}),
+            boss.post("/serviceaccounts", {"subject": f"client-{word}", "status": "active",
+                                           "groups": [f"group-{word}"]}),
+            boss.post("/machineidentities", {
+                "name": f"machine-{word}", "connection_names": [f"role-{word}"],
+                "attributes": [f"attribute-{word}"]})]
         assert all(answer.status in (200, 201) for answer in answers), answers
         self.names = {
             "resources": [f"box-{word}", answers[1].json["id"]],
@@ -46,6 +52,8 @@ class Full:
             "groups": [f"group-{word}"],
             "users": [f"{word}@example.com", answers[4].json["id"]],
             "api-keys": [f"key-{word}", answers[5].json["id"]],
+            "serviceaccounts": [f"client-{word}", answers[6].json["id"]],
+            "machineidentities": [f"machine-{word}", answers[7].json["id"]],
         }
 
     def rows(self):
@@ -81,6 +89,12 @@ def calls_by_name(other):
                   ("DELETE", "/users/{}", None), ("DELETE", "/users/{}/second-factor", None)],
         "api-keys": [("GET", "/api-keys/{}", None), ("PUT", "/api-keys/{}", {"name": "x"}),
                      ("DELETE", "/api-keys/{}", None), ("POST", "/api-keys/{}/reactivate", None)],
+        "serviceaccounts": [("GET", "/serviceaccounts/{}", None),
+                            ("PUT", "/serviceaccounts/{}", {"status": "inactive"}),
+                            ("DELETE", "/serviceaccounts/{}", None)],
+        "machineidentities": [("GET", "/machineidentities/{}", None),
+                              ("PUT", "/machineidentities/{}", {"name": "x"}),
+                              ("DELETE", "/machineidentities/{}", None)],
     }
     return [(name, *call) for noun, names in other.names.items() for name in names
             for call in routes[noun]]
@@ -103,6 +117,10 @@ def calls_by_body(mine, other):
                          ("access_control_group_names", f"group-{other.word}")):
         yield "POST", "/attributes", {"name": "mine", member: [name]}
         yield "PUT", f"/attributes/attribute-{mine.word}", {"name": "mine", member: [name]}
+    for member, name in (("connection_names", f"role-{other.word}"),
+                         ("attributes", f"attribute-{other.word}")):
+        yield "POST", "/machineidentities", {"name": "mine", member: [name]}
+        yield "PUT", f"/machineidentities/machine-{mine.word}", {"name": "mine", member: [name]}
 
 
 def test_what_is_another_organizations_is_not_there(two):
@@ -164,6 +182,10 @@ def test_the_same_names_can_be_in_each(two):
         assert full.boss.post("/users", {"email": "c@example.com", "password":
                                          f"{PASSWORD} {full.word}"}).status == 201
         assert full.boss.post("/api-keys", {"name": "common"}).status == 201
+        assert full.boss.post("/serviceaccounts", {"subject": "common", "status": "active"}
+                              ).status == 201
+        assert full.boss.post("/machineidentities", {"name": "common", "attributes": ["common"]}
+                              ).status == 201
     for full in two:
         read = full.boss.get("/resources/common").json
         assert read["env_vars"] == {"A": full.word}
@@ -178,6 +200,8 @@ def test_the_same_names_can_be_in_each(two):
     assert mine.boss.delete("/attributes/common").status == 204
     assert theirs.boss.get("/resources/common").status == 200
     assert theirs.boss.get("/attributes/common").json["connection_names"] == ["common-role"]
+    assert mine.boss.get("/machineidentities/common").json["attributes"] == []
+    assert theirs.boss.get("/machineidentities/common").json["attributes"] == ["common"]
     theirs.boss.delete("/resources/common?cascade=true")
 
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Callers and users that are no people. A service account stands for a client of the identity
+ * provider and calls the API as a member of its groups. A machine identity never calls the API,
+ * belongs to no group and is no admin: it may use the connections that it names, and those that
+ * carry one of its attributes. */
+#ifndef GH_MODEL_MACHINE_H
+#define GH_MODEL_MACHINE_H
+
+#include "codec/shape.h"
+
+struct service_account {
+    struct slice id;
+    struct slice organization_id;
+    struct slice subject; /* what the identity provider calls it; never changes */
+    struct slice name;
+    struct slice status;
+    struct shape_texts groups;
+    int64_t created_at;
+    int64_t updated_at;
+};
+
+extern const struct shape service_account_shape;
+/* What replaces one: the subject may be left out. */
+extern const struct shape service_account_update_shape;
+
+/* The credentials come with native access; until then both arrays are empty. One is given in the
+ * answer to the creation, the other in that to a replacement. */
+struct machine_identity {
+    struct slice id;
+    struct slice organization_id;
+    struct slice name;
+    struct slice description;
+    struct shape_texts connection_names;
+    struct shape_texts attributes;
+    int64_t created_at;
+    int64_t updated_at;
+    struct shape_objects credentials;
+    struct shape_objects new_credentials;
+};
+
+extern const struct shape machine_identity_shape;
+
+#endif
