@@ -110,7 +110,7 @@ static enum err local_auth_register_body(struct store_tx *tx, void *context, str
         err = user_store_insert(tx, call->arena, &write, reterr);
     }
     call->caller = (struct caller){.organization_id = organization_id,
-                                   .subject = self->user.subject,
+                                   .id = self->user.id,
                                    .email = self->user.email,
                                    .name = self->user.name};
     return err == ERR_NONE ? api_audit(call, tx, "register", 201, SLICE(""), reterr) : err;
@@ -166,9 +166,8 @@ struct login {
     struct sign_in wanted;
     struct sign_in_try attempt;
     struct user_account account; /* without an id: there is none */
-    struct second_factor factor;
+    struct second_factor_use second;
     bool has_good_password;
-    enum second_factor_result code; /* what became of the second factor */
 };
 
 /* Counts the attempt, and looks the account up. */
@@ -183,7 +182,7 @@ static enum err local_auth_begin_body(struct store_tx *tx, void *context, struct
     err = user_store_find_account(tx, arena, self->wanted.email, self->wanted.organization,
                                   &self->account, reterr);
     if (err == ERR_NONE) {
-        err = second_factor_store_find(tx, arena, self->account.id, &self->factor, reterr);
+        err = second_factor_store_find(tx, arena, self->account.id, &self->second.factor, reterr);
     }
     return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
@@ -194,13 +193,14 @@ static enum err local_auth_end_body(struct store_tx *tx, void *context, struct e
     struct login *self = context;
     struct api_call *call = self->call;
     enum err err = ERR_NONE;
-    self->code = SECOND_FACTOR_GOOD;
-    if (self->has_good_password && self->factor.is_confirmed) {
-        err = second_factor_use(tx, call, self->account.id, &self->factor, self->wanted.code,
-                                &self->code, reterr);
+    self->second.user_id = self->account.id;
+    self->second.code = self->wanted.code;
+    self->second.result = SECOND_FACTOR_GOOD;
+    if (self->has_good_password && self->second.factor.is_confirmed) {
+        err = second_factor_use(tx, call->arena, &self->second, reterr);
     }
-    bool is_good = self->has_good_password && self->code == SECOND_FACTOR_GOOD;
-    bool is_half = self->has_good_password && self->code == SECOND_FACTOR_MISSING;
+    bool is_good = self->has_good_password && self->second.result == SECOND_FACTOR_GOOD;
+    bool is_half = self->has_good_password && self->second.result == SECOND_FACTOR_MISSING;
     if (err == ERR_NONE && (is_good || is_half)) {
         err = sign_in_try_succeed(tx, &self->attempt, reterr);
     }
@@ -220,7 +220,7 @@ static enum err local_auth_ask_for_code(const struct login *self, struct error *
     struct json_writer json = api_answer(self->call, 401);
     json_begin_object(&json);
     json_member_text(&json, "message",
-                     self->code == SECOND_FACTOR_MISSING
+                     self->second.result == SECOND_FACTOR_MISSING
                          ? SLICE("access denied: send the 'code' of your authenticator app too")
                          : SLICE("access denied: the code is wrong or was used before"));
     json_member_bool(&json, "second_factor_required", true);
@@ -233,7 +233,7 @@ static enum err local_auth_answer(struct login *self, struct error *reterr)
     if (!self->has_good_password) {
         return fail(reterr, ERR_UNAUTHENTICATED, "access denied: wrong address or password");
     }
-    if (self->code != SECOND_FACTOR_GOOD) {
+    if (self->second.result != SECOND_FACTOR_GOOD) {
         return local_auth_ask_for_code(self, reterr);
     }
     enum err err = sign_in_hand_over(self->call, self->account.id, reterr);
@@ -271,7 +271,7 @@ enum err local_auth_login(struct api_call *call, struct error *reterr)
     bool is_known = self.account.id.len > 0;
     call->caller = (struct caller){
         .organization_id = is_known ? self.account.organization_id : SLICE(ORGANIZATION_DEFAULT_ID),
-        .subject = self.account.id,
+        .id = self.account.id,
         .email = self.wanted.email,
         .name = self.account.name,
     };

@@ -218,6 +218,9 @@ static enum err login_run(struct api_call *call,
                           struct error *reterr)
 {
     struct login login = {.call = call};
+    if (slice_equals(call->request->method, SLICE("HEAD"))) {
+        return fail(reterr, ERR_INPUT, "a sign-in goes by GET"); /* it is good for once */
+    }
     enum err err = login_open(&login, reterr);
     if (err == ERR_NONE) {
         err = step(&login, reterr);
@@ -301,6 +304,7 @@ enum err login_start(struct api_call *call, struct error *reterr)
 struct login_callback_query {
     struct slice state;
     struct slice code;
+    struct slice issuer;
     struct slice error;
     struct slice error_description;
 };
@@ -311,6 +315,7 @@ struct login_callback_query {
 static const struct shape_field login_callback_fields[] = {
     {.name = "state", .kind = SHAPE_TEXT, AT(state), .max = 128},
     {.name = "code", .kind = SHAPE_TEXT, AT(code), .max = 4096},
+    {.name = "iss", .kind = SHAPE_TEXT, AT(issuer), .max = 1024},
     {.name = "error", .kind = SHAPE_TEXT, AT(error), .max = 256},
     {.name = "error_description", .kind = SHAPE_TEXT, AT(error_description), .max = 1024},
 };
@@ -366,9 +371,10 @@ static enum err login_settle_body(struct store_tx *tx, void *context, struct err
     struct api_call *call = login->call;
     enum err err =
         login_account_settle(call, tx, &login->attempt, &login->profile, &login->user, reterr);
-    call->caller.subject = login->user.id;
-    call->caller.email = login->user.email.len > 0 ? login->user.email : login->profile.email;
-    call->caller.name = login->user.name;
+    bool is_in = err == ERR_NONE; /* else we do not know who it is */
+    call->caller.id = is_in ? login->user.id : SLICE("");
+    call->caller.email = is_in ? login->user.email : login->profile.email;
+    call->caller.name = is_in ? login->user.name : login->profile.name;
     return err == ERR_NONE ? api_audit(call, tx, "sign_in", 302, SLICE(""), reterr) : err;
 }
 
@@ -423,6 +429,7 @@ static enum err login_back(struct login *login, struct error *reterr)
         return login_over(reterr);
     }
     login_derive(login);
+    login->there.issuer = query.issuer;
     err = store_write(call->api->store, login_take_body, login, reterr);
     if (err != ERR_NONE) {
         return err == ERR_NOT_FOUND ? login_over(reterr) : err;

@@ -77,7 +77,7 @@ static enum err api_audit_entry(struct api_call *call, struct store_tx *tx, cons
     const struct caller *caller = &call->caller;
     entry->id = row_id_new(call->arena);
     entry->organization_id = caller->organization_id;
-    entry->actor_subject = caller->subject;
+    entry->actor_subject = caller->id;
     entry->actor_email = caller->email;
     entry->actor_name = caller->name;
     entry->created_at = clock_now();

@@ -31,36 +31,36 @@ const struct shape second_factor_code_shape = {.name = "SecondFactorCode",
 
 /* Using one ------------------------------------------------------------------------------------ */
 
-static enum err second_factor_use_recovery(struct store_tx *tx, struct api_call *call,
-                                           struct slice user_id, struct slice typed,
+static enum err second_factor_use_recovery(struct store_tx *tx, struct arena *arena,
+                                           const struct second_factor_use *use,
                                            struct error *reterr)
 {
     struct slice code = SLICE_NONE;
     unsigned char hash[RECOVERY_CODE_HASH_SIZE];
-    if (recovery_code_normalize_in(call->arena, typed, &code) != ERR_NONE) {
+    if (recovery_code_normalize_in(arena, use->code, &code) != ERR_NONE) {
         return ERR_NOT_FOUND;
     }
     recovery_code_hash(code, hash);
-    return recovery_code_store_use(tx, user_id, slice_of(hash, sizeof(hash)), reterr);
+    return recovery_code_store_use(tx, use->user_id, slice_of(hash, sizeof(hash)), reterr);
 }
 
-enum err second_factor_use(struct store_tx *tx, struct api_call *call, struct slice user_id,
-                           const struct second_factor *factor, struct slice code,
-                           enum second_factor_result *ret_result, struct error *reterr)
+enum err second_factor_use(struct store_tx *tx, struct arena *arena, struct second_factor_use *use,
+                           struct error *reterr)
 {
+    const struct second_factor *factor = &use->factor;
     int64_t counter = 0;
     enum err err = ERR_NOT_FOUND;
     int64_t now = clock_now();
-    *ret_result = code.len == 0 ? SECOND_FACTOR_MISSING : SECOND_FACTOR_WRONG;
-    if (code.len == 0) {
+    use->result = use->code.len == 0 ? SECOND_FACTOR_MISSING : SECOND_FACTOR_WRONG;
+    if (use->code.len == 0) {
         return ERR_NONE;
     }
-    if (totp_verify(factor->secret, code, now, factor->last_counter, &counter)) {
-        err = second_factor_store_use(tx, user_id, counter, now, reterr);
+    if (totp_verify(factor->secret, use->code, now, factor->last_counter, &counter)) {
+        err = second_factor_store_use(tx, use->user_id, counter, now, reterr);
     } else if (factor->is_confirmed) {
-        err = second_factor_use_recovery(tx, call, user_id, code, reterr);
+        err = second_factor_use_recovery(tx, arena, use, reterr);
     }
-    *ret_result = err == ERR_NONE ? SECOND_FACTOR_GOOD : SECOND_FACTOR_WRONG;
+    use->result = err == ERR_NONE ? SECOND_FACTOR_GOOD : SECOND_FACTOR_WRONG;
     return err == ERR_NOT_FOUND || err == ERR_CONFLICT ? ERR_NONE : err;
 }
 
@@ -70,10 +70,9 @@ struct second_factor_call {
     struct api_call *call;
     struct second_factor_code wanted;
     struct sign_in_try attempt;
-    struct second_factor factor;
     struct secret secret;
     struct slice codes[RECOVERY_CODE_COUNT]; /* shown once */
-    enum second_factor_result result;
+    struct second_factor_use use;
 };
 
 /* Who has no password of ours has no second factor of ours: it is the provider's to ask for one. */
@@ -91,7 +90,7 @@ static enum err second_factor_get_body(struct store_tx *tx, void *context, struc
 {
     struct second_factor_call *self = context;
     enum err err = second_factor_store_find(tx, self->call->arena, self->call->caller.id,
-                                            &self->factor, reterr);
+                                            &self->use.factor, reterr);
     return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
 
@@ -104,8 +103,8 @@ enum err second_factor_get(struct api_call *call, struct error *reterr)
     }
     struct json_writer json = api_answer(call, 200);
     json_begin_object(&json);
-    json_member_bool(&json, "is_enabled", self.factor.is_confirmed);
-    json_member_int(&json, "recovery_codes_left", self.factor.recovery_code_count);
+    json_member_bool(&json, "is_enabled", self.use.factor.is_confirmed);
+    json_member_int(&json, "recovery_codes_left", self.use.factor.recovery_code_count);
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
 }
@@ -179,20 +178,21 @@ static enum err second_factor_take_code(struct second_factor_call *self, struct 
                                         bool is_confirmed, struct error *reterr)
 {
     struct api_call *call = self->call;
+    struct second_factor_use *use = &self->use;
+    *use = (struct second_factor_use){.user_id = call->caller.id, .code = self->wanted.code};
     enum err err = sign_in_try_begin(tx, &self->attempt, reterr);
     if (err == ERR_NONE) {
-        err = second_factor_store_find(tx, call->arena, call->caller.id, &self->factor, reterr);
+        err = second_factor_store_find(tx, call->arena, use->user_id, &use->factor, reterr);
     }
-    if (err == ERR_NONE && self->factor.is_confirmed != is_confirmed) {
+    if (err == ERR_NONE && use->factor.is_confirmed != is_confirmed) {
         err = fail(reterr, ERR_CONFLICT,
                    is_confirmed ? "the second factor was not confirmed yet"
                                 : "the second factor was confirmed already");
     }
     if (err == ERR_NONE) {
-        err = second_factor_use(tx, call, call->caller.id, &self->factor, self->wanted.code,
-                                &self->result, reterr);
+        err = second_factor_use(tx, call->arena, use, reterr);
     }
-    if (err == ERR_NONE && self->result != SECOND_FACTOR_GOOD) {
+    if (err == ERR_NONE && use->result != SECOND_FACTOR_GOOD) {
         return api_audit_refusal(call, tx, "update", 400, SLICE("the code is wrong"), reterr);
     }
     return err == ERR_NONE ? sign_in_try_succeed(tx, &self->attempt, reterr) : err;
@@ -214,7 +214,7 @@ static enum err second_factor_run(struct second_factor_call *self, store_body_fn
     if (err == ERR_BUSY) {
         return sign_in_busy(call, self->attempt.wait, reterr);
     }
-    return err == ERR_NONE && self->result != SECOND_FACTOR_GOOD
+    return err == ERR_NONE && self->use.result != SECOND_FACTOR_GOOD
                ? fail(reterr, ERR_INPUT, "'code' is wrong, or was used before")
                : err;
 }
@@ -223,7 +223,7 @@ static enum err second_factor_confirm_body(struct store_tx *tx, void *context, s
 {
     struct second_factor_call *self = context;
     enum err err = second_factor_take_code(self, tx, false, reterr);
-    if (err != ERR_NONE || self->result != SECOND_FACTOR_GOOD) {
+    if (err != ERR_NONE || self->use.result != SECOND_FACTOR_GOOD) {
         return err;
     }
     err = second_factor_new_codes(self, tx, reterr);
@@ -241,7 +241,7 @@ static enum err second_factor_codes_body(struct store_tx *tx, void *context, str
 {
     struct second_factor_call *self = context;
     enum err err = second_factor_take_code(self, tx, true, reterr);
-    if (err != ERR_NONE || self->result != SECOND_FACTOR_GOOD) {
+    if (err != ERR_NONE || self->use.result != SECOND_FACTOR_GOOD) {
         return err;
     }
     err = second_factor_new_codes(self, tx, reterr);
@@ -260,7 +260,7 @@ static enum err second_factor_remove_body(struct store_tx *tx, void *context, st
 {
     struct second_factor_call *self = context;
     enum err err = second_factor_take_code(self, tx, true, reterr);
-    if (err != ERR_NONE || self->result != SECOND_FACTOR_GOOD) {
+    if (err != ERR_NONE || self->use.result != SECOND_FACTOR_GOOD) {
         return err;
     }
     err = second_factor_store_delete(tx, self->call->caller.id, reterr);

@@ -12,9 +12,15 @@ enum second_factor_result {
     SECOND_FACTOR_GOOD,
 };
 
-/* A good one is used up in this transaction. */
-enum err second_factor_use(struct store_tx *tx, struct api_call *call, struct slice user_id,
-                           const struct second_factor *factor, struct slice code,
-                           enum second_factor_result *ret_result, struct error *reterr) MUST_USE;
+struct second_factor_use {
+    struct slice user_id;
+    struct second_factor factor;
+    struct slice code; /* as it was typed; may be empty */
+    enum second_factor_result result;
+};
+
+/* Fills in the result; a good code is used up in this transaction. */
+enum err second_factor_use(struct store_tx *tx, struct arena *arena, struct second_factor_use *use,
+                           struct error *reterr) MUST_USE;
 
 #endif

@@ -24,10 +24,11 @@ static const struct sign_in_rule address_rule = {
 
 /* The token ------------------------------------------------------------------------------------ */
 
-/* By us, or by a proxy that is believed. */
+/* By us, by a proxy that is believed, or by whatever stands at the public URL. */
 bool sign_in_is_encrypted(const struct api_call *call)
 {
-    return call->request->is_encrypted || call->api->uses_tls;
+    return call->request->is_encrypted || call->api->uses_tls ||
+           slice_starts_with(call->api->public_url, SLICE("https:"));
 }
 
 void sign_in_set_cookie(struct api_call *call, struct slice token)

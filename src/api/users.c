@@ -251,7 +251,8 @@ enum err userinfo_get(struct api_call *call, struct error *reterr)
     const struct caller *caller = &call->caller;
     struct json_writer json = api_answer(call, 200);
     json_begin_object(&json);
-    json_member_text(&json, "id", caller->subject);
+    json_member_text(&json, "id", caller->id);
+    json_member_text(&json, "subject", caller->subject);
     json_member_text(&json, "name", caller->name);
     json_member_text(&json, "email", caller->email);
     json_member_text(&json, "status", SLICE("active"));

@@ -147,7 +147,7 @@ static struct provider_settings serve_provider(const struct settings *settings)
         .issuer_url = slice_of_text(settings_text(settings, SETTING_OIDC_ISSUER)),
         .client_id = slice_of_text(settings_text(settings, SETTING_OIDC_CLIENT_ID)),
         .client_secret = slice_of_text(settings_text(settings, SETTING_OIDC_CLIENT_SECRET)),
-        .scopes = slice_of_text(settings->oidc_scopes),
+        .scopes = slice_of_text(settings_text(settings, SETTING_OIDC_SCOPES)),
         .audience = slice_of_text(settings_text(settings, SETTING_OIDC_AUDIENCE)),
         .groups_claim = slice_of_text(settings_text(settings, SETTING_OIDC_GROUPS_CLAIM)),
     };
@@ -489,6 +489,7 @@ static void serve_stop(struct serve *serve)
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_join(serve->workers[i]);
     }
+    fetch_stop();
     pool_free(serve->pool);
     pool_free(serve->slow_pool);
     for (size_t i = 0; i < serve->worker_count; i++) {

@@ -360,11 +360,6 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
         settings.key_file =
             arena_format(arena, "%s/master.key", settings.values[SETTING_DATA_DIR]).at;
     }
-    char *scopes = arena_text(arena, slice_of_text(settings.values[SETTING_OIDC_SCOPES]));
-    for (char *at = scopes; *at != '\0'; at++) {
-        *at = *at == ',' ? ' ' : *at;
-    }
-    settings.oidc_scopes = scopes;
     *ret_settings = settings;
     return settings_check_oidc(&settings, reterr);
 }

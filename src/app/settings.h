@@ -94,9 +94,8 @@ enum setting { SETTING_MAP(SETTING_ENUM) SETTING_COUNT };
 
 struct settings {
     const char *values[SETTING_COUNT];
-    const char *store_url;   /* the default hangs on the data folder */
-    const char *key_file;    /* likewise */
-    const char *oidc_scopes; /* spaces between */
+    const char *store_url; /* the default hangs on the data folder */
+    const char *key_file;  /* likewise */
     const char *warnings[SETTINGS_WARNINGS_MAX];
     size_t warning_count;
 };

@@ -184,6 +184,11 @@ static enum err jwt_read_time(struct json claim, int64_t *ret_time, struct error
     return err;
 }
 
+enum err jwt_expiry(const struct jwt *jwt, int64_t *ret_timestamp, struct error *error)
+{
+    return jwt_read_time(json_member(&jwt->claims, "exp"), ret_timestamp, error);
+}
+
 /* 'nbf' and 'iat': there is no need for them, but they cannot lie in the future. */
 static enum err jwt_check_past(const struct jwt *jwt, const char *name, int64_t latest,
                                struct error *error)
@@ -208,7 +213,7 @@ static enum err jwt_check_times(const struct jwt *jwt, const struct jwt_expectat
 {
     int64_t skew = expected->skew_s * TIMESTAMP_SECOND;
     int64_t end;
-    enum err err = jwt_read_time(json_member(&jwt->claims, "exp"), &end, error);
+    enum err err = jwt_expiry(jwt, &end, error);
     if (err != ERR_NONE) {
         return err;
     }

@@ -52,6 +52,9 @@ struct jwt_expectations {
 enum err jwt_check_claims(const struct jwt *jwt, const struct jwt_expectations *expected,
                           struct error *error) MUST_USE;
 
+/* 'exp'. */
+enum err jwt_expiry(const struct jwt *jwt, int64_t *ret_timestamp, struct error *error) MUST_USE;
+
 /* The part of an EdDSA token that is to be signed; 'claims' is the text of a JSON object. */
 struct slice jwt_make_in(struct arena *arena, struct slice key_id, struct slice claims);
 /* The whole token: what jwt_make_in() made, and its signature. */

@@ -226,8 +226,12 @@ static enum err identity_look_up(struct store_tx *tx, void *context, struct erro
                                    reterr);
     }
     if (look->provided.subject.len > 0) {
-        return token_store_subject(tx, look->arena, look->provided.issuer, look->provided.subject,
-                                   &look->caller, reterr);
+        enum err err = token_store_subject(tx, look->arena, look->provided.issuer,
+                                           look->provided.subject, &look->caller, reterr);
+        return err == ERR_NOT_FOUND
+                   ? token_store_service_account(tx, look->arena, look->provided.subject,
+                                                 &look->caller, reterr)
+                   : err;
     }
     return token_store_user(tx, look->arena, &look->claims, &look->caller, reterr);
 }
@@ -292,7 +296,6 @@ static enum err identity_read_claims(const struct identity *identity, const stru
         .now = clock_now(),
         .skew_s = 0,
     };
-    int64_t expires_s = 0;
     enum err err = jwt_check_claims(jwt, &expected, reterr);
     if (err == ERR_NONE) {
         err = json_as_text(json_member(&jwt->claims, "sub"), &look->claims.user_id, reterr);
@@ -305,10 +308,8 @@ static enum err identity_read_claims(const struct identity *identity, const stru
                           &look->claims.issued_at, reterr);
     }
     if (err == ERR_NONE) {
-        err = json_as_int(json_member(&jwt->claims, "exp"), 0, TIMESTAMP_MAX / TIMESTAMP_SECOND,
-                          &expires_s, reterr);
+        err = jwt_expiry(jwt, ret_expires_at, reterr);
     }
-    *ret_expires_at = expires_s * TIMESTAMP_SECOND;
     return err;
 }
 

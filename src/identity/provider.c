@@ -42,6 +42,24 @@ static enum err provider_check_url(struct slice text, const char *what, struct e
     return ERR_NONE;
 }
 
+/* Commas and more than one space are what people write between them. */
+static struct slice provider_scopes_in(struct arena *arena, struct slice text)
+{
+    struct slice scopes = SLICE("");
+    char *copy = arena_text(arena, text);
+    for (size_t i = 0; i < text.len; i++) {
+        copy[i] = copy[i] == ',' ? ' ' : copy[i];
+    }
+    for (struct slice rest = slice_of(copy, text.len); rest.len > 0;) {
+        struct slice scope = slice_cut(rest, ' ', &rest);
+        if (scope.len > 0) {
+            scopes = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(scopes),
+                                  scopes.len == 0 ? "" : " ", SLICE_ARG(scope));
+        }
+    }
+    return scopes;
+}
+
 enum err provider_new(const struct provider_settings *settings, struct provider **ret_provider,
                       struct error *reterr)
 {
@@ -62,7 +80,7 @@ enum err provider_new(const struct provider_settings *settings, struct provider 
         .issuer_url = arena_copy(arena, settings->issuer_url),
         .client_id = arena_copy(arena, settings->client_id),
         .client_secret = arena_copy(arena, settings->client_secret),
-        .scopes = arena_copy(arena, settings->scopes),
+        .scopes = provider_scopes_in(arena, settings->scopes),
         .audience = arena_copy(arena, settings->audience),
         .groups_claim = arena_copy(arena, settings->groups_claim),
         .name = arena_copy(arena, settings->name),

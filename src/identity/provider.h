@@ -16,7 +16,7 @@ struct provider_settings {
     struct slice issuer_url;
     struct slice client_id;
     struct slice client_secret; /* empty: a public client */
-    struct slice scopes;        /* spaces between */
+    struct slice scopes;        /* spaces or commas between */
     struct slice audience;      /* of access tokens; empty: the client's id */
     struct slice groups_claim;
     struct slice name; /* for the sign-in page; empty: told from the issuer */
@@ -43,6 +43,7 @@ struct provider_login {
     struct slice state;
     struct slice nonce;
     struct slice verifier;    /* of PKCE */
+    struct slice issuer;      /* on the way back: 'iss' of RFC 9207; empty when it was not sent */
     struct slice prompt;      /* on the way there, may be empty */
     struct slice screen_hint; /* likewise */
 };

@@ -258,9 +258,10 @@ static enum err provider_read_profile(struct arena *arena, const struct provider
 {
     const char *claim = arena_text(arena, provider->settings.groups_claim);
     if (profile->email.len == 0) {
+        bool is_verified = false; /* of this address, where it stands */
         profile->email = provider_email(claims, "email");
-        (void)!json_as_bool(json_member(claims, "email_verified"), &profile->has_verified_email,
-                            NULL);
+        (void)!json_as_bool(json_member(claims, "email_verified"), &is_verified, NULL);
+        profile->has_verified_email = is_verified && profile->email.len > 0;
     }
     if (profile->name.len == 0) {
         profile->name = provider_claim(claims, "name", NAME_SIZE_MAX);
@@ -303,7 +304,7 @@ static enum err provider_complete(const struct exchange *exchange, struct slice 
     enum err err = provider_userinfo_in(exchange->arena, exchange->provider, url, access_token,
                                         &claims, reterr);
     if (err != ERR_NONE) {
-        return err;
+        return err == ERR_UNAUTHENTICATED && profile->email.len > 0 ? ERR_NONE : err;
     }
     if (json_as_text(json_member(&claims, "sub"), &subject, NULL) != ERR_NONE ||
         !slice_equals(subject, profile->subject)) {
@@ -362,6 +363,10 @@ enum err provider_exchange_in(struct arena *arena, struct provider *provider,
     if (err != ERR_NONE) {
         return err;
     }
+    if (login->issuer.len > 0 && !slice_equals(login->issuer, metadata->issuer)) {
+        provider_metadata_unref(metadata);
+        return fail(reterr, ERR_UNAUTHENTICATED, "another identity provider gave this answer");
+    }
     const struct exchange exchange = {.arena = arena,
                                       .provider = provider,
                                       .metadata = metadata,
@@ -387,7 +392,6 @@ static enum err provider_verify_jwt(struct arena *arena, struct provider *provid
         .skew_s = PROVIDER_SKEW_S,
     };
     struct jwt jwt;
-    int64_t expires_s = 0;
     enum err err = jwt_parse_in(arena, token, &jwt, reterr);
     if (err == ERR_NONE) {
         err = provider_verify_signature(provider, &jwt, reterr);
@@ -395,16 +399,16 @@ static enum err provider_verify_jwt(struct arena *arena, struct provider *provid
     if (err == ERR_NONE) {
         err = jwt_check_claims(&jwt, &expected, reterr);
     }
+    if (err == ERR_NONE && json_is_given(json_member(&jwt.claims, "nonce"))) {
+        err = fail(reterr, ERR_UNAUTHENTICATED, "an id token is no access token");
+    }
     if (err == ERR_NONE) {
         err = json_as_text(json_member(&jwt.claims, "sub"), &ret_token->subject, reterr);
     }
     if (err == ERR_NONE) {
-        double expires = 0;
-        err = json_as_number(json_member(&jwt.claims, "exp"), 0,
-                             (double)(TIMESTAMP_MAX / TIMESTAMP_SECOND), &expires, reterr);
-        expires_s = (int64_t)expires;
+        err = jwt_expiry(&jwt, &ret_token->expires_at, reterr);
+        ret_token->expires_at += PROVIDER_SKEW_S * TIMESTAMP_SECOND;
     }
-    ret_token->expires_at = (expires_s + PROVIDER_SKEW_S) * TIMESTAMP_SECOND;
     return err;
 }
 

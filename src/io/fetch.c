@@ -8,10 +8,30 @@
 #include "codec/url.h"
 
 #include <curl/curl.h>
+#include <stdatomic.h>
+
+static atomic_bool fetch_is_stopped;
 
 void fetch_start(void)
 {
     must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+}
+
+void fetch_stop(void)
+{
+    atomic_store(&fetch_is_stopped, true);
+}
+
+/* curl asks at least once a second. */
+static int fetch_check_stop(void *context, curl_off_t down_size, curl_off_t down,
+                            curl_off_t up_size, curl_off_t up)
+{
+    (void)context;
+    (void)down_size;
+    (void)down;
+    (void)up_size;
+    (void)up;
+    return atomic_load(&fetch_is_stopped) ? 1 : 0;
 }
 
 /* Returning less than was offered makes curl give up. */
@@ -41,6 +61,8 @@ static void fetch_prepare(CURL *curl, struct arena *arena, const struct fetch_re
     (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)LIMIT_FETCH_CONNECT_MS);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)LIMIT_FETCH_MS);
     (void)curl_easy_setopt(curl, CURLOPT_USERAGENT, "gatehouse");
+    (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, fetch_check_stop);
     fetch_authenticate(curl, arena, request);
     if (request->form.at != NULL) {
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->form.len);

@@ -11,6 +11,9 @@
 /* Before the sandbox and the second thread; reads the machine's settings. */
 void fetch_start(void);
 
+/* From any thread: what is under way ends within a second, and nothing new begins. */
+void fetch_stop(void);
+
 struct fetch_request {
     const char *url;   /* http or https */
     struct slice form; /* a body of url-encoded pairs, sent with POST; SLICE_NONE: GET */

@@ -249,8 +249,8 @@ static void prefers_the_default_organization(void)
     assert_int_equal(caller.group_count, 0); /* nothing of the other organization */
     ours.status = SLICE("inactive");
     do_write(update_body, &ours);
-    assert_int_equal(look_up("jobs@clients", &caller), ERR_NONE);
-    assert_text(caller.id, "theirs");
+    /* nobody slips into another organization */
+    assert_int_equal(look_up("jobs@clients", &caller), ERR_NOT_FOUND);
 }
 
 static void the_default_organization_comes_first(void **state)
