@@ -209,6 +209,22 @@ def postgres():
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="session")
+def one_provider(tmp_path_factory):
+    from oidc import Provider
+    provider = Provider(str(tmp_path_factory.mktemp("provider")))
+    yield provider
+    assert provider.is_alive(), provider.text()
+    provider.stop()
+
+
+@pytest.fixture
+def provider(one_provider):
+    """An OpenID Connect provider as it is at first, but for its keys and who it knows."""
+    one_provider.do("reset")
+    return one_provider
+
+
 @pytest.fixture
 def start(tmp_path):
     """start("--flag", "value") → a Gateway that ends with the test."""
