@@ -225,6 +225,40 @@ def provider(one_provider):
     return one_provider
 
 
+def site_in(folder, provider, *arguments):
+    from oidc import new_site
+    site = new_site(folder, provider, *arguments)
+    yield site
+    assert site.gateway.is_alive(), site.gateway.text()
+    assert site.gateway.stop() == 0, site.gateway.text()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def site_of_stores(request, tmp_path_factory, one_provider):
+    arguments = []
+    if request.param == "postgres":
+        server = request.getfixturevalue("postgres")
+        arguments = ["--database-url", server.create(f"oidc_{time.monotonic_ns()}")]
+    yield from site_in(tmp_path_factory.mktemp("oidc"), one_provider, *arguments)
+
+
+@pytest.fixture
+def site(site_of_stores, provider):
+    """A gateway that signs in at the provider and has an admin; on both stores."""
+    return site_of_stores
+
+
+@pytest.fixture(scope="module")
+def site_of_file(tmp_path_factory, one_provider):
+    yield from site_in(tmp_path_factory.mktemp("oidc"), one_provider)
+
+
+@pytest.fixture
+def quick_site(site_of_file, provider):
+    """The same on SQLite alone, for what the store has no part in."""
+    return site_of_file
+
+
 @pytest.fixture
 def start(tmp_path):
     """start("--flag", "value") → a Gateway that ends with the test."""

@@ -16,7 +16,7 @@ const issuer = `http://127.0.0.1:${port}`;
 const realDate = Date;
 const accounts = new Map();
 const cookieKeys = [randomBytes(32).toString('hex')];
-let generation = 0;
+let generation = -1; // 0 are those of a stranger
 let keys;
 let state;
 let requests;
