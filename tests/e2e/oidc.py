@@ -258,6 +258,9 @@ class Site:
         answer = self.admin.get(f"/users/{urls.quote(email)}")
         return answer.json if answer.status == 200 else None
 
+    def id_of(self, person):
+        return self.user(f"{person}@example.com")["id"]
+
     def api(self, token):
         return Api(self.gateway, token)
 
@@ -265,9 +268,9 @@ class Site:
         """What the API says to this access token of the provider → Answer."""
         return Api(self.gateway, token).get("/userinfo")
 
-    def access_claims(self, sub, **claims):
+    def access_claims(self, person, **claims):
         now = int(time.time())
-        return {"iss": self.provider.issuer, "aud": "gatehouse", "sub": sub, "iat": now,
+        return {"iss": self.provider.issuer, "aud": "gatehouse", "sub": person, "iat": now,
                 "exp": now + 600, "client_id": "gatehouse", "scope": "openid", **claims}
 
 

@@ -24,7 +24,6 @@ def test_the_console(site):
     done = site.sign_in(person, browser, redirect=f"{site.url}/connections")
     begun, asked, *_ = done.hops
     assert begun.status == 200 and set(begun.json) == {"login_url"}
-    assert begun.header("Cache-Control") == "no-store"
     bound = begun.cookie("gatehouse_login")
     assert len(bound["value"]) >= 20
     assert {name: bound[name] for name in ("httponly", "samesite", "path", "max-age")} == {
@@ -42,7 +41,6 @@ def test_the_console(site):
                          "code_challenge", "code_challenge_method"}
     assert query_of(done.callback.url)["state"] == sent["state"]
     assert done.status == 302 and done.location == f"{site.url}/connections"
-    assert done.callback.header("Cache-Control") == "no-store"
     cookie = done.callback.cookie("gatehouse_token")
     assert cookie["httponly"] == "" and cookie["samesite"] == "Lax"
     assert int(cookie["max-age"]) == 12 * 3600
@@ -79,12 +77,20 @@ def test_the_command_line(site, host):
     assert done.status == 302 and set(done.query) == {"token"}, done
     assert done.location.split("?")[0] == redirect
     assert done.callback.cookie("gatehouse_token") is None
-    assert done.callback.header("Cache-Control") == "no-store"
     header, claims = decode(done.token)
     assert header["alg"] == "EdDSA" and claims["exp"] - claims["iat"] == 12 * 3600
     me = site.who(done.token)
     assert me.status == 200 and me.json["email"] == f"{person}@example.com"
     assert Browser().open(f"{site.url}/api/userinfo").status == 401
+
+
+@pytest.mark.parametrize("redirect", ["{url}/", CLI])
+def test_no_cache_keeps_it(quick_site, redirect):
+    """RFC 6749, 5.1, of answers with tokens: a state, a cookie or a token stands in each."""
+    done = quick_site.sign_in(quick_site.provider.person(),
+                              redirect=redirect.format(url=quick_site.url))
+    own = [hop for hop in (*done.hops, done.callback) if hop.url.startswith(quick_site.url)]
+    assert {hop.header("Cache-Control") for hop in own} == {"no-store"}, own
 
 
 def test_only_the_browser_that_started_comes_back(site):
@@ -101,13 +107,11 @@ def test_where_it_leads(quick_site):
     site = quick_site
     for redirect, expected in (
             (None, site.url), (site.url, site.url), (f"{site.url}/", f"{site.url}/"),
-            (f"{site.url}/a/b?c=d&e=%2F", f"{site.url}/a/b?c=d&e=%2F")):
+            (f"{site.url}/a/b?c=d&e=%2F", f"{site.url}/a/b?c=d&e=%2F"),
+            (f"{site.url}?a=b", f"{site.url}?a=b")):
         done = site.sign_in(site.provider.person(), **({"redirect": redirect} if redirect else {}))
         assert done.status == 302 and done.token, done
         assert done.location.rstrip("/") == expected.rstrip("/"), done
-    for query in "a=b", "a=b&c=%20d%26":
-        done = site.sign_in(site.provider.person(), redirect=f"{CLI}?{query}")
-        assert done.location == f"{CLI}?{query}&token={done.token}", done
 
 
 def test_hints_are_passed_on(quick_site):
@@ -131,7 +135,7 @@ BAD_REDIRECTS = [
     "http://127.0.0.1:3587/Callback", "http://127.0.0.1:3587/x/../callback",
     "http://127.0.0.1:3587/callback/../x", "http://127.0.0.1:3587//callback",
     "http://127.0.0.1:3587/%63allback", "http://127.0.0.1:3587/callback;x",
-    "http://127.0.0.1:3587/callback#x", "http://user@127.0.0.1:3587/callback",
+    "http://127.0.0.1:3587/callback#x", "http://127.0.0.1:3587/callback?a=b", "http://user@127.0.0.1:3587/callback",
     "http://user:word@127.0.0.1:3587/callback", "http://:@127.0.0.1:3587/callback",
     "http://@127.0.0.1:3587/callback", "http://127.0.0.1:3587@evil.example/callback",
     "http://evil.example#@127.0.0.1:3587/callback", "http://evil.example\\@127.0.0.1:3587/callback",
@@ -291,7 +295,7 @@ def test_a_head_changes_nothing(quick_site):
     assert done.status == 302 and done.cookie("gatehouse_token"), done
 
 
-@pytest.mark.parametrize("redirect", ["{url}/", "{url}/x?a=b", CLI, f"{CLI}?a=b"])
+@pytest.mark.parametrize("redirect", ["{url}/", "{url}/x?a=b", CLI])
 def test_the_provider_says_no(site, redirect):
     redirect = redirect.format(url=site.url)
     done = site.sign_in(None, Browser(None), redirect=redirect)
