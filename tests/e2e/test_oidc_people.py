@@ -362,7 +362,7 @@ def fresh(start, provider, store_url):
 
 
 def setup_code(site):
-    return re.search(r'"setup_code":"([^"]+)"', site.gateway.text()).group(1)
+    return re.search(r"/register#setup_code=(\S+)", site.gateway.text()).group(1)
 
 
 def test_the_first_from_here_is_the_admin(fresh):
