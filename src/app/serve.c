@@ -483,13 +483,13 @@ static void serve_stop(struct serve *serve)
 {
     uint64_t seconds = settings_number(serve->settings, SETTING_SHUTDOWN_SECONDS);
     log_line(LOG_APP, LOG_INFO, "stopping", log_number("seconds_at_most", (int64_t)seconds));
+    fetch_stop_after(seconds * 1000);
     for (size_t i = 0; i < serve->worker_count; i++) {
         http_worker_drain(serve->https[i], seconds * 1000);
     }
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_join(serve->workers[i]);
     }
-    fetch_stop();
     pool_free(serve->pool);
     pool_free(serve->slow_pool);
     for (size_t i = 0; i < serve->worker_count; i++) {

@@ -6,20 +6,21 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/url.h"
+#include "io/clock.h"
 
 #include <curl/curl.h>
 #include <stdatomic.h>
 
-static atomic_bool fetch_is_stopped;
+static _Atomic int64_t fetch_ends_at = INT64_MAX; /* monotonic */
 
 void fetch_start(void)
 {
     must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
 }
 
-void fetch_stop(void)
+void fetch_stop_after(uint64_t ms)
 {
-    atomic_store(&fetch_is_stopped, true);
+    atomic_store(&fetch_ends_at, clock_monotonic() + (int64_t)ms * 1000);
 }
 
 /* curl asks at least once a second. */
@@ -31,7 +32,7 @@ static int fetch_check_stop(void *context, curl_off_t down_size, curl_off_t down
     (void)down;
     (void)up_size;
     (void)up;
-    return atomic_load(&fetch_is_stopped) ? 1 : 0;
+    return clock_monotonic() >= atomic_load(&fetch_ends_at) ? 1 : 0;
 }
 
 /* Returning less than was offered makes curl give up. */

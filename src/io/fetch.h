@@ -8,11 +8,13 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+#include <stdint.h>
+
 /* Before the sandbox and the second thread; reads the machine's settings. */
 void fetch_start(void);
 
-/* From any thread: what is under way ends within a second, and nothing new begins. */
-void fetch_stop(void);
+/* What is under way when that time is over ends within a second, and nothing new begins then. */
+void fetch_stop_after(uint64_t ms);
 
 struct fetch_request {
     const char *url;   /* http or https */
