@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the API's handlers work on. 'struct api' is made at the start and read-only afterwards; what
- * it points to is safe to use from any thread. 'struct api_call' is one request: when its handler
- * runs, who calls is known and may call this route. */
+/* What the API's handlers work on. 'struct api' is made at the start and, but for has_users,
+ * read-only afterwards; what it points to is safe to use from any thread. 'struct api_call' is one
+ * request: when its handler runs, who calls is known and may call this route. */
 #ifndef GH_API_API_H
 #define GH_API_API_H
 
@@ -13,6 +13,8 @@
 #include "store/audit_store.h"
 #include "store/store.h"
 
+#include <stdatomic.h>
+
 struct api {
     struct store *store;
     struct identity *identity;
@@ -23,9 +25,10 @@ struct api {
     const char *version;
     struct rate_limit *address_rate; /* of sign-ins */
     struct rate_limit *account_rate;
-    struct gate *hashing;    /* passwords that are looked at at once */
+    struct pool *hashing;    /* of passwords */
     struct slice public_url; /* under which people reach this gateway, without a slash at the end */
     bool takes_passwords;
+    atomic_bool has_users;    /* once there are some, there always are: the last admin stays */
     struct slice setup_code;  /* lets the first person in from elsewhere than this machine */
     struct slice description; /* the OpenAPI document */
     bool uses_tls;

@@ -266,8 +266,12 @@ enum err local_auth_login(struct api_call *call, struct error *reterr)
     if (err != ERR_NONE) {
         return err == ERR_BUSY ? sign_in_busy(call, self.attempt.wait, reterr) : err;
     }
-    self.has_good_password = sign_in_verify_password(call, &self.account, self.wanted.password) &&
-                             slice_equals(self.account.status, SLICE("active"));
+    bool is_good = false;
+    err = sign_in_verify_password(call, &self.account, self.wanted.password, &is_good, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    self.has_good_password = is_good && slice_equals(self.account.status, SLICE("active"));
     bool is_known = self.account.id.len > 0;
     call->caller = (struct caller){
         .organization_id = is_known ? self.account.organization_id : SLICE(ORGANIZATION_DEFAULT_ID),

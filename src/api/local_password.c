@@ -78,11 +78,16 @@ enum err local_password_put(struct api_call *call, struct error *reterr)
     if (err != ERR_NONE) {
         return err == ERR_BUSY ? sign_in_busy(call, self.attempt.wait, reterr) : err;
     }
-    if (!sign_in_verify_password(call, &self.account, self.wanted.current_password)) {
+    bool is_good = false;
+    err = sign_in_verify_password(call, &self.account, self.wanted.current_password, &is_good,
+                                  reterr);
+    if (err == ERR_NONE && !is_good) {
         return fail(reterr, ERR_INPUT, "'current_password' is wrong");
     }
-    err = sign_in_hash_password(call, self.wanted.new_password, self.account.email, &self.hash,
-                                reterr);
+    if (err == ERR_NONE) {
+        err = sign_in_hash_password(call, self.wanted.new_password, self.account.email, &self.hash,
+                                    reterr);
+    }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, local_password_end_body, &self, reterr);
     }

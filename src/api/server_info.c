@@ -27,17 +27,27 @@ static enum err server_info_read(struct store_tx *tx, void *context, struct erro
     return organization_store_has_users(tx, SLICE("default"), context, reterr);
 }
 
+static enum err server_info_look_for_users(struct api *api, struct error *reterr)
+{
+    bool has_users = false;
+    if (atomic_load(&api->has_users)) {
+        return ERR_NONE;
+    }
+    enum err err = store_read(api->store, server_info_read, &has_users, reterr);
+    atomic_store(&api->has_users, has_users);
+    return err;
+}
+
 /* What a sign-in page must know before anybody is signed in. */
 enum err server_info_get_public(struct api_call *call, struct error *reterr)
 {
-    bool has_users = false;
-    enum err err = store_read(call->api->store, server_info_read, &has_users, reterr);
+    enum err err = server_info_look_for_users(call->api, reterr);
     if (err != ERR_NONE) {
         return err;
     }
     struct json_writer json = api_answer(call, 200);
     json_begin_object(&json);
-    json_member_bool(&json, "setup_required", !has_users);
+    json_member_bool(&json, "setup_required", !atomic_load(&call->api->has_users));
     err = server_info_write_method(call, &json, reterr);
     json_end_object(&json);
     return err == ERR_NONE ? api_answer_end(call, &json, reterr) : err;

@@ -6,7 +6,7 @@
 #include "base/timestamp.h"
 #include "identity/password.h"
 #include "io/clock.h"
-#include "io/gate.h"
+#include "io/pool.h"
 #include "store/sign_in_store.h"
 #include "wire/forwarded.h"
 
@@ -139,29 +139,58 @@ enum err sign_in_try_succeed(struct store_tx *tx, const struct sign_in_try *atte
 
 /* Passwords ------------------------------------------------------------------------------------ */
 
-bool sign_in_verify_password(struct api_call *call, const struct user_account *account,
-                             struct slice password)
+/* What is computed apart, on threads that leave the processor to others. */
+struct password_job {
+    struct arena *arena;
+    const struct user_account *account;
+    struct slice password;
+    struct slice hash;
+    bool is_good;
+    enum err err;
+    struct error *error;
+};
+
+static void sign_in_verify_job(void *context)
 {
-    bool is_good = false;
-    gate_enter(call->api->hashing);
-    if (account->id.len == 0) {
-        password_verify_nobody(password);
+    struct password_job *job = context;
+    if (job->account->id.len == 0) {
+        password_verify_nobody(job->password);
     } else {
-        is_good = password_verify(account->password_hash, password);
+        job->is_good = password_verify(job->account->password_hash, job->password);
     }
-    gate_leave(call->api->hashing);
-    return is_good;
+}
+
+static enum err sign_in_compute(struct api_call *call, void (*function)(void *context),
+                                struct password_job *job, struct error *reterr)
+{
+    return pool_call(call->api->hashing, function, job) == ERR_NONE
+               ? ERR_NONE
+               : sign_in_busy(call, TIMESTAMP_SECOND, reterr);
+}
+
+enum err sign_in_verify_password(struct api_call *call, const struct user_account *account,
+                                 struct slice password, bool *ret_is_good, struct error *reterr)
+{
+    struct password_job job = {.account = account, .password = password};
+    enum err err = sign_in_compute(call, sign_in_verify_job, &job, reterr);
+    *ret_is_good = err == ERR_NONE && job.is_good;
+    return err;
+}
+
+static void sign_in_hash_job(void *context)
+{
+    struct password_job *job = context;
+    job->err = password_hash_in(job->arena, job->password, &job->hash, job->error);
 }
 
 enum err sign_in_hash_password(struct api_call *call, struct slice password, struct slice email,
                                struct slice *ret_hash, struct error *reterr)
 {
+    struct password_job job = {.arena = call->arena, .password = password, .error = reterr};
     enum err err = password_check(password, email, reterr);
-    if (err != ERR_NONE) {
-        return err;
+    if (err == ERR_NONE) {
+        err = sign_in_compute(call, sign_in_hash_job, &job, reterr);
     }
-    gate_enter(call->api->hashing);
-    err = password_hash_in(call->arena, password, ret_hash, reterr);
-    gate_leave(call->api->hashing);
-    return err;
+    *ret_hash = job.hash;
+    return err == ERR_NONE ? job.err : err;
 }

@@ -43,9 +43,11 @@ enum err sign_in_try_succeed(struct store_tx *tx, const struct sign_in_try *atte
 /* The answer to waiting: what to do, and the header. */
 enum err sign_in_busy(struct api_call *call, int64_t wait, struct error *reterr) MUST_USE;
 
-/* Passwords take a processor each; only some are looked at in the same moment. */
-bool sign_in_verify_password(struct api_call *call, const struct user_account *account,
-                             struct slice password);
+/* Passwords take a processor each for a while: on threads of their own, which are few and take only
+ * the time that others leave. ERR_BUSY when too many wait. */
+enum err sign_in_verify_password(struct api_call *call, const struct user_account *account,
+                                 struct slice password, bool *ret_is_good,
+                                 struct error *reterr) MUST_USE;
 enum err sign_in_hash_password(struct api_call *call, struct slice password, struct slice email,
                                struct slice *ret_hash, struct error *reterr) MUST_USE;
 

@@ -13,7 +13,6 @@
 #include "console/console.h"
 #include "io/fault.h"
 #include "io/fetch.h"
-#include "io/gate.h"
 #include "io/log.h"
 #include "io/sandbox.h"
 #include "store/organization_store.h"
@@ -55,7 +54,7 @@ struct serve {
     struct slice public_url;
     struct pool *pool;
     struct pool *slow_pool;
-    struct gate *hashing;
+    struct pool *hashing;
     struct rate_limit *address_rate;
     struct rate_limit *account_rate;
     struct router *router;
@@ -369,7 +368,8 @@ static void serve_make_server(struct serve *serve)
     serve->pool =
         pool_new(settings_number(serve->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
     serve->slow_pool = pool_new(LIMIT_SLOW_POOL_THREADS, LIMIT_SLOW_POOL_QUEUE_COUNT);
-    serve->hashing = gate_new(serve->worker_count < 2 ? 1 : serve->worker_count / 2);
+    serve->hashing = pool_new_background(serve->worker_count < 2 ? 1 : serve->worker_count / 2,
+                                         LIMIT_SLOW_POOL_QUEUE_COUNT);
     serve->address_rate = rate_limit_new(ADDRESS_RATE, ADDRESS_BURST);
     serve->account_rate = rate_limit_new(ACCOUNT_RATE, ACCOUNT_BURST);
     serve->server = (struct http_server){
@@ -496,7 +496,7 @@ static void serve_stop(struct serve *serve)
         worker_free(serve->workers[i]);
         http_worker_free(serve->https[i]);
     }
-    gate_free(serve->hashing);
+    pool_free(serve->hashing);
     rate_limit_free(serve->address_rate);
     rate_limit_free(serve->account_rate);
     router_free(serve->router);

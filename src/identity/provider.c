@@ -22,6 +22,17 @@ static bool provider_is_loopback(struct slice host)
            slice_starts_with(host, SLICE("127.")) || slice_equals(host, SLICE("::1"));
 }
 
+/* It becomes part of a header. */
+static bool provider_is_plain(struct slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.at[i] <= ' ' || (unsigned char)text.at[i] >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Plain http would hand codes and tokens to the network. */
 static enum err provider_check_url(struct slice text, const char *what, struct error *reterr)
 {
@@ -32,7 +43,8 @@ static enum err provider_check_url(struct slice text, const char *what, struct e
     }
     bool is_http = slice_equals_nocase(url.scheme, SLICE("http"));
     bool is_https = slice_equals_nocase(url.scheme, SLICE("https"));
-    if (url.host.len == 0 || url.has_user || url.fragment.len > 0 || (!is_http && !is_https)) {
+    bool is_plain = url.host.len > 0 && !url.has_user && url.fragment.len == 0;
+    if (!is_plain || !provider_is_plain(text) || (!is_http && !is_https)) {
         return fail(reterr, ERR_INPUT, "%s must be an https URL without a user or a fragment",
                     what);
     }

@@ -5,6 +5,10 @@
 #include "base/must.h"
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <sys/resource.h>
+
+#define POOL_BACKGROUND_NICE 19
 
 struct pool {
     pthread_mutex_t lock;
@@ -21,6 +25,7 @@ struct pool {
     uint64_t done_count;
     uint64_t refused_count;
     bool ending;
+    bool is_background;
 };
 
 /* One thread is called at a time, and calls the next itself if there is more to do: a burst of
@@ -55,6 +60,9 @@ static struct pool_job *pool_next(struct pool *pool)
 static void *pool_work(void *argument)
 {
     struct pool *pool = argument;
+    if (pool->is_background) {
+        (void)setpriority(PRIO_PROCESS, 0, POOL_BACKGROUND_NICE); /* of this thread, on Linux */
+    }
     (void)pthread_mutex_lock(&pool->lock);
     for (struct pool_job *job = pool_next(pool); job != NULL; job = pool_next(pool)) {
         pool->running_count++;
@@ -99,6 +107,13 @@ struct pool *pool_new(size_t thread_count_max, size_t queue_count_max)
     return pool;
 }
 
+struct pool *pool_new_background(size_t thread_count_max, size_t queue_count_max)
+{
+    struct pool *pool = pool_new(thread_count_max, queue_count_max);
+    pool->is_background = true; /* no thread has started yet */
+    return pool;
+}
+
 void pool_free(struct pool *pool)
 {
     if (pool == NULL) {
@@ -140,6 +155,32 @@ enum err pool_submit(struct pool *pool, struct pool_job *job)
     (void)pthread_mutex_lock(&pool->lock);
     enum err err = pool_take(pool, job);
     (void)pthread_mutex_unlock(&pool->lock);
+    return err;
+}
+
+struct pool_wait {
+    struct pool_job job;
+    void (*function)(void *context);
+    void *context;
+    sem_t done;
+};
+
+static void pool_run_and_tell(struct pool_job *job)
+{
+    struct pool_wait *wait = CONTAINER_OF(job, struct pool_wait, job);
+    wait->function(wait->context);
+    (void)sem_post(&wait->done);
+}
+
+enum err pool_call(struct pool *pool, void (*function)(void *context), void *context)
+{
+    struct pool_wait wait = {
+        .job = {.run = pool_run_and_tell}, .function = function, .context = context};
+    must(sem_init(&wait.done, 0, 0) == 0);
+    enum err err = pool_submit(pool, &wait.job);
+    while (err == ERR_NONE && sem_wait(&wait.done) != 0) {
+    }
+    (void)sem_destroy(&wait.done);
     return err;
 }
 

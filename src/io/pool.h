@@ -30,11 +30,16 @@ struct pool_stats {
 };
 
 struct pool *pool_new(size_t thread_count_max, size_t queue_count_max);
+/* Of threads that only take what processor time others leave (nice 19): for work that computes. */
+struct pool *pool_new_background(size_t thread_count_max, size_t queue_count_max);
 /* Runs what is queued, then ends the threads. */
 void pool_free(struct pool *pool);
 
 /* From any thread. ERR_BUSY when the queue is full: the job was not taken. */
 enum err pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
+
+/* Runs it on the pool and waits for it; from a thread that is not the pool's. */
+enum err pool_call(struct pool *pool, void (*function)(void *context), void *context) MUST_USE;
 
 struct pool_stats pool_stats(struct pool *pool);
 

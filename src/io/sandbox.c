@@ -165,8 +165,9 @@ static const struct sandbox_condition sandbox_conditions[] = {
     {SCMP_SYS(mmap), {{2, PROT_EXEC, 0}}},
     {SCMP_SYS(mprotect), {{2, PROT_EXEC, 0}}},
     {SCMP_SYS(clone), {{0, CLONE_THREAD, CLONE_THREAD}}}, /* threads, not processes */
-    {SCMP_SYS(prctl), {{0, SANDBOX_INT, PR_SET_NAME}}},   /* names of threads, no privileges */
-    {SCMP_SYS(prlimit64), {{2, UINT64_MAX, 0}}},          /* limits are read, not set */
+    {SCMP_SYS(setpriority), {{0, SANDBOX_INT, PRIO_PROCESS}, {1, SANDBOX_INT, 0}}}, /* its own */
+    {SCMP_SYS(prctl), {{0, SANDBOX_INT, PR_SET_NAME}}}, /* names of threads, no privileges */
+    {SCMP_SYS(prlimit64), {{2, UINT64_MAX, 0}}},        /* limits are read, not set */
     /* what sockets need, and isatty; no input for a terminal, no devices */
     {SCMP_SYS(ioctl), {{1, SANDBOX_INT, FIONBIO}}},
     {SCMP_SYS(ioctl), {{1, SANDBOX_INT, FIONREAD}}},

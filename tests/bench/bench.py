@@ -6,17 +6,18 @@ Throughput is compared per CPU second of the server (user + system, all its proc
 load generator shares the processors: what a server does not use, wrk takes. Every figure is the
 median of several short rounds, the two servers taking turns.
 
-usage: bench.py BINARY [--rounds N] [--seconds N] [--only http|resources|scale]
+usage: bench.py BINARY [--rounds N] [--seconds N] [--only http|identity|resources|scale]
 """
 import argparse
 import shutil
 import tempfile
 
 import bench_http
+import bench_identity
 import bench_resources
 import bench_scale
 
-PARTS = {"http": bench_http, "resources": bench_resources, "scale": bench_scale}
+PARTS = {"http": bench_http, "identity": bench_identity, "resources": bench_resources, "scale": bench_scale}
 
 
 def main():
