@@ -39,6 +39,7 @@ struct serve {
     const struct settings *settings;
     struct arena arena;
     int lock_fd;
+    int store_lock_fd;
     struct seal_keys *keys;
     struct store *store;
     struct identity *identity;
@@ -66,6 +67,15 @@ struct serve {
 
 /* Opening -------------------------------------------------------------------------------------- */
 
+static enum err serve_lock(const char *path, int *ret_fd, struct error *reterr)
+{
+    *ret_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (*ret_fd < 0) {
+        return fail(reterr, ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    }
+    return flock(*ret_fd, LOCK_EX | LOCK_NB) == 0 ? ERR_NONE : ERR_BUSY;
+}
+
 /* The folder is ours alone; the lock in it tells two gateways apart that were given the same one.
  */
 static enum err serve_open_folder(struct serve *serve, struct error *reterr)
@@ -76,15 +86,14 @@ static enum err serve_open_folder(struct serve *serve, struct error *reterr)
         return fail(reterr, ERR_IO, "--data-dir: cannot make '%s': %s", folder, strerror(errno));
     }
     const char *path = arena_format(&serve->arena, "%s/lock", folder).at;
-    serve->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (serve->lock_fd < 0) {
-        return fail(reterr, ERR_IO, "--data-dir: cannot write in '%s': %s", folder,
-                    strerror(errno));
+    enum err err = serve_lock(path, &serve->lock_fd, reterr);
+    if (err == ERR_BUSY) {
+        return fail(reterr, err, "--data-dir: another gateway uses '%s'", folder);
     }
-    if (flock(serve->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        return fail(reterr, ERR_BUSY, "--data-dir: another gateway uses '%s'", folder);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--data-dir: ");
     }
-    return ERR_NONE;
+    return err;
 }
 
 /* The path of the embedded store, or NULL when it is a server. */
@@ -109,6 +118,20 @@ static enum err serve_open_keys(struct serve *serve, struct error *reterr)
     return err;
 }
 
+/* A gateway remembers what it read of its embedded store: no other may write to it. */
+static enum err serve_lock_store(struct serve *serve, const char *file, struct error *reterr)
+{
+    const char *path = arena_format(&serve->arena, "%s.lock", file).at;
+    enum err err = serve_lock(path, &serve->store_lock_fd, reterr);
+    if (err == ERR_BUSY) {
+        return fail(reterr, err, "--database-url: another gateway uses '%s'", file);
+    }
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--database-url: ");
+    }
+    return err;
+}
+
 static enum err serve_open_store(struct serve *serve, struct error *reterr)
 {
     struct store_settings settings = {
@@ -122,7 +145,10 @@ static enum err serve_open_store(struct serve *serve, struct error *reterr)
                     "--database-url: '%s': put the store into a folder, which becomes writable",
                     file);
     }
-    enum err err = serve_open_keys(serve, reterr);
+    enum err err = file == NULL ? ERR_NONE : serve_lock_store(serve, file, reterr);
+    if (err == ERR_NONE) {
+        err = serve_open_keys(serve, reterr);
+    }
     if (err != ERR_NONE) {
         return err;
     }
@@ -322,7 +348,8 @@ static enum err serve_open(struct serve *serve, struct error *reterr)
 
 static void serve_init(struct serve *serve, const struct settings *settings)
 {
-    *serve = (struct serve){.settings = settings, .lock_fd = -1, .control_fd = -1};
+    *serve =
+        (struct serve){.settings = settings, .lock_fd = -1, .store_lock_fd = -1, .control_fd = -1};
     arena_init(&serve->arena);
 }
 
@@ -332,6 +359,9 @@ static void serve_close(struct serve *serve)
     store_close(serve->store);
     seal_keys_close(serve->keys);
     tls_server_unref(serve->tls);
+    if (serve->store_lock_fd >= 0) {
+        (void)close(serve->store_lock_fd);
+    }
     if (serve->lock_fd >= 0) {
         (void)close(serve->lock_fd);
     }
