@@ -27,6 +27,7 @@ struct api {
     struct rate_limit *account_rate;
     struct pool *hashing;    /* of passwords */
     struct slice public_url; /* under which people reach this gateway, without a slash at the end */
+    bool knows_public_url;   /* it was given, or is this machine */
     bool takes_passwords;
     atomic_bool has_users;    /* once there are some, there always are: the last admin stays */
     struct slice setup_code;  /* lets the first person in from elsewhere than this machine */

@@ -294,6 +294,10 @@ static enum err server_config_read(struct server_config_call *self, struct error
     if (oidc == NULL) {
         return fail(reterr, ERR_INPUT, "'oidc_config' is missing");
     }
+    if (!call->api->knows_public_url) {
+        return fail(reterr, ERR_INPUT,
+                    "the gateway must know its own address first: start it with --public-url");
+    }
     self->config.issuer_url = oidc->issuer_url;
     self->config.client_id = oidc->client_id;
     self->config.client_secret = oidc->client_secret;

@@ -5,6 +5,7 @@
 #include "api/openapi.h"
 #include "api/rate_limit.h"
 #include "api/routes.h"
+#include "app/greeting.h"
 #include "app/version.h"
 #include "base/limits.h"
 #include "base/memory.h"
@@ -52,7 +53,9 @@ struct serve {
     int control_fd;
     unsigned port;
     struct sandbox_state sandbox;
+    struct slice local_url;
     struct slice public_url;
+    bool knows_public_url;
     struct pool *pool;
     struct pool *slow_pool;
     struct pool *hashing;
@@ -238,8 +241,8 @@ static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
                               &serve->control_fd, reterr);
 }
 
-/* How people reach this gateway, as far as it knows. */
-static enum err serve_find_public_url(struct serve *serve, struct error *reterr)
+/* How this machine reaches the gateway, and how people do, as far as it knows. */
+static enum err serve_find_urls(struct serve *serve, struct error *reterr)
 {
     const struct settings *settings = serve->settings;
     struct slice given = slice_of_text(settings_text(settings, SETTING_PUBLIC_URL));
@@ -249,15 +252,16 @@ static enum err serve_find_public_url(struct serve *serve, struct error *reterr)
         host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("[::]"));
     bool is_loopback = slice_starts_with(host, SLICE("127.")) ||
                        slice_equals(host, SLICE("[::1]")) || slice_equals(host, SLICE("localhost"));
+    serve->local_url =
+        arena_format(&serve->arena, "%s://%.*s:%u", serve->tls != NULL ? "https" : "http",
+                     SLICE_ARG(is_any ? SLICE("127.0.0.1") : host), serve->port);
+    serve->public_url = serve->local_url;
     if (given.len > 0) {
         serve->public_url =
             slice_ends_with(given, SLICE("/")) ? slice_sub(given, 0, given.len - 1) : given;
-        return ERR_NONE;
     }
-    serve->public_url =
-        arena_format(&serve->arena, "%s://%.*s:%u", serve->tls != NULL ? "https" : "http",
-                     SLICE_ARG(is_any ? SLICE("127.0.0.1") : host), serve->port);
-    return is_loopback || settings_is(settings, SETTING_OIDC_ISSUER, "")
+    serve->knows_public_url = given.len > 0 || is_loopback;
+    return serve->knows_public_url || settings_is(settings, SETTING_OIDC_ISSUER, "")
                ? ERR_NONE
                : fail(reterr, ERR_INPUT,
                       "--public-url is needed with --oidc-issuer: the provider sends people back "
@@ -339,7 +343,7 @@ static enum err serve_open(struct serve *serve, struct error *reterr)
         err = serve_open_sockets(serve, reterr);
     }
     if (err == ERR_NONE) {
-        err = serve_find_public_url(serve, reterr);
+        err = serve_find_urls(serve, reterr);
     }
     fetch_start();
     serve_raise_limits();
@@ -425,6 +429,7 @@ static void serve_make_server(struct serve *serve)
         .account_rate = serve->account_rate,
         .hashing = serve->hashing,
         .public_url = serve->public_url,
+        .knows_public_url = serve->knows_public_url,
         .takes_passwords = settings_is(serve->settings, SETTING_LOCAL_AUTH, "on"),
         .setup_code = serve_make_setup_code(serve),
         .description = openapi_make_in(&serve->arena),
@@ -447,43 +452,16 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
     return ERR_NONE;
 }
 
-/* Where this machine reaches the gateway. */
-static struct slice serve_local_url(struct serve *serve)
+static void serve_greet(const struct serve *serve)
 {
-    const char *scheme = serve->tls != NULL ? "https" : "http";
-    struct slice listen = slice_of_text(settings_text(serve->settings, SETTING_LISTEN));
-    size_t host_len = (size_t)(strrchr(listen.at, ':') - listen.at);
-    struct slice host = slice_sub(listen, 0, host_len);
-    bool is_any =
-        host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("[::]"));
-    return arena_format(&serve->arena, "%s://%.*s:%u", scheme,
-                        SLICE_ARG(is_any ? SLICE("127.0.0.1") : host), serve->port);
-}
-
-/* What a person who typed one command wants to know; the log is for later. The set-up code stands
- * behind '#': browsers send that to nobody, so that it is in no log on the way. */
-static void serve_greet(struct serve *serve)
-{
-    const struct settings *settings = serve->settings;
-    struct slice listen = slice_of_text(settings_text(settings, SETTING_LISTEN));
-    struct slice local = serve_local_url(serve);
-    struct slice open = local;
-    (void)printf("\n  Gatehouse %s is running.\n\n", GATEHOUSE_VERSION);
-    if (!settings_is(settings, SETTING_PUBLIC_URL, "")) {
-        open = slice_of_text(settings_text(settings, SETTING_PUBLIC_URL));
-        open = slice_ends_with(open, SLICE("/")) ? slice_sub(open, 0, open.len - 1) : open;
-        (void)printf("  Local    %.*s/\n", SLICE_ARG(local));
-    }
-    (void)printf("  Open     %.*s/\n", SLICE_ARG(open));
-    (void)printf("  Data     %s\n", settings_text(settings, SETTING_DATA_DIR));
-    (void)printf("  Stop     Ctrl+C\n\n");
-    if (!serve->has_users) {
-        (void)printf("  Nobody is registered yet. Open this link to create the first admin:\n\n"
-                     "  %.*s/register#setup_code=%.*s\n\n",
-                     SLICE_ARG(open), SLICE_ARG(serve->api.setup_code));
-    }
-    (void)fflush(stdout);
-    log_line(LOG_APP, LOG_INFO, "listening", log_text("address", listen),
+    greeting_print(&(struct greeting){
+        .local_url = serve->local_url,
+        .public_url = serve->public_url,
+        .data_dir = settings_text(serve->settings, SETTING_DATA_DIR),
+        .setup_code = serve->api.setup_code,
+    });
+    log_line(LOG_APP, LOG_INFO, "listening",
+             log_text("address", slice_of_text(settings_text(serve->settings, SETTING_LISTEN))),
              log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),
              log_number("landlock", serve->sandbox.landlock_version),
              log_number("seccomp", serve->sandbox.has_filter ? 1 : 0));
