@@ -12,6 +12,7 @@ struct resource_query {
     struct slice type;
     struct slice subtype;
     struct slice agent_id;
+    struct shape_bool without_values;
 };
 
 #define QUERY(member, longest, text)                                                               \
@@ -33,6 +34,10 @@ static const struct shape_field resource_query_fields[] = {
      .check = shape_check_uuid,
      .format = "uuid",
      .about = "the agent"},
+    {.name = "without_values",
+     .kind = SHAPE_BOOL,
+     .offset = offsetof(struct resource_query, without_values),
+     .about = "leave env_vars empty: an overview discloses nothing"},
 };
 
 const struct shape resource_query_shape = {.name = "ResourceQuery",
@@ -75,6 +80,7 @@ enum err resources_get(struct api_call *call, struct error *reterr)
 struct resources_listing {
     struct api_call *call;
     struct resource_filter filter;
+    bool without_values;
     struct resource_list list;
     struct resource_answer *answers; /* as many as list.count */
 };
@@ -125,7 +131,10 @@ static enum err resources_list_body(struct store_tx *tx, void *context, struct e
         arena_alloc_array(call->arena, listing->list.count, sizeof(*listing->answers));
     for (size_t i = 0; i < listing->list.count && err == ERR_NONE; i++) {
         listing->answers[i].resource = listing->list.resources[i];
-        err = resource_answer_load_env_vars(call, tx, &visibility, &listing->answers[i], reterr);
+        if (!listing->without_values) {
+            err =
+                resource_answer_load_env_vars(call, tx, &visibility, &listing->answers[i], reterr);
+        }
     }
     return err == ERR_NONE ? resources_list_roles(listing, tx, &visibility, reterr) : err;
 }
@@ -157,6 +166,7 @@ enum err resources_list(struct api_call *call, struct error *reterr)
                    .agent_id = query.agent_id,
                    .limit = api_page_limit(&query.page),
                    .offset = api_page_offset(&query.page)},
+        .without_values = query.without_values.value,
     };
     if (err == ERR_NONE) {
         err = store_read(call->api->store, resources_list_body, &listing, reterr);

@@ -16,6 +16,7 @@ static enum err server_info_write_method(struct api_call *call, struct json_writ
     if (provider != NULL) {
         struct slice name = provider_settings(provider)->name;
         json_member_text(json, "idp_provider_name", provider_kind(provider));
+        json_member_bool(json, "has_idp_audience", provider_settings(provider)->audience.len > 0);
         json_member_text(json, "provider_name", name.len > 0 ? name : provider_kind(provider));
     }
     provider_unref(provider);

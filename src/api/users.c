@@ -267,6 +267,9 @@ enum err userinfo_get(struct api_call *call, struct error *reterr)
     }
     json_end_array(&json);
     json_member_bool(&json, "is_admin", caller->is_admin);
+    json_member_bool(&json, "is_multitenant", false);
+    json_member_text(&json, "tenancy_type", SLICE("selfhosted"));
+    json_member_text(&json, "webapp_users_management", SLICE("on"));
     json_member_text(&json, "org_id", caller->organization_id);
     json_member_text(&json, "org_name", caller->organization_name);
     json_end_object(&json);

@@ -447,7 +447,7 @@ NOT_TIMES = ("yesterday", "2024-13-01", "2024-02-30", "2024-01-01T25:00:00Z",
 QUERIES = {
     "GET /resources": PAGES + (
         ("search", "text", 254), ("name", "text", 254), ("type", "text", 64),
-        ("subtype", "text", 64), ("agent_id", "uuid", 36)),
+        ("subtype", "text", 64), ("agent_id", "uuid", 36), ("without_values", "bool")),
     "GET /connections": PAGES + (
         ("search", "text", 254), ("name", "text", 254), ("type", "text", 64),
         ("subtype", "text", 64), ("resource_name", "text", 254), ("agent_id", "uuid", 36),

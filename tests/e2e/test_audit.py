@@ -166,6 +166,8 @@ def test_a_disclosure_is_one_entry(boss):
     assert entry["request_payload_redacted"] == {"resources": ["box"]}
     entry = watch.one(boss.get("/resources"), "resources", "disclose", 200)
     assert entry["request_payload_redacted"] == {"resources": ["box", "other"]}
+    overview = boss.get("/resources?without_values=true").json["data"]
+    assert overview[0]["env_vars"] == {} and watch.new() == []
     entry = watch.one(boss.get("/resources?page_size=1"), "resources", "disclose", 200)
     assert entry["request_payload_redacted"] == {"resources": ["box"]}
     for caller, path in ((boss, "/resources/reference"), (boss, "/resources/empty"),

@@ -31,7 +31,8 @@ def test_healthz_says_ok_when_the_store_answers(gateway):
 def test_publicserverinfo_comes_from_the_store(gateway):
     status, _, body = curl(gateway, path="/api/publicserverinfo")
     assert status == 200
-    assert json.loads(body) == {"auth_method": "local", "setup_required": True}
+    assert json.loads(body) == {
+        "auth_method": "local", "local_auth": True, "setup_required": True}
 
 
 def test_the_first_page_is_self_contained(gateway):

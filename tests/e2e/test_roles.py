@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Who may call what: every route of the description, as everybody. A new route is to be added."""
+import glob
+import os
 import re
 
 import pytest
@@ -78,6 +80,8 @@ ROUTES = {
     "GET /audit/logs": READER,
     "GET /audit/logs/export": READER,
 }
+
+FAKETIME = os.path.dirname(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")[0])
 
 # These need an identity provider, which there is none of here.
 LOGIN = {"/login", "/login/start", "/callback"}
@@ -221,3 +225,21 @@ def test_an_admin_of_one_organization_is_nobody_in_another(admin):
     assert caller.get("/userinfo").json["is_admin"] is True
     assert caller.get(f"/users/{email}").status == 200
     assert admin.get(f"/users/{email}").status == 404
+
+
+def test_an_expired_token_calls_nothing(start, tmp_path):
+    """A token of thirteen hours ago: made by a gateway whose clock stands there."""
+    env = {"LD_PRELOAD": "libfaketimeMT.so.1", "LD_LIBRARY_PATH": FAKETIME, "FAKETIME": "-13h",
+           "DONT_FAKE_MONOTONIC": "1"}
+    past = start("--sandbox", "off", folder=tmp_path, env=env)
+    token = Api(past).post("/localauth/register", {
+        "email": "admin@example.com", "password": PASSWORD}).headers["Token"]
+    assert Api(past, token).get("/userinfo").json["is_admin"] is True
+    past.stop()
+    gateway = start(folder=tmp_path)
+    assert login(gateway, "admin@example.com").get("/userinfo").status == 200
+    late = Api(gateway, token)
+    for route, who in ROUTES.items():
+        method, path = route.split(" ")
+        answer = late.call(method, re.sub(r"\{\w+\}", "nothing-of-this-name", path))
+        assert answer.status == 401 or who == ANYONE, (route, answer)

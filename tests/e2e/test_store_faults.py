@@ -31,7 +31,13 @@ def test_what_is_written_is_read_again_after_a_restart(start, store_url, tmp_pat
     status, answer = create(gateway, "büro ☕")
     assert (status, answer) == (409, {"message": "organization 'büro ☕' already exists"})
     assert gateway.stop() == 0
-    assert names(start(*arguments)) == {"default", "büro ☕"}
+    gateway = start(*arguments)
+    assert names(gateway) == {"default", "büro ☕"}
+    if store_url.startswith("sqlite:"):
+        second = start(*arguments, wait=False)  # an embedded store belongs to one gateway
+        assert second.process.wait(PATIENCE) == 1
+        assert "--database-url: another gateway uses" in second.text()
+    assert gateway.stop() == 0
     stranger = start("--database-url", store_url, wait=False)
     assert stranger.process.wait(PATIENCE) == 1
     assert "--master-key-file: " in stranger.text() and "lacks the key" in stranger.text()

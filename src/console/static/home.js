@@ -41,7 +41,8 @@ function lineOf(resource) {
 }
 
 async function showMore() {
-  const answer = await call("GET", `resources?page=${pages + 1}&page_size=${PAGE_SIZE}`);
+  const query = `page=${pages + 1}&page_size=${PAGE_SIZE}&without_values=true`;
+  const answer = await call("GET", `resources?${query}`);
   if (answer.status === 401) {
     goToSignIn();
     return;
