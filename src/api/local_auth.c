@@ -170,21 +170,23 @@ struct login {
     bool has_good_password;
 };
 
-/* Counts the attempt, and looks the account up. */
+/* Looks the account up, and counts the attempt. */
 static enum err local_auth_begin_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct login *self = context;
     struct arena *arena = self->call->arena;
-    enum err err = sign_in_try_begin(tx, &self->attempt, reterr);
-    if (err != ERR_NONE) {
+    struct slice who = self->wanted.email;
+    enum err err =
+        user_store_find_account(tx, arena, who, self->wanted.organization, &self->account, reterr);
+    if (err == ERR_NONE) {
+        who = self->account.id;
+        err = second_factor_store_find(tx, arena, who, &self->second.factor, reterr);
+    }
+    if (err != ERR_NONE && err != ERR_NOT_FOUND) {
         return err;
     }
-    err = user_store_find_account(tx, arena, self->wanted.email, self->wanted.organization,
-                                  &self->account, reterr);
-    if (err == ERR_NONE) {
-        err = second_factor_store_find(tx, arena, self->account.id, &self->second.factor, reterr);
-    }
-    return err == ERR_NOT_FOUND ? ERR_NONE : err;
+    self->attempt = sign_in_try_of(self->call, who);
+    return sign_in_try_begin(tx, &self->attempt, reterr);
 }
 
 /* The second factor is used up in the transaction that says whether it was good. */
@@ -261,7 +263,6 @@ enum err local_auth_login(struct api_call *call, struct error *reterr)
     if (err != ERR_NONE) {
         return err;
     }
-    self.attempt = sign_in_try_of(call, self.wanted.organization, self.wanted.email);
     err = store_write(call->api->store, local_auth_begin_body, &self, reterr);
     if (err != ERR_NONE) {
         return err == ERR_BUSY ? sign_in_busy(call, self.attempt.wait, reterr) : err;

@@ -73,7 +73,7 @@ enum err local_password_put(struct api_call *call, struct error *reterr)
     if (err != ERR_NONE) {
         return err;
     }
-    self.attempt = sign_in_try_of(call, call->caller.organization_name, call->caller.email);
+    self.attempt = sign_in_try_of(call, call->caller.id);
     err = store_write(call->api->store, local_password_begin_body, &self, reterr);
     if (err != ERR_NONE) {
         return err == ERR_BUSY ? sign_in_busy(call, self.attempt.wait, reterr) : err;

@@ -209,7 +209,7 @@ static enum err second_factor_run(struct second_factor_call *self, store_body_fn
     if (err != ERR_NONE) {
         return err;
     }
-    self->attempt = sign_in_try_of(call, call->caller.organization_name, call->caller.email);
+    self->attempt = sign_in_try_of(call, call->caller.id);
     err = store_write(call->api->store, body, self, reterr);
     if (err == ERR_BUSY) {
         return sign_in_busy(call, self->attempt.wait, reterr);

@@ -109,13 +109,12 @@ enum err sign_in_check_rate(struct api_call *call, struct slice account, struct 
     return wait == 0 ? ERR_NONE : sign_in_busy(call, wait, reterr);
 }
 
-struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice organization,
-                                  struct slice email)
+struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice account)
 {
     struct slice address = sign_in_address(call);
     return (struct sign_in_try){
-        .account_key = arena_format(call->arena, "account %.*s %.*s", SLICE_ARG(organization),
-                                    SLICE_ARG(text_lower_in(call->arena, email))),
+        .account_key = arena_format(call->arena, "account %.*s",
+                                    SLICE_ARG(text_lower_in(call->arena, account))),
         .address_key = arena_format(call->arena, "address %.*s", SLICE_ARG(address)),
     };
 }

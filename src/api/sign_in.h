@@ -32,8 +32,8 @@ struct sign_in_try {
     int64_t wait; /* when it may not begin */
 };
 
-struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice organization,
-                                  struct slice email);
+/* 'account' is the person's id, or the address as it was typed when nobody has it. */
+struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice account);
 /* ERR_BUSY while one must wait after failures; pass it through sign_in_busy. */
 enum err sign_in_try_begin(struct store_tx *tx, struct sign_in_try *attempt,
                            struct error *reterr) MUST_USE;

@@ -49,6 +49,11 @@ enum err sign_in_store_attempt(struct store_tx *tx, struct slice key,
         *ret_wait = wait;
         return fail(reterr, ERR_BUSY, "too many failed attempts");
     }
+    err = store_exec(tx, "DELETE FROM sign_in_failure WHERE last_failed_at < $1",
+                     PARAMS(store_int(now - TIMESTAMP_DAY)), NULL, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
     return store_exec(tx,
                       "INSERT INTO sign_in_failure (key, failure_count, last_failed_at) "
                       "VALUES ($1, $2, $3) ON CONFLICT (key) DO UPDATE "
