@@ -5,7 +5,6 @@
 #include "io/clock.h"
 #include "model/name.h"
 #include "model/organization.h"
-#include "store/auth_config_store.h"
 
 struct oidc_config {
     struct slice issuer_url;
@@ -21,6 +20,7 @@ struct server_config {
     struct oidc_config *oidc;
     struct slice saml;
     struct slice provider_name;
+    struct slice users_management; /* always "active" */
     struct slice admin_role_name;
     struct slice auditor_role_name;
 };
@@ -109,6 +109,11 @@ static const struct shape_field auth_config_fields[] = {
      .check = line_check,
      .pattern = LINE_PATTERN,
      .about = "what the sign-in page calls it"},
+    {.name = "webapp_users_management_status",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY,
+     AT(users_management),
+     .about = "always active: people can be managed here whatever signs them in"},
     {.name = "admin_role_name",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_NULL_IN,
@@ -156,6 +161,7 @@ static enum err server_config_answer(struct api_call *call, const struct provide
         .auth_method = SLICE("local"),
         .saml = SLICE("null"),
         .provider_name = SLICE(""),
+        .users_management = SLICE("active"),
         .admin_role_name = identity_admin_group(call->api->identity),
         .auditor_role_name = identity_auditor_group(call->api->identity),
     };
@@ -256,16 +262,7 @@ static enum err server_config_check_names(const struct server_config_call *self,
 /* Asks the provider first, so that nobody is locked out by a slip. */
 static enum err server_config_make_provider(struct server_config_call *self, struct error *reterr)
 {
-    const struct auth_config *config = &self->config;
-    const struct provider_settings settings = {
-        .issuer_url = config->issuer_url,
-        .client_id = config->client_id,
-        .client_secret = config->client_secret,
-        .scopes = config->scopes,
-        .audience = config->audience,
-        .groups_claim = config->groups_claim,
-        .name = config->provider_name,
-    };
+    const struct provider_settings settings = identity_settings_of(&self->config);
     enum err err = provider_new(&settings, &self->provider, reterr);
     if (err == ERR_NONE) {
         err = provider_check(self->provider, reterr);

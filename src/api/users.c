@@ -246,32 +246,58 @@ enum err users_delete(struct api_call *call, struct error *reterr)
 
 /* Who is signed in ----------------------------------------------------------------------------- */
 
-enum err userinfo_get(struct api_call *call, struct error *reterr)
+struct userinfo {
+    struct api_call *call;
+    struct user user; /* empty for an API key and a service account */
+};
+
+static enum err userinfo_read(struct store_tx *tx, void *context, struct error *reterr)
 {
-    const struct caller *caller = &call->caller;
-    struct json_writer json = api_answer(call, 200);
-    json_begin_object(&json);
-    json_member_text(&json, "id", caller->id);
-    json_member_text(&json, "subject", caller->subject);
-    json_member_text(&json, "name", caller->name);
-    json_member_text(&json, "email", caller->email);
-    json_member_text(&json, "status", SLICE("active"));
-    json_member_bool(&json, "verified", true);
-    json_member_text(&json, "role",
+    struct userinfo *self = context;
+    const struct caller *caller = &self->call->caller;
+    enum err err = user_store_find(tx, self->call->arena, caller->organization_id, caller->id,
+                                   &self->user, reterr);
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
+}
+
+static void userinfo_write(const struct userinfo *self, struct json_writer *json)
+{
+    const struct caller *caller = &self->call->caller;
+    json_member_text(json, "id", caller->id);
+    json_member_text(json, "subject", caller->subject);
+    json_member_text(json, "name", caller->name);
+    json_member_text(json, "email", caller->email);
+    json_member_text(json, "status", SLICE("active"));
+    json_member_bool(json, "verified", true);
+    json_member_text(json, "role",
                      caller->is_admin     ? SLICE("admin")
                      : caller->is_auditor ? SLICE("auditor")
                                           : SLICE("standard"));
-    json_member_array(&json, "groups");
+    json_member_text(json, "slack_id", self->user.slack_id);
+    json_member_text(json, "picture", self->user.picture);
+    json_member_array(json, "groups");
     for (size_t i = 0; i < caller->group_count; i++) {
-        json_text(&json, caller->groups[i]);
+        json_text(json, caller->groups[i]);
     }
-    json_end_array(&json);
-    json_member_bool(&json, "is_admin", caller->is_admin);
-    json_member_bool(&json, "is_multitenant", false);
-    json_member_text(&json, "tenancy_type", SLICE("selfhosted"));
-    json_member_text(&json, "webapp_users_management", SLICE("on"));
-    json_member_text(&json, "org_id", caller->organization_id);
-    json_member_text(&json, "org_name", caller->organization_name);
+    json_end_array(json);
+    json_member_bool(json, "is_admin", caller->is_admin);
+    json_member_bool(json, "is_multitenant", false);
+    json_member_text(json, "tenancy_type", SLICE("selfhosted"));
+    json_member_text(json, "webapp_users_management", SLICE("on"));
+    json_member_text(json, "org_id", caller->organization_id);
+    json_member_text(json, "org_name", caller->organization_name);
+}
+
+enum err userinfo_get(struct api_call *call, struct error *reterr)
+{
+    struct userinfo self = {.call = call};
+    enum err err = store_read(call->api->store, userinfo_read, &self, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json_writer json = api_answer(call, 200);
+    json_begin_object(&json);
+    userinfo_write(&self, &json);
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
 }

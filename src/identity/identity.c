@@ -11,7 +11,6 @@
 #include "identity/signing_key.h"
 #include "io/clock.h"
 #include "io/log.h"
-#include "store/auth_config_store.h"
 #include "store/row_id.h"
 #include "store/token_store.h"
 
@@ -141,11 +140,9 @@ static void identity_use_provider(struct identity *identity, struct provider *ta
     identity->config_updated_at = updated_at;
 }
 
-static enum err identity_use_config(struct identity *identity, const struct auth_config *config,
-                                    struct error *reterr)
+struct provider_settings identity_settings_of(const struct auth_config *config)
 {
-    struct provider *provider = NULL;
-    const struct provider_settings settings = {
+    return (struct provider_settings){
         .issuer_url = config->issuer_url,
         .client_id = config->client_id,
         .client_secret = config->client_secret,
@@ -154,6 +151,13 @@ static enum err identity_use_config(struct identity *identity, const struct auth
         .groups_claim = config->groups_claim,
         .name = config->provider_name,
     };
+}
+
+static enum err identity_use_config(struct identity *identity, const struct auth_config *config,
+                                    struct error *reterr)
+{
+    struct provider *provider = NULL;
+    const struct provider_settings settings = identity_settings_of(config);
     if (identity->config_updated_at == config->updated_at) {
         return ERR_NONE;
     }

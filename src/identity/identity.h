@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "identity/provider.h"
 #include "model/caller.h"
+#include "store/auth_config_store.h"
 #include "store/store.h"
 
 #define IDENTITY_COOKIE           "gatehouse_token"
@@ -54,6 +55,8 @@ enum err identity_verify(struct identity *identity, struct arena *arena,
                          const struct identity_credential *credential,
                          struct identity_proof *ret_proof, struct error *reterr) MUST_USE;
 
+/* A configuration as a provider wants it. */
+struct provider_settings identity_settings_of(const struct auth_config *config);
 /* Through which people sign in, as it is now. ERR_NOT_FOUND when there is none. Give it back with
  * provider_unref. */
 enum err identity_provider(struct identity *identity, struct provider **ret_provider,
