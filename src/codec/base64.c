@@ -82,14 +82,14 @@ static enum err base64_unpad(enum base64_form form, struct slice *text)
     return text->len % 4 == 1 ? ERR_INPUT : ERR_NONE;
 }
 
-enum err base64_decode_in(struct arena *arena, enum base64_form form, struct slice text,
-                          struct slice *ret_bytes)
+enum err base64_decode(enum base64_form form, struct slice text, void *bytes, size_t size_max,
+                       size_t *ret_size)
 {
     enum err err = base64_unpad(form, &text);
     if (err != ERR_NONE) {
         return err;
     }
-    char *bytes = arena_alloc(arena, text.len / 4 * 3 + 2);
+    char *to = bytes;
     size_t len = 0;
     uint32_t bits = 0;
     size_t bit_count = 0;
@@ -102,13 +102,29 @@ enum err base64_decode_in(struct arena *arena, enum base64_form form, struct sli
         bit_count += 6;
         if (bit_count >= 8) {
             bit_count -= 8;
-            bytes[len++] = (char)(uint8_t)(bits >> bit_count);
+            if (len == size_max) {
+                return ERR_LIMIT;
+            }
+            to[len++] = (char)(uint8_t)(bits >> bit_count);
         }
     }
     /* RFC 4648 section 3.5: the bits beyond the last byte must be zero. */
     if ((bits & ((1U << bit_count) - 1)) != 0) {
         return ERR_INPUT;
     }
-    *ret_bytes = slice_of(bytes, len);
+    *ret_size = len;
     return ERR_NONE;
+}
+
+enum err base64_decode_in(struct arena *arena, enum base64_form form, struct slice text,
+                          struct slice *ret_bytes)
+{
+    size_t size_max = text.len / 4 * 3 + 2;
+    char *bytes = arena_alloc(arena, size_max);
+    size_t size = 0;
+    enum err err = base64_decode(form, text, bytes, size_max, &size);
+    if (err == ERR_NONE) {
+        *ret_bytes = slice_of(bytes, size);
+    }
+    return err;
 }

@@ -17,5 +17,9 @@ enum base64_form {
 struct slice base64_encode_in(struct arena *arena, enum base64_form form, struct slice bytes);
 enum err base64_decode_in(struct arena *arena, enum base64_form form, struct slice text,
                           struct slice *ret_bytes) MUST_USE;
+/* Into memory of the caller, who wipes it where the bytes are secret; it may be written to when
+ * this fails, too. ERR_LIMIT when there are more than 'size_max'. */
+enum err base64_decode(enum base64_form form, struct slice text, void *bytes, size_t size_max,
+                       size_t *ret_size) MUST_USE;
 
 #endif

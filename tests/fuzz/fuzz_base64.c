@@ -16,8 +16,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct arena arena;
     arena_init(&arena);
     struct slice decoded;
+    char fixed[16];
+    size_t fixed_size = 0;
+    enum err err = base64_decode(form, input, fixed, sizeof(fixed), &fixed_size);
     if (base64_decode_in(&arena, form, input, &decoded) == ERR_NONE) {
         must(slice_equals(base64_encode_in(&arena, form, decoded), input));
+        must(decoded.len > sizeof(fixed)
+                 ? err == ERR_LIMIT
+                 : err == ERR_NONE && slice_equals(slice_of(fixed, fixed_size), decoded));
+    } else {
+        must(err == ERR_INPUT || err == ERR_LIMIT);
     }
     struct slice encoded = base64_encode_in(&arena, form, input);
     must(base64_decode_in(&arena, form, encoded, &decoded) == ERR_NONE);

@@ -66,6 +66,22 @@ static void each_form_has_its_own_last_two_digits(void **state)
     assert_false(decodes(BASE64_URL, SLICE("++//")));
 }
 
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    struct slice text = SLICE("Zm9vYmFyYg==");
+    for (size_t size_max = 0; size_max <= 8; size_max++) {
+        char bytes[8] = "-------";
+        size_t size = 0;
+        enum err err = base64_decode(BASE64_STANDARD, text, bytes, size_max, &size);
+        assert_int_equal(err, size_max < 7 ? ERR_LIMIT : ERR_NONE);
+        assert_int_equal(size, size_max < 7 ? 0 : 7);
+        if (err == ERR_NONE) {
+            assert_true(slice_equals(slice_of(bytes, size), SLICE("foobarb")));
+        }
+    }
+}
+
 static void every_length_of_every_byte_comes_back(void **state)
 {
     (void)state;
@@ -128,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_examples_of_rfc_4648_go_both_ways),
         cmocka_unit_test(each_form_has_its_own_last_two_digits),
+        cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(every_length_of_every_byte_comes_back),
         cmocka_unit_test(padding_is_neither_missing_nor_additional),
         cmocka_unit_test(bits_that_mean_nothing_must_be_zero),
