@@ -72,6 +72,13 @@
 #define LIMIT_JWK_SET_SIZE     LIMIT_KIB(256)
 #define LIMIT_JWK_SET_COUNT    64
 
+/* passwords in protocols */
+#define LIMIT_SASLPREP_SIZE      1024 /* of a password that is not ASCII */
+#define LIMIT_SCRAM_MESSAGE_SIZE LIMIT_KIB(2)
+#define LIMIT_SCRAM_NONCE_SIZE   256
+#define LIMIT_SCRAM_SALT_SIZE    128
+#define LIMIT_SCRAM_ITERATIONS   1000000
+
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512
 #define LIMIT_PAGE_HINTS             256 /* of one list */
