@@ -113,7 +113,7 @@ enum err scram_take_extensions(struct slice *rest, char until, struct error *ret
         if (until != '\0' && rest->len > 0 && rest->at[0] == until) {
             return ERR_NONE;
         }
-        struct slice extension;
+        struct slice extension = SLICE("");
         enum err err = scram_take_attribute(rest, &extension, reterr);
         if (err != ERR_NONE) {
             return err;
