@@ -59,6 +59,14 @@ HANDLER(audit_logs_list);
 HANDLER(audit_logs_export);
 extern const struct shape audit_query_shape;
 
+/* agents.c */
+HANDLER(agents_list);
+HANDLER(agents_get);
+HANDLER(agents_post);
+HANDLER(agents_delete);
+extern const struct shape agent_query_shape;
+extern const struct shape agent_delete_shape;
+
 /* users.c, groups.c */
 HANDLER(users_list);
 HANDLER(users_get);

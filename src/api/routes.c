@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "model/agent.h"
 #include "model/attribute.h"
 #include "model/machine.h"
 #include "model/resource.h"
@@ -126,6 +127,17 @@ const struct api_route api_routes[] = {
      .answer = API_ONE, .shape = &attribute_shape, .errors = {404, 409}},
     {"DELETE", "/api/attributes/{name}", API_ADMIN, 0, attributes_delete, "attributes",
      "Delete an attribute", .status = 204, .answer = API_NOTHING, .errors = {404}},
+
+    {"GET", "/api/agents", API_MEMBER, 0, agents_list, "agents", "List agents",
+     .query = &agent_query_shape, .status = 200, .answer = API_ARRAY, .shape = &agent_shape},
+    {"POST", "/api/agents", API_ADMIN, .handler = agents_post, .noun = "agents",
+     .summary = "Create an agent; what it is started with is shown once", SMALL_BODY,
+     .body = &agent_shape, .status = 201, .answer = API_ONE, .shape = &agent_token_shape,
+     .errors = {409}},
+    {"GET", "/api/agents/{nameOrID}", API_MEMBER, 0, agents_get, "agents", "Get an agent",
+     .status = 200, .answer = API_ONE, .shape = &agent_shape, .errors = {404}},
+    {"DELETE", "/api/agents/{nameOrID}", API_ADMIN, 0, agents_delete, "agents", "Delete an agent",
+     .query = &agent_delete_shape, .status = 204, .answer = API_NOTHING, .errors = {404}},
 
     {"GET", "/api/users", API_MEMBER, 0, users_list, "users", "List users", .status = 200,
      .answer = API_ARRAY, .shape = &user_shape},

@@ -107,15 +107,26 @@ static struct slice identity_hash_in(struct arena *arena, struct slice key)
     return slice_of(hash, crypto_hash_sha256_BYTES);
 }
 
-struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash)
+static struct slice identity_make_key_in(struct arena *arena, const char *prefix,
+                                         struct slice *ret_hash)
 {
     unsigned char random[API_KEY_RANDOM_SIZE];
     randombytes_buf(random, sizeof(random));
     struct slice encoded = base64_encode_in(arena, BASE64_URL, slice_of(random, sizeof(random)));
     sodium_memzero(random, sizeof(random));
-    struct slice key = arena_format(arena, IDENTITY_API_KEY_PREFIX "%.*s", SLICE_ARG(encoded));
+    struct slice key = arena_format(arena, "%s%.*s", prefix, SLICE_ARG(encoded));
     *ret_hash = identity_hash_in(arena, key);
     return key;
+}
+
+struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash)
+{
+    return identity_make_key_in(arena, IDENTITY_API_KEY_PREFIX, ret_hash);
+}
+
+struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *ret_hash)
+{
+    return identity_make_key_in(arena, IDENTITY_AGENT_PREFIX, ret_hash);
 }
 
 /* The provider --------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #define IDENTITY_COOKIE           "gatehouse_token"
 #define IDENTITY_API_KEY_PREFIX   "ghk_"
+#define IDENTITY_AGENT_PREFIX     "gha_"
 #define IDENTITY_TOKEN_LIFETIME_S 43200
 
 struct identity;
@@ -69,6 +70,8 @@ enum err identity_make_token_in(struct arena *arena, const struct identity *iden
 
 /* A new API key; its hash is what is kept. */
 struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash);
+/* What a new agent will prove itself with, likewise. */
+struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *ret_hash);
 
 struct slice identity_admin_group(const struct identity *identity);
 struct slice identity_auditor_group(const struct identity *identity);

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
-#include "io/clock.h"
+#include "store/agent_store.h"
 #include "store/connection_internal.h"
 #include "store/rows.h"
 #include "store/seal.h"
@@ -46,9 +46,7 @@ static void connection_store_inherit(struct connection_row *row, const struct re
 
 static struct slice connection_store_status(const struct store_rows *rows, int first_column)
 {
-    bool is_online = store_rows_int(rows, first_column) != 0 ||
-                     store_rows_int(rows, first_column + 1) > clock_now();
-    return is_online ? SLICE("online") : SLICE("offline");
+    return agent_store_is_connected(rows, first_column) ? SLICE("online") : SLICE("offline");
 }
 
 void connection_row_take_joined(struct arena *arena, const struct store_rows *rows,

@@ -17,8 +17,8 @@ enum err organization_store_create(struct store_tx *tx, const struct organizatio
     }
     if (err == ERR_NONE) {
         err = store_exec(tx,
-                         "INSERT INTO agent (id, organization_id, name, is_embedded, created_at) "
-                         "VALUES ($1, $1, 'embedded', 1, $2)",
+                         "INSERT INTO agent (id, organization_id, name, mode, is_embedded, "
+                         "created_at) VALUES ($1, $1, 'local', 'embedded', 1, $2)",
                          PARAMS(store_text(organization->id), store_int(organization->created_at)),
                          NULL, reterr);
     }

@@ -186,6 +186,11 @@ def machine_identity(title):
     )
 
 
+def new_agent(title):
+    return (name(title, low=3, bad=NAMES + (("at", "abc@d"), ("colon", "abc:d"))),
+            Field("mode", "text", "standard", choices=("standard", "embedded")))
+
+
 GROUPS = replace(texts("groups", 180, 200, good=("kept-group",),
                        bad=TITLES + (("unknown", "no-such-group"),)),
                  required=True, nullable=False)
@@ -261,6 +266,7 @@ OPERATIONS = (
               refused=(("other-subject", with_member("subject", "other"), "subject"),)),
     Operation("POST", "/machineidentities", machine_identity("new-machine")),
     Operation("PUT", "/machineidentities/kept-machine", machine_identity("kept-machine")),
+    Operation("POST", "/agents", new_agent("new-agent")),
     Operation("PUT", "/orgs/hide-role-info",
               (Field("hide_role_info", "bool", False, required=True, nullable=False),)),
     Operation("POST", "/localauth/login",
@@ -459,6 +465,8 @@ QUERIES = {
         ("client_ip", "text", 254), ("resource_type", "text", 254), ("action", "text", 254),
         ("http_method", "text", 254), ("http_status", "int", 100, 599), ("outcome", "bool"),
         ("created_after", "time", 40), ("created_before", "time", 40)),
+    "GET /agents": (("status", "choice", 100),),
+    "DELETE /agents/kept-agent": (("force", "bool"),),
     "DELETE /resources/kept-resource": (("cascade", "bool"),),
     "PUT /resources/kept-resource": (("prune_roles", "bool"),),
     "POST /logout": (("everywhere", "bool"),),
@@ -477,6 +485,8 @@ def query_values(kind, *bounds):
         yield "a" * (bounds[0] + 1)
     if kind == "uuid":
         yield from ("abc", NOWHERE[:-1], "g" * 36, NOWHERE.replace("-", "_"), "%27%20OR%201=1--")
+    if kind == "choice":
+        yield from ("connected", "CONNECTED%20", "CONNECTED,DISCONNECTED", "online", "%00", "0")
     if kind == "tag":
         yield from ("a%20b", "a-", "a/=b", "=b", "=", "a:b=c", "a=b;c", "a=%C3%A9", "a=%0A")
     if kind == "time":
@@ -497,7 +507,7 @@ def query_cases():
 
 PATHS = ("/resources/{}", "/connections/{}", "/connections/{}/access", "/attributes/{}",
          "/users/{}", "/users/groups/{}", "/api-keys/{}", "/serviceaccounts/{}",
-         "/machineidentities/{}")
+         "/machineidentities/{}", "/agents/{}")
 BAD_SEGMENTS = ("%", "%0", "%gg", "a%00b", "%ff", "%c0%af", "%ed%a0%80")
 BAD_RESOURCE_NAMES = ("%0A", "a%2Fb", "%2e%2e", "%7f", "%C2%85", "a" * 255, "%F0%9F%98%80" * 255)
 

@@ -95,6 +95,8 @@ def test_every_change_is_one_entry(boss):
             (lambda: boss.put("/machineidentities/m", {"name": "m"}), "machine_identities",
              "update", 200),
             (lambda: boss.delete("/machineidentities/m"), "machine_identities", "delete", 204),
+            (lambda: boss.post("/agents", {"name": "far"}), "agents", "create", 201),
+            (lambda: boss.delete("/agents/far"), "agents", "delete", 204),
             (lambda: boss.put("/orgs/hide-role-info", {"hide_role_info": False}), "orgs", "update",
              200)):
         watch.one(answer(), resource_type, action, status)
@@ -106,7 +108,7 @@ def test_reading_makes_no_entry(boss):
     for path in ("/resources", "/resources/box", "/resources/none", "/connections",
                  "/connections/one", "/attributes", "/users", "/api-keys", "/userinfo",
                  "/serviceaccounts", "/serviceaccounts/none", "/machineidentities",
-                 "/connection-tags", "/audit/logs/export", "/orgs/hide-role-info"):
+                 "/agents", "/agents/local", "/agents/none", "/connection-tags", "/audit/logs/export", "/orgs/hide-role-info"):
         boss.get(path)
         boss.call("HEAD", path)
     assert watch.new() == []

@@ -14,7 +14,8 @@ CASES += [case for operation in bad_input.OPERATIONS
 QUERIES = list(bad_input.query_cases())
 PATHS = list(bad_input.path_cases())
 LISTS = ("/resources", "/connections", "/attributes", "/users", "/users/groups", "/api-keys",
-         "/serviceaccounts", "/machineidentities", "/orgs/hide-role-info", "/connections/kept.connection/access")
+         "/serviceaccounts", "/machineidentities", "/agents", "/orgs/hide-role-info",
+         "/connections/kept.connection/access")
 INTERNALS = re.compile(
     r"sqlite|postgres|libpq|jansson|constraint|violat|savepoint|transaction|\.[ch]:\d|"
     r"\bselect\b|\binsert\b|errno|/tmp/|near '|assert|0x[0-9a-f]{6}|" + bad_input.HIDDEN, re.I)
@@ -38,9 +39,10 @@ class World:
                                           "groups": ["kept-group"]}),
             api.post("/machineidentities", {"name": "kept-machine",
                                             "connection_names": ["kept.connection"]}),
+            api.post("/agents", {"name": "kept-agent"}),
             api.put("/connections/kept.connection/access", {"groups": ["kept-group"]}),
         ]
-        assert [a.status for a in created] == [201] * 8 + [200], created
+        assert [a.status for a in created] == [201] * 9 + [200], created
         self.before = self.look()
         self.successes = self.count_successes()
 
@@ -98,7 +100,7 @@ def test_a_bad_path_is_refused(world, method, path, named):
 @pytest.mark.parametrize("path", ["/resources/nothing", "/connections/nothing",
                                   "/attributes/nothing", "/users/nothing", "/api-keys/nothing",
                                   "/serviceaccounts/nothing", "/machineidentities/nothing",
-                                  "/connections/nothing/access", "/nothing", "/resources/a/b",
+                                  "/agents/nothing", "/connections/nothing/access", "/nothing", "/resources/a/b",
                                   "/resources/", "//resources"])
 def test_what_is_not_there_is_404(world, path):
     answer = world.api.get(path)
@@ -107,6 +109,7 @@ def test_what_is_not_there_is_404(world, path):
 
 @pytest.mark.parametrize("path,allowed", [
     ("/resources", "GET, HEAD, POST"), ("/resources/kept-resource", "GET, HEAD, PUT, DELETE"),
+    ("/agents", "GET, HEAD, POST"), ("/agents/kept-agent", "GET, HEAD, DELETE"),
     ("/orgs/hide-role-info", "GET, HEAD, PUT"), ("/logout", "POST"),
     ("/audit/logs", "GET, HEAD")])
 def test_another_method_is_405(world, path, allowed):
@@ -120,6 +123,7 @@ def test_another_method_is_405(world, path, allowed):
 @pytest.mark.parametrize("method,path,size", [
     ("POST", "/resources", 1 << 20), ("PUT", "/resources/kept-resource", 1 << 20),
     ("PATCH", "/connections/kept.connection", 1 << 20), ("POST", "/users", 1 << 16),
+    ("POST", "/agents", 1 << 16),
     ("PUT", "/orgs/hide-role-info", 1 << 16), ("POST", "/localauth/login", 1 << 16)])
 def test_a_body_over_the_limit_is_413(world, method, path, size):
     answer = world.api.call(method, path, b'{"name": "' + b"a" * size + b'"}')

@@ -110,7 +110,7 @@ def test_of_many_that_create_one_connection_one_wins(admins):
 
 @pytest.mark.parametrize("path,name_of,rest", [
     ("/serviceaccounts", "subject", {"status": "active", "groups": ["made-by-all"]}),
-    ("/machineidentities", "name", {})])
+    ("/machineidentities", "name", {}), ("/agents", "name", {})])
 def test_of_many_that_create_one_machine_one_wins(admins, path, name_of, rest):
     for _ in range(5):
         name = unique("machine")
@@ -147,6 +147,23 @@ def test_grants_are_whole_while_what_they_name_comes_and_goes(admins):
         read = admins[1].get(f"/machineidentities/{machine}")
         assert read.status == (200 if granted.status == 201 else 404)
         assert read.status == 404 or read.json["connection_names"] == []
+
+
+def test_an_agent_goes_while_others_take_it(admins):
+    """Forced: whoever comes first, nothing is left that names an agent which is not there."""
+    for turn in range(10):
+        agent, name = unique("agent"), unique("taking")
+        made = admins[0].post("/agents", {"name": agent})
+        body = resource(name, agent_id=made.json["id"], roles=[role()])
+        answers = together(admins, lambda api, i: api.delete(f"/agents/{agent}?force=true")
+                           if i == turn % 2 else api.post("/resources", body), 2)
+        taken, deleted = answers[1 - turn % 2], answers[turn % 2]
+        assert deleted.status == 204 and taken.status in (201, 400), answers
+        read = admins[1].get(f"/resources/{name}")
+        assert read.status == (200 if taken.status == 201 else 404)
+        if read.status == 200:
+            local = admins[1].get("/agents/local").json["id"]
+            assert {read.json["agent_id"], read.json["roles"][0]["agent_id"]} == {local}
 
 
 def test_of_many_that_add_one_role_one_wins(admins):

@@ -42,7 +42,8 @@ class Full:
                                            "groups": [f"group-{word}"]}),
             boss.post("/machineidentities", {
                 "name": f"machine-{word}", "connection_names": [f"role-{word}"],
-                "attributes": [f"attribute-{word}"]})]
+                "attributes": [f"attribute-{word}"]}),
+            boss.post("/agents", {"name": f"agent-{word}"})]
         assert all(answer.status in (200, 201) for answer in answers), answers
         self.names = {
             "resources": [f"box-{word}", answers[1].json["id"]],
@@ -54,6 +55,7 @@ class Full:
             "api-keys": [f"key-{word}", answers[5].json["id"]],
             "serviceaccounts": [f"client-{word}", answers[6].json["id"]],
             "machineidentities": [f"machine-{word}", answers[7].json["id"]],
+            "agents": [f"agent-{word}", answers[8].json["id"], home],
         }
 
     def rows(self):
@@ -95,6 +97,8 @@ def calls_by_name(other):
         "machineidentities": [("GET", "/machineidentities/{}", None),
                               ("PUT", "/machineidentities/{}", {"name": "x"}),
                               ("DELETE", "/machineidentities/{}", None)],
+        "agents": [("GET", "/agents/{}", None), ("DELETE", "/agents/{}", None),
+                   ("DELETE", "/agents/{}?force=true", None)],
     }
     return [(name, *call) for noun, names in other.names.items() for name in names
             for call in routes[noun]]
@@ -105,6 +109,7 @@ def calls_by_body(mine, other):
     ids = {"agent_id": mine.home}
     yield "POST", "/resources", resource(agent_id=other.home)
     yield "POST", "/resources", resource(**ids, roles=[role(agent_id=other.home)])
+    yield "POST", "/resources", resource(agent_id=other.names["agents"][1])
     yield "POST", "/connections", connection(agent_id=other.home)
     yield "POST", "/connections", connection(**ids, guardrail_rules=[other.rule])
     yield "POST", "/connections", connection(**ids, jira_issue_template_id=other.template)
@@ -186,6 +191,7 @@ def test_the_same_names_can_be_in_each(two):
                               ).status == 201
         assert full.boss.post("/machineidentities", {"name": "common", "attributes": ["common"]}
                               ).status == 201
+        assert full.boss.post("/agents", {"name": "common"}).status == 201
     for full in two:
         read = full.boss.get("/resources/common").json
         assert read["env_vars"] == {"A": full.word}
