@@ -41,6 +41,16 @@
 #define LIMIT_HTTP2_RESETS            200
 #define LIMIT_HTTP2_RESETS_PER_SECOND 33
 
+/* PostgreSQL: messages and what one connection keeps of them */
+#define LIMIT_PGWIRE_STARTUP_SIZE      10000 /* of a packet, as servers have it */
+#define LIMIT_PGWIRE_PARAMETERS        64    /* of a StartupMessage */
+#define LIMIT_PGWIRE_MESSAGE_SIZE      LIMIT_MIB(1024)
+#define LIMIT_PGWIRE_SMALL_CLIENT_SIZE 10000 /* what a server takes of what is small by nature */
+#define LIMIT_PGWIRE_SMALL_SERVER_SIZE 30000 /* what libpq takes of what is small by nature */
+#define LIMIT_PGWIRE_TOKEN_SIZE        65535 /* of one answer to an authentication request */
+#define LIMIT_PGWIRE_KEY_SIZE          256   /* of a cancel key */
+#define LIMIT_PGWIRE_OWED              16384 /* answers that a server owes at once */
+
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS      10000

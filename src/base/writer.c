@@ -12,6 +12,13 @@ struct writer writer_to(struct buf *buf)
     return (struct writer){.buf = buf};
 }
 
+static void writer_digits(char *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        at[i] = (char)(uint8_t)(value >> (8 * (size - 1 - i)));
+    }
+}
+
 void writer_bytes(struct writer *writer, struct slice bytes)
 {
     if (writer->failed || buf_append(writer->buf, bytes) != ERR_NONE) {
@@ -22,9 +29,7 @@ void writer_bytes(struct writer *writer, struct slice bytes)
 static void writer_number(struct writer *writer, uint64_t value, size_t size)
 {
     char bytes[8];
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] = (char)(uint8_t)(value >> (8 * (size - 1 - i)));
-    }
+    writer_digits(bytes, value, size);
     writer_bytes(writer, slice_of(bytes, size));
 }
 
@@ -46,6 +51,15 @@ void writer_u32(struct writer *writer, uint32_t value)
 void writer_u64(struct writer *writer, uint64_t value)
 {
     writer_number(writer, value, 8);
+}
+
+void writer_u32_at(struct writer *writer, size_t index, uint32_t value)
+{
+    if (writer->failed) {
+        return;
+    }
+    must(index <= writer->buf->len && writer->buf->len - index >= sizeof(value));
+    writer_digits(writer->buf->memory + writer->buf->start + index, value, sizeof(value));
 }
 
 void writer_text(struct writer *writer, struct slice text)

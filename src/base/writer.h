@@ -20,6 +20,9 @@ void writer_u8(struct writer *writer, uint8_t value);
 void writer_u16(struct writer *writer, uint16_t value);
 void writer_u32(struct writer *writer, uint32_t value);
 void writer_u64(struct writer *writer, uint64_t value);
+/* Puts 'value' in place of four bytes that were written, 'index' bytes behind the first that the
+ * buffer holds: a length that is known only at the end. */
+void writer_u32_at(struct writer *writer, size_t index, uint32_t value);
 void writer_bytes(struct writer *writer, struct slice bytes);
 /* The bytes and a NUL. */
 void writer_text(struct writer *writer, struct slice text);

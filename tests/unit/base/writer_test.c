@@ -65,11 +65,32 @@ static void nothing_is_written_behind_what_did_not_fit(void **state)
     buf_release(&buf);
 }
 
+static void a_length_is_put_in_afterwards(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 12);
+    struct writer writer = writer_to(&buf);
+    writer_bytes(&writer, SLICE("ab"));
+    buf_consume(&buf, 1);
+    writer_u32(&writer, 0);
+    writer_u8(&writer, 'c');
+    writer_u32_at(&writer, 1, 0x01020304);
+    assert_true(slice_equals(buf_view(&buf), SLICE("b\x01\x02\x03\x04"
+                                                   "c")));
+    writer_bytes(&writer, SLICE("too much"));
+    writer_u32_at(&writer, 1, 0);
+    assert_int_equal(writer_done(&writer), ERR_LIMIT);
+    assert_true(slice_starts_with(buf_view(&buf), SLICE("b\x01")));
+    buf_release(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_written_in_network_byte_order),
         cmocka_unit_test(every_maximum_that_is_too_small_fails),
+        cmocka_unit_test(a_length_is_put_in_afterwards),
         cmocka_unit_test(nothing_is_written_behind_what_did_not_fit),
     };
     return cmocka_run_group_tests_name("base/writer", tests, NULL, NULL);
