@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/pgwire_frame.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/reader.h"
+#include "base/writer.h"
+
+#define LENGTH_SIZE 4 /* a length counts itself, but not the type before it */
+
+struct bounds {
+    char type;
+    uint32_t min;
+    uint32_t max;
+};
+
+#define LARGE        ((uint32_t)(LIMIT_PGWIRE_MESSAGE_SIZE - LENGTH_SIZE))
+#define SMALL_CLIENT ((uint32_t)(LIMIT_PGWIRE_SMALL_CLIENT_SIZE - LENGTH_SIZE))
+#define SMALL_SERVER ((uint32_t)(LIMIT_PGWIRE_SMALL_SERVER_SIZE - LENGTH_SIZE))
+
+/* Of bodies, by protocol-message-formats: the sizes of the fields that are always there, and what
+ * servers and libpq let through at most. */
+static const struct bounds client_bounds[] = {
+    {PGWIRE_CLIENT_BIND, 8, LARGE},
+    {PGWIRE_CLIENT_CLOSE, 2, SMALL_CLIENT},
+    {PGWIRE_CLIENT_COPY_DATA, 0, LARGE},
+    {PGWIRE_CLIENT_COPY_DONE, 0, 0},
+    {PGWIRE_CLIENT_COPY_FAIL, 1, SMALL_CLIENT},
+    {PGWIRE_CLIENT_DESCRIBE, 2, SMALL_CLIENT},
+    {PGWIRE_CLIENT_EXECUTE, 5, SMALL_CLIENT},
+    {PGWIRE_CLIENT_FLUSH, 0, 0},
+    {PGWIRE_CLIENT_FUNCTION_CALL, 10, LARGE},
+    {PGWIRE_CLIENT_PARSE, 4, LARGE},
+    {PGWIRE_CLIENT_PASSWORD, 0, LIMIT_PGWIRE_TOKEN_SIZE},
+    {PGWIRE_CLIENT_QUERY, 1, LARGE},
+    {PGWIRE_CLIENT_SYNC, 0, 0},
+    {PGWIRE_CLIENT_TERMINATE, 0, 0},
+};
+
+static const struct bounds server_bounds[] = {
+    {PGWIRE_SERVER_AUTHENTICATION, 4, LIMIT_PGWIRE_TOKEN_SIZE},
+    {PGWIRE_SERVER_BACKEND_KEY, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_PGWIRE_KEY_SIZE},
+    {PGWIRE_SERVER_BIND_COMPLETE, 0, 0},
+    {PGWIRE_SERVER_CLOSE_COMPLETE, 0, 0},
+    {PGWIRE_SERVER_COMMAND_COMPLETE, 1, SMALL_SERVER},
+    {PGWIRE_SERVER_COPY_BOTH, 3, SMALL_SERVER},
+    {PGWIRE_SERVER_COPY_DATA, 0, LARGE},
+    {PGWIRE_SERVER_COPY_DONE, 0, 0},
+    {PGWIRE_SERVER_COPY_IN, 3, SMALL_SERVER},
+    {PGWIRE_SERVER_COPY_OUT, 3, SMALL_SERVER},
+    {PGWIRE_SERVER_DATA_ROW, 2, LARGE},
+    {PGWIRE_SERVER_EMPTY_QUERY, 0, 0},
+    {PGWIRE_SERVER_ERROR, 1, LARGE},
+    {PGWIRE_SERVER_FUNCTION_RESULT, 4, LARGE},
+    {PGWIRE_SERVER_NEGOTIATE_VERSION, 8, SMALL_SERVER},
+    {PGWIRE_SERVER_NO_DATA, 0, 0},
+    {PGWIRE_SERVER_NOTICE, 1, LARGE},
+    {PGWIRE_SERVER_NOTIFICATION, 6, LARGE},
+    {PGWIRE_SERVER_PARAMETER_DESCRIPTION, 2, 2 + 4 * UINT16_MAX},
+    {PGWIRE_SERVER_PARAMETER_STATUS, 2, SMALL_SERVER},
+    {PGWIRE_SERVER_PARSE_COMPLETE, 0, 0},
+    {PGWIRE_SERVER_PORTAL_SUSPENDED, 0, 0},
+    {PGWIRE_SERVER_READY, 1, 1},
+    {PGWIRE_SERVER_ROW_DESCRIPTION, 2, LARGE},
+};
+
+static struct bounds bounds_of(enum pgwire_sender sender, char type)
+{
+    const struct bounds *bounds = sender == PGWIRE_FROM_CLIENT ? client_bounds : server_bounds;
+    size_t count = sender == PGWIRE_FROM_CLIENT ? COUNT_OF(client_bounds) : COUNT_OF(server_bounds);
+    for (size_t i = 0; i < count; i++) {
+        if (bounds[i].type == type) {
+            return bounds[i];
+        }
+    }
+    return (struct bounds){.max = LARGE};
+}
+
+void pgwire_framer_init(struct pgwire_framer *framer, enum pgwire_sender sender)
+{
+    *framer = (struct pgwire_framer){
+        .sender = sender,
+        .is_starting = sender == PGWIRE_FROM_CLIENT,
+    };
+}
+
+void pgwire_framer_skip_start(struct pgwire_framer *framer)
+{
+    must(framer->header_len == 0);
+    framer->is_starting = false;
+}
+
+void pgwire_framer_resume(struct pgwire_framer *framer)
+{
+    framer->is_halted = false;
+}
+
+/* Headers ------------------------------------------------------------------------------------- */
+
+static enum err check_size(uint32_t size, uint32_t min, uint32_t max, const char *what,
+                           struct error *reterr_error)
+{
+    if (size < min) {
+        return fail(reterr_error, ERR_INPUT, "%s of %u bytes is too short", what, size);
+    }
+    if (size > max) {
+        return fail(reterr_error, ERR_LIMIT, "%s of %u bytes is too long", what, size);
+    }
+    return ERR_NONE;
+}
+
+static enum err parse_message(struct pgwire_framer *framer, struct error *reterr_error)
+{
+    struct reader reader = reader_of(slice_of(framer->header, PGWIRE_HEADER_SIZE));
+    char type = (char)reader_u8(&reader);
+    uint32_t length = reader_u32(&reader);
+    struct bounds bounds = bounds_of(framer->sender, type);
+    char what[16] = "message 'x'";
+    what[9] = type;
+    if (bounds.type == '\0') {
+        (void)snprintf(what, sizeof(what), "message 0x%02x", (unsigned)(unsigned char)type);
+    }
+    if (length < LENGTH_SIZE) {
+        return fail(reterr_error, ERR_INPUT, "%s has the length %u", what, length);
+    }
+    framer->frame = (struct pgwire_frame){
+        .packet = PGWIRE_MESSAGE,
+        .type = type,
+        .is_known = bounds.type != '\0',
+        .size = length - LENGTH_SIZE,
+    };
+    return check_size(framer->frame.size, bounds.min, bounds.max, what, reterr_error);
+}
+
+/* A request for encryption may come once of each kind, before the start (protocol-flow, "SSL
+ * Session Encryption", "GSSAPI Session Encryption"). */
+static enum err parse_encryption(struct pgwire_framer *framer, enum pgwire_packet packet,
+                                 bool *has_asked, struct error *reterr_error)
+{
+    if (*has_asked) {
+        return fail(reterr_error, ERR_INPUT, "encryption was asked for before");
+    }
+    *has_asked = true;
+    framer->frame.packet = packet;
+    return check_size(framer->frame.size, 0, 0, "request for encryption", reterr_error);
+}
+
+static enum err parse_startup(struct pgwire_framer *framer, uint32_t version,
+                              struct error *reterr_error)
+{
+    if (PGWIRE_VERSION_MAJOR(version) != 3) {
+        return fail(reterr_error, ERR_UNSUPPORTED, "protocol version %u.%u",
+                    PGWIRE_VERSION_MAJOR(version), PGWIRE_VERSION_MINOR(version));
+    }
+    framer->frame.packet = PGWIRE_STARTUP;
+    framer->frame.version = version;
+    return check_size(framer->frame.size, 1, LIMIT_PGWIRE_STARTUP_SIZE - PGWIRE_STARTUP_HEADER_SIZE,
+                      "startup packet", reterr_error);
+}
+
+static enum err parse_packet(struct pgwire_framer *framer, struct error *reterr_error)
+{
+    struct reader reader = reader_of(slice_of(framer->header, sizeof(framer->header)));
+    uint32_t length = reader_u32(&reader);
+    uint32_t version = reader_u32(&reader);
+    if (length < PGWIRE_STARTUP_HEADER_SIZE) {
+        return fail(reterr_error, ERR_INPUT, "startup packet has the length %u", length);
+    }
+    framer->frame = (struct pgwire_frame){
+        .is_known = true,
+        .size = length - PGWIRE_STARTUP_HEADER_SIZE,
+    };
+    if (version == PGWIRE_CODE_SSL_REQUEST) {
+        return parse_encryption(framer, PGWIRE_SSL_REQUEST, &framer->has_asked_ssl, reterr_error);
+    }
+    if (version == PGWIRE_CODE_GSSENC_REQUEST) {
+        return parse_encryption(framer, PGWIRE_GSSENC_REQUEST, &framer->has_asked_gssenc,
+                                reterr_error);
+    }
+    if (version == PGWIRE_CODE_CANCEL) {
+        framer->frame.packet = PGWIRE_CANCEL_REQUEST;
+        return check_size(framer->frame.size, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_PGWIRE_KEY_SIZE,
+                          "cancel request", reterr_error);
+    }
+    return parse_startup(framer, version, reterr_error);
+}
+
+static void end_message(struct pgwire_framer *framer)
+{
+    bool was_startup = framer->frame.packet == PGWIRE_STARTUP;
+    framer->is_halted = framer->frame.packet != PGWIRE_MESSAGE && !was_startup;
+    framer->is_starting = framer->is_starting && !was_startup;
+}
+
+static enum err next_header(struct pgwire_framer *framer, struct slice input, size_t *ret_taken,
+                            struct pgwire_event *ret_event, struct error *reterr_error)
+{
+    size_t size = framer->is_starting ? PGWIRE_STARTUP_HEADER_SIZE : PGWIRE_HEADER_SIZE;
+    if (framer->is_halted && input.len > 0) {
+        return fail(reterr_error, ERR_INPUT, "bytes after a packet that must be answered first");
+    }
+    while (framer->header_len < size && *ret_taken < input.len) {
+        framer->header[framer->header_len++] = input.at[(*ret_taken)++];
+    }
+    if (framer->header_len < size) {
+        return ERR_MORE;
+    }
+    framer->header_len = 0;
+    enum err err = framer->is_starting ? parse_packet(framer, reterr_error)
+                                       : parse_message(framer, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    framer->left = framer->frame.size;
+    framer->is_collectable = true;
+    *ret_event = (struct pgwire_event){.kind = PGWIRE_EVENT_HEADER, .is_last = framer->left == 0};
+    if (framer->left == 0) {
+        end_message(framer);
+    }
+    return ERR_NONE;
+}
+
+/* Bodies -------------------------------------------------------------------------------------- */
+
+static struct slice take_part(struct pgwire_framer *framer, struct slice input, size_t *ret_taken)
+{
+    struct slice part = slice_sub(input, 0, framer->left);
+    framer->left -= (uint32_t)part.len;
+    *ret_taken = part.len;
+    if (framer->left == 0 && part.len > 0) {
+        end_message(framer);
+    }
+    return part;
+}
+
+static enum err next_part(struct pgwire_framer *framer, struct slice input, size_t *ret_taken,
+                          struct pgwire_event *ret_event)
+{
+    struct slice part = take_part(framer, input, ret_taken);
+    *ret_event = (struct pgwire_event){
+        .kind = PGWIRE_EVENT_PART,
+        .is_last = framer->left == 0,
+        .bytes = part,
+    };
+    return part.len == 0 ? ERR_MORE : ERR_NONE;
+}
+
+static enum err next_body(struct pgwire_framer *framer, struct slice input, size_t *ret_taken,
+                          struct pgwire_event *ret_event, struct error *reterr_error)
+{
+    struct slice body = take_part(framer, input, ret_taken);
+    bool is_whole = framer->left == 0;
+    if (!is_whole || framer->body->len > 0) {
+        if (buf_append(framer->body, body) != ERR_NONE) {
+            return fail(reterr_error, ERR_LIMIT, "message of %u bytes", framer->frame.size);
+        }
+        body = buf_view(framer->body);
+    }
+    if (!is_whole) {
+        return ERR_MORE;
+    }
+    framer->is_collecting = false;
+    *ret_event = (struct pgwire_event){.kind = PGWIRE_EVENT_BODY, .is_last = true, .bytes = body};
+    return ERR_NONE;
+}
+
+enum err pgwire_framer_next(struct pgwire_framer *framer, struct slice input, size_t *ret_taken,
+                            struct pgwire_event *ret_event, struct error *reterr_error)
+{
+    *ret_taken = 0;
+    *ret_event = (struct pgwire_event){0};
+    framer->is_collectable = false;
+    if (framer->is_collecting) {
+        return next_body(framer, input, ret_taken, ret_event, reterr_error);
+    }
+    if (framer->left > 0) {
+        return next_part(framer, input, ret_taken, ret_event);
+    }
+    return next_header(framer, input, ret_taken, ret_event, reterr_error);
+}
+
+enum err pgwire_framer_collect(struct pgwire_framer *framer, struct buf *body,
+                               struct error *reterr_error)
+{
+    must(framer->is_collectable && body->len == 0);
+    if (framer->frame.size > body->size_max) {
+        return fail(reterr_error, ERR_LIMIT, "message of %u bytes", framer->frame.size);
+    }
+    framer->is_collecting = true;
+    framer->body = body;
+    return ERR_NONE;
+}
+
+/* Kinds --------------------------------------------------------------------------------------- */
+
+enum pgwire_client_kind pgwire_client_kind_of(const struct pgwire_frame *frame)
+{
+    bool is_known =
+        frame->packet == PGWIRE_MESSAGE && bounds_of(PGWIRE_FROM_CLIENT, frame->type).type != '\0';
+    return is_known ? (enum pgwire_client_kind)frame->type : PGWIRE_CLIENT_UNKNOWN;
+}
+
+enum pgwire_server_kind pgwire_server_kind_of(const struct pgwire_frame *frame)
+{
+    bool is_known =
+        frame->packet == PGWIRE_MESSAGE && bounds_of(PGWIRE_FROM_SERVER, frame->type).type != '\0';
+    return is_known ? (enum pgwire_server_kind)frame->type : PGWIRE_SERVER_UNKNOWN;
+}
+
+static uint32_t code_of(const struct pgwire_frame *frame)
+{
+    switch (frame->packet) {
+    case PGWIRE_SSL_REQUEST:
+        return PGWIRE_CODE_SSL_REQUEST;
+    case PGWIRE_GSSENC_REQUEST:
+        return PGWIRE_CODE_GSSENC_REQUEST;
+    case PGWIRE_CANCEL_REQUEST:
+        return PGWIRE_CODE_CANCEL;
+    case PGWIRE_STARTUP:
+    case PGWIRE_MESSAGE:
+        return frame->version;
+    }
+    must(false);
+}
+
+enum err pgwire_header_write(struct buf *buf, const struct pgwire_frame *frame)
+{
+    size_t len = buf->len;
+    struct writer writer = writer_to(buf);
+    if (frame->packet == PGWIRE_MESSAGE) {
+        writer_u8(&writer, (uint8_t)frame->type);
+        writer_u32(&writer, frame->size + LENGTH_SIZE);
+    } else {
+        writer_u32(&writer, frame->size + PGWIRE_STARTUP_HEADER_SIZE);
+        writer_u32(&writer, code_of(frame));
+    }
+    if (writer_done(&writer) != ERR_NONE) {
+        buf_truncate(buf, len);
+    }
+    return writer_done(&writer);
+}
