@@ -61,6 +61,7 @@ static void queue_drop(struct pgwire_state *state)
 static struct pgwire_request queue_take(struct pgwire_state *state)
 {
     struct pgwire_request request = *queue_at(state, 0);
+    state->is_head_answered = false;
     queue_drop(state);
     while (state->count > 0 && queue_at(state, 0)->kind == PGWIRE_REQUEST_COPY_END) {
         queue_drop(state);
@@ -422,6 +423,7 @@ static enum err error_message(struct pgwire_state *state, struct pgwire_answer *
         answer->is_asynchronous = true; /* the server ends the connection */
     } else if (is_answered_by_ready(head->kind)) {
         answer->request = *head;
+        state->is_head_answered = true;
     } else {
         answer->is_last = true;
         state->has_ended = state->has_ended || head->kind == PGWIRE_REQUEST_STARTUP;
@@ -430,13 +432,25 @@ static enum err error_message(struct pgwire_state *state, struct pgwire_answer *
     return ERR_NONE;
 }
 
+static bool is_ready_expected(const struct pgwire_state *state)
+{
+    const struct pgwire_request *head = queue_head(state);
+    if (head == NULL) {
+        return false;
+    }
+    if (head->kind == PGWIRE_REQUEST_STARTUP) {
+        return state->is_authenticated;
+    }
+    /* Nothing but a Sync is answered by a ReadyForQuery alone. */
+    bool is_spare =
+        state->spare_sync > 0 && head->kind != PGWIRE_REQUEST_SYNC && !state->is_head_answered;
+    return is_answered_by_ready(head->kind) && !is_spare;
+}
+
 static enum err ready_message(struct pgwire_state *state, struct slice body,
                               struct pgwire_answer *answer, struct error *reterr_error)
 {
-    const struct pgwire_request *head = queue_head(state);
-    bool is_expected =
-        head != NULL && (head->kind == PGWIRE_REQUEST_STARTUP ? state->is_authenticated
-                                                              : is_answered_by_ready(head->kind));
+    bool is_expected = is_ready_expected(state);
     bool is_copying = state->client_copies || state->server_copies;
     if (is_copying || (!is_expected && state->spare_sync == 0)) {
         return fail(reterr_error, ERR_INPUT, "the server is ready too early");
@@ -479,6 +493,7 @@ static enum err answer_message(struct pgwire_state *state, enum pgwire_server_ki
         return unexpected((char)kind, "from the server answers nothing", reterr_error);
     }
     answer->request = *head;
+    state->is_head_answered = true;
     enum err err = head->kind == PGWIRE_REQUEST_STARTUP
                        ? startup_message(state, kind, body, reterr_error)
                        : copy_message(state, kind, reterr_error);

@@ -4,7 +4,9 @@
  * so that both sides stay in step. Clients may send many requests before the first is answered
  * (protocol-flow, "Pipelining"), so answers that are owed stand in a queue, which is bounded.
  * Bodies are needed of the server's Authentication and ReadyForQuery only. Says nothing of what
- * requests contain. After an error the state must not be used again: end the connection. */
+ * requests contain. One thing cannot be known: whether a copy failed before or after the server
+ * read a Sync that was sent into it, and so whether that Sync is answered; its ReadyForQuery may
+ * pass for the next one's. After an error the state must not be used again: end the connection. */
 #ifndef GH_WIRE_PGWIRE_STATE_H
 #define GH_WIRE_PGWIRE_STATE_H
 
@@ -50,13 +52,14 @@ struct pgwire_state {
     bool is_authenticated;
     bool is_asked; /* the client owes an answer to an authentication request */
     bool has_ended;
-    bool is_in_batch;    /* extended messages since the last Sync */
-    bool is_skipping;    /* the server ignores everything up to a Sync that has not come yet */
-    bool is_discarding;  /* we drop everything up to a Sync, for a request that was refused */
-    bool client_copies;  /* CopyData is expected from it */
-    bool server_copies;  /* as well */
-    bool copied_both;    /* a copy in both directions has not been completed yet */
-    uint32_t spare_sync; /* Syncs sent into a copy, which the server may or may not answer */
+    bool is_in_batch;      /* extended messages since the last Sync */
+    bool is_skipping;      /* the server ignores everything up to a Sync that has not come yet */
+    bool is_discarding;    /* we drop everything up to a Sync, for a request that was refused */
+    bool is_head_answered; /* something that is not asynchronous came for the first in the queue */
+    bool client_copies;    /* CopyData is expected from it */
+    bool server_copies;    /* as well */
+    bool copied_both;      /* a copy in both directions has not been completed yet */
+    uint32_t spare_sync;   /* Syncs sent into a copy, which the server may or may not answer */
     uint64_t next_id;
     enum pgwire_transaction transaction; /* as the server last said */
     struct pgwire_request *requests;     /* a ring */
