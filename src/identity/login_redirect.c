@@ -24,6 +24,31 @@ static bool login_redirect_is_loopback(const struct url *url)
            slice_equals(url->path, SLICE("/callback")) && url->query.len == 0;
 }
 
+/* "." or "..", where each dot may be written as "%2e": a browser takes such steps itself, and may
+ * then be somewhere else than below the gateway's own path. */
+static bool login_redirect_is_step(struct slice segment)
+{
+    size_t dot_count = 0;
+    for (; segment.len > 0; dot_count++) {
+        bool is_escaped = slice_equals_nocase(slice_sub(segment, 0, 3), SLICE("%2e"));
+        if (!is_escaped && segment.at[0] != '.') {
+            return false;
+        }
+        segment = slice_from(segment, is_escaped ? 3 : 1);
+    }
+    return dot_count == 1 || dot_count == 2;
+}
+
+static bool login_redirect_has_steps(struct slice path)
+{
+    while (path.len > 0) {
+        if (login_redirect_is_step(slice_cut(path, '/', &path))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool login_redirect_is_page(const struct url *url, const struct url *own)
 {
     bool is_below = slice_starts_with(url->path, own->path);
@@ -31,7 +56,8 @@ static bool login_redirect_is_page(const struct url *url, const struct url *own)
     bool is_path = rest.len == 0 || rest.at[0] == '/' || slice_ends_with(own->path, SLICE("/"));
     return slice_equals_nocase(url->scheme, own->scheme) &&
            slice_equals_nocase(url->host, own->host) && url->port == own->port &&
-           url->is_ipv6 == own->is_ipv6 && is_below && is_path;
+           url->is_ipv6 == own->is_ipv6 && is_below && is_path &&
+           !login_redirect_has_steps(url->path);
 }
 
 enum login_redirect login_redirect_kind(struct slice redirect, struct slice public_url)
