@@ -203,8 +203,10 @@ static enum err local_auth_end_body(struct store_tx *tx, void *context, struct e
     }
     bool is_good = self->has_good_password && self->second.result == SECOND_FACTOR_GOOD;
     bool is_half = self->has_good_password && self->second.result == SECOND_FACTOR_MISSING;
-    if (err == ERR_NONE && (is_good || is_half)) {
+    if (err == ERR_NONE && is_good) {
         err = sign_in_try_succeed(tx, &self->attempt, reterr);
+    } else if (err == ERR_NONE && is_half) {
+        err = sign_in_try_take_back(tx, &self->attempt, reterr);
     }
     if (err != ERR_NONE || is_good) {
         return err == ERR_NONE ? api_audit(call, tx, "sign_in", 200, SLICE(""), reterr) : err;

@@ -58,7 +58,7 @@ static enum err local_password_end_body(struct store_tx *tx, void *context, stru
         err = token_store_revoke_all(tx, call->caller.id, now, reterr);
     }
     if (err == ERR_NONE) {
-        err = sign_in_try_succeed(tx, &self->attempt, reterr);
+        err = sign_in_try_take_back(tx, &self->attempt, reterr);
     }
     return err == ERR_NONE ? api_audit(call, tx, "change_password", 200, SLICE(""), reterr) : err;
 }

@@ -195,7 +195,7 @@ static enum err second_factor_take_code(struct second_factor_call *self, struct 
     if (err == ERR_NONE && use->result != SECOND_FACTOR_GOOD) {
         return api_audit_refusal(call, tx, "update", 400, SLICE("the code is wrong"), reterr);
     }
-    return err == ERR_NONE ? sign_in_try_succeed(tx, &self->attempt, reterr) : err;
+    return err == ERR_NONE ? sign_in_try_take_back(tx, &self->attempt, reterr) : err;
 }
 
 static enum err second_factor_run(struct second_factor_call *self, store_body_fn body,

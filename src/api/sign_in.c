@@ -7,20 +7,19 @@
 #include "identity/password.h"
 #include "io/clock.h"
 #include "io/pool.h"
-#include "store/sign_in_store.h"
 #include "wire/forwarded.h"
 
 #include <arpa/inet.h>
 #include <sodium.h>
 
 #define MINUTE (60 * TIMESTAMP_SECOND)
-#define HOUR   (60 * MINUTE)
+#define MEMORY (60 * MINUTE)
 
 static const struct sign_in_rule account_rule = {
-    .free_count = 5, .wait_max = 5 * MINUTE, .memory = HOUR};
+    .free_count = 5, .wait_max = 5 * MINUTE, .memory = MEMORY};
 /* Many people may share an address. */
 static const struct sign_in_rule address_rule = {
-    .free_count = 50, .wait_max = 15 * MINUTE, .memory = HOUR};
+    .free_count = 50, .wait_max = 15 * MINUTE, .memory = MEMORY};
 
 /* The token ------------------------------------------------------------------------------------ */
 
@@ -122,18 +121,36 @@ struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice acco
 enum err sign_in_try_begin(struct store_tx *tx, struct sign_in_try *attempt, struct error *reterr)
 {
     int64_t now = clock_now();
+    struct sign_in_attempt *account = &attempt->account;
+    struct sign_in_attempt *address = &attempt->address;
     enum err err =
-        sign_in_store_attempt(tx, attempt->account_key, &account_rule, now, &attempt->wait, reterr);
-    return err == ERR_NONE ? sign_in_store_attempt(tx, attempt->address_key, &address_rule, now,
-                                                   &attempt->wait, reterr)
-                           : err;
+        sign_in_store_attempt(tx, attempt->account_key, &account_rule, now, account, reterr);
+    attempt->wait = account->wait;
+    if (err == ERR_NONE) {
+        err = sign_in_store_attempt(tx, attempt->address_key, &address_rule, now, address, reterr);
+        attempt->wait = address->wait;
+    }
+    return err == ERR_NONE && account->previous_at == 0
+               ? sign_in_store_forget_old(tx, now - MEMORY, reterr)
+               : err;
 }
 
 enum err sign_in_try_succeed(struct store_tx *tx, const struct sign_in_try *attempt,
                              struct error *reterr)
 {
     enum err err = sign_in_store_forget(tx, attempt->account_key, reterr);
-    return err == ERR_NONE ? sign_in_store_take_back(tx, attempt->address_key, reterr) : err;
+    return err == ERR_NONE
+               ? sign_in_store_take_back(tx, attempt->address_key, &attempt->address, reterr)
+               : err;
+}
+
+enum err sign_in_try_take_back(struct store_tx *tx, const struct sign_in_try *attempt,
+                               struct error *reterr)
+{
+    enum err err = sign_in_store_take_back(tx, attempt->account_key, &attempt->account, reterr);
+    return err == ERR_NONE
+               ? sign_in_store_take_back(tx, attempt->address_key, &attempt->address, reterr)
+               : err;
 }
 
 /* Passwords ------------------------------------------------------------------------------------ */

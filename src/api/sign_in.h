@@ -4,6 +4,7 @@
 #define GH_API_SIGN_IN_H
 
 #include "api/api.h"
+#include "store/sign_in_store.h"
 #include "store/user_store.h"
 
 /* A token for the person, in the header 'Token' for programs and as a cookie that scripts cannot
@@ -29,6 +30,8 @@ enum err sign_in_check_rate(struct api_call *call, struct slice account,
 struct sign_in_try {
     struct slice account_key;
     struct slice address_key;
+    struct sign_in_attempt account;
+    struct sign_in_attempt address;
     int64_t wait; /* when it may not begin */
 };
 
@@ -37,9 +40,13 @@ struct sign_in_try sign_in_try_of(const struct api_call *call, struct slice acco
 /* ERR_BUSY while one must wait after failures; pass it through sign_in_busy. */
 enum err sign_in_try_begin(struct store_tx *tx, struct sign_in_try *attempt,
                            struct error *reterr) MUST_USE;
-/* The account's failures are forgotten. */
+/* Somebody signed in: the account's failures are forgotten. */
 enum err sign_in_try_succeed(struct store_tx *tx, const struct sign_in_try *attempt,
                              struct error *reterr) MUST_USE;
+/* The secret was right, but is not all that it takes to sign in: the failures before still count,
+ * else who knows one secret could guess the other for ever. */
+enum err sign_in_try_take_back(struct store_tx *tx, const struct sign_in_try *attempt,
+                               struct error *reterr) MUST_USE;
 /* The answer to waiting: what to do, and the header. */
 enum err sign_in_busy(struct api_call *call, int64_t wait, struct error *reterr) MUST_USE;
 

@@ -32,27 +32,29 @@ static int64_t sign_in_wait(const struct sign_in_rule *rule, int64_t count)
     return wait < rule->wait_max ? wait : rule->wait_max;
 }
 
-/* A clock that was set back must not lock anybody out for long. */
+/* A clock that was set back must not lock anybody out for long, but a failure in the near future is
+ * no reason to forget any: the clocks of several gateways are never quite the same. */
+static bool sign_in_is_forgotten(const struct sign_in_rule *rule, int64_t last_at, int64_t now)
+{
+    return now - last_at > rule->memory || last_at - now > rule->wait_max;
+}
+
 enum err sign_in_store_attempt(struct store_tx *tx, struct slice key,
-                               const struct sign_in_rule *rule, int64_t now, int64_t *ret_wait,
-                               struct error *reterr)
+                               const struct sign_in_rule *rule, int64_t now,
+                               struct sign_in_attempt *ret_attempt, struct error *reterr)
 {
     struct failures failures;
     enum err err = sign_in_store_read(tx, key, &failures, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    bool is_forgotten = now - failures.last_at > rule->memory || failures.last_at > now;
-    int64_t count = is_forgotten ? 0 : failures.count;
-    int64_t wait = failures.last_at + sign_in_wait(rule, count) - now;
-    if (count > 0 && wait > 0) {
-        *ret_wait = wait;
+    int64_t count = sign_in_is_forgotten(rule, failures.last_at, now) ? 0 : failures.count;
+    int64_t penalty = sign_in_wait(rule, count);
+    int64_t wait = penalty == 0 ? 0 : failures.last_at + penalty - now;
+    *ret_attempt = (struct sign_in_attempt){.at = now, .previous_at = failures.last_at};
+    if (wait > 0) {
+        ret_attempt->wait = wait;
         return fail(reterr, ERR_BUSY, "too many failed attempts");
-    }
-    err = store_exec(tx, "DELETE FROM sign_in_failure WHERE last_failed_at < $1",
-                     PARAMS(store_int(now - TIMESTAMP_DAY)), NULL, reterr);
-    if (err != ERR_NONE) {
-        return err;
     }
     return store_exec(tx,
                       "INSERT INTO sign_in_failure (key, failure_count, last_failed_at) "
@@ -67,10 +69,21 @@ enum err sign_in_store_forget(struct store_tx *tx, struct slice key, struct erro
                       NULL, reterr);
 }
 
-enum err sign_in_store_take_back(struct store_tx *tx, struct slice key, struct error *reterr)
+/* The wait goes on from the failure before, unless another came meanwhile. */
+enum err sign_in_store_take_back(struct store_tx *tx, struct slice key,
+                                 const struct sign_in_attempt *attempt, struct error *reterr)
 {
-    return store_exec(tx,
-                      "UPDATE sign_in_failure SET failure_count = failure_count - 1 "
-                      "WHERE key = $1 AND failure_count > 0",
-                      PARAMS(store_text(key)), NULL, reterr);
+    return store_exec(
+        tx,
+        "UPDATE sign_in_failure SET failure_count = failure_count - 1, last_failed_at = "
+        "CASE WHEN last_failed_at = $2 THEN $3 ELSE last_failed_at END "
+        "WHERE key = $1 AND failure_count > 0",
+        PARAMS(store_text(key), store_int(attempt->at), store_int(attempt->previous_at)), NULL,
+        reterr);
+}
+
+enum err sign_in_store_forget_old(struct store_tx *tx, int64_t before, struct error *reterr)
+{
+    return store_exec(tx, "DELETE FROM sign_in_failure WHERE last_failed_at < $1",
+                      PARAMS(store_int(before)), NULL, reterr);
 }

@@ -15,13 +15,24 @@ struct sign_in_rule {
     int64_t memory;
 };
 
-/* Counts an attempt. ERR_BUSY, with *ret_wait, while one must wait; then nothing is counted. */
+/* One that was counted. */
+struct sign_in_attempt {
+    int64_t at;
+    int64_t previous_at; /* of the failure before */
+    int64_t wait;        /* of one that was not */
+};
+
+/* Counts an attempt. ERR_BUSY, with the wait, while one must wait; then nothing is counted. */
 enum err sign_in_store_attempt(struct store_tx *tx, struct slice key,
-                               const struct sign_in_rule *rule, int64_t now, int64_t *ret_wait,
-                               struct error *reterr) MUST_USE;
-/* It went well: forgets all failures, or takes one back. */
+                               const struct sign_in_rule *rule, int64_t now,
+                               struct sign_in_attempt *ret_attempt, struct error *reterr) MUST_USE;
+/* It went well: forgets all failures, or makes it as if this one had not been. */
 enum err sign_in_store_forget(struct store_tx *tx, struct slice key, struct error *reterr) MUST_USE;
 enum err sign_in_store_take_back(struct store_tx *tx, struct slice key,
+                                 const struct sign_in_attempt *attempt,
                                  struct error *reterr) MUST_USE;
+/* Whatever failed last before 'before', so that guesses at ever new names fill no disk. */
+enum err sign_in_store_forget_old(struct store_tx *tx, int64_t before,
+                                  struct error *reterr) MUST_USE;
 
 #endif
