@@ -324,6 +324,10 @@ enum err local_auth_sign_out(struct api_call *call, struct error *reterr)
     if (err == ERR_NONE && call->caller.is_key) {
         return fail(reterr, ERR_INPUT, "an API key does not sign out: revoke it");
     }
+    if (err == ERR_NONE && call->token_id.len == 0 && !self.everywhere) {
+        return fail(reterr, ERR_INPUT,
+                    "this token is the identity provider's: it ends there, or by itself");
+    }
     http_response_header(call->response, SLICE("Set-Cookie"),
                          SLICE(IDENTITY_COOKIE "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"));
     call->response->status = 204;

@@ -406,3 +406,22 @@ def test_the_program_and_the_provider_tokens_do_not_mix(quick_site, known):
     done = quick_site.sign_in(known, Browser(known), redirect=CLI)
     assert decode(done.token)[0]["alg"] == "EdDSA"
     assert decode(done.token)[1]["iss"] != quick_site.provider.issuer
+
+
+def test_signing_out_with_a_token_of_the_provider_signs_nobody_out(site):
+    people = [site.provider.person() for _ in range(2)]
+    own = [site.enter(person) for person in people]
+    tokens = [RelyingParty(site.provider).jwt(person) for person in people]
+    subject = unique("jobs")
+    assert site.admin.post("/serviceaccounts", {"subject": subject, "status": "active"}
+                           ).status == 201
+    tokens.append(site.provider.sign(site.access_claims(subject)))
+    for token in tokens:
+        answer = Api(site.gateway, token).post("/logout")
+        assert answer.status == 400 and "identity provider's" in answer.message, answer
+    for token in tokens:
+        assert site.who(token).status == 200
+    # Everywhere is where tokens of this gateway are.
+    assert Api(site.gateway, tokens[0]).post("/logout?everywhere=true").status == 204
+    assert [caller.get("/userinfo").status for caller in own] == [401, 200]
+    assert [site.who(token).status for token in tokens] == [200, 200, 200]
