@@ -10,6 +10,7 @@
 #include "wire/forwarded.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <sodium.h>
 
 #define MINUTE (60 * TIMESTAMP_SECOND)
@@ -77,10 +78,9 @@ bool sign_in_may_found(const struct api_call *call, struct slice setup_code)
 
 enum err sign_in_busy(struct api_call *call, int64_t wait, struct error *reterr)
 {
-    int seconds = (int)((wait + TIMESTAMP_SECOND - 1) / TIMESTAMP_SECOND);
-    http_response_header(call->response, SLICE("Retry-After"),
-                         arena_format(call->arena, "%d", seconds));
-    return fail(reterr, ERR_BUSY, "too many attempts: try again in %d second%s", seconds,
+    int64_t seconds = (wait + TIMESTAMP_SECOND - 1) / TIMESTAMP_SECOND;
+    call->http->retry_after_s = seconds;
+    return fail(reterr, ERR_BUSY, "too many attempts: try again in %" PRId64 " second%s", seconds,
                 seconds == 1 ? "" : "s");
 }
 

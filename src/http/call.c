@@ -7,6 +7,7 @@
 #include "http/server_internal.h"
 #include "io/log.h"
 
+#include <inttypes.h>
 #include <semaphore.h>
 #include <unistd.h>
 
@@ -164,8 +165,10 @@ static void call_answer_error(struct http_call *call, const struct error *error)
     if (status == 401) {
         http_response_header(call->response, SLICE("WWW-Authenticate"), SLICE("Bearer"));
     }
-    if (status == 503) {
-        http_response_header(call->response, SLICE("Retry-After"), SLICE("1"));
+    int64_t wait_s = status == 503 ? 1 : call->retry_after_s;
+    if (wait_s > 0) {
+        http_response_header(call->response, SLICE("Retry-After"),
+                             arena_format(call->arena, "%" PRId64, wait_s));
     }
 }
 

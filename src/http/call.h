@@ -14,6 +14,7 @@ struct http_call {
     struct http_response *response;
     void *context;
     struct exchange *exchange; /* for call.c */
+    int64_t retry_after_s;     /* told with an error; 0: nothing is known */
 };
 
 /* Starts a JSON body; close it with http_call_json_end. */
