@@ -167,26 +167,45 @@ struct login {
     struct sign_in_try attempt;
     struct user_account account; /* without an id: there is none */
     struct second_factor_use second;
-    bool has_good_password;
+    bool matched;           /* the password, when it was looked at */
+    bool has_good_password; /* and it still is the one */
 };
 
 /* Looks the account up, and counts the attempt. */
 static enum err local_auth_begin_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct login *self = context;
-    struct arena *arena = self->call->arena;
     struct slice who = self->wanted.email;
-    enum err err =
-        user_store_find_account(tx, arena, who, self->wanted.organization, &self->account, reterr);
-    if (err == ERR_NONE) {
-        who = self->account.id;
-        err = second_factor_store_find(tx, arena, who, &self->second.factor, reterr);
-    }
+    self->account = (struct user_account){0};
+    enum err err = user_store_find_account(tx, self->call->arena, who, self->wanted.organization,
+                                           &self->account, reterr);
     if (err != ERR_NONE && err != ERR_NOT_FOUND) {
         return err;
     }
-    self->attempt = sign_in_try_of(self->call, who);
+    self->attempt = sign_in_try_of(self->call, err == ERR_NONE ? self->account.id : who);
     return sign_in_try_begin(tx, &self->attempt, reterr);
+}
+
+/* Looking at a password takes a while, or a long while when many wait: a password, a status and a
+ * second factor that were changed meanwhile count. */
+static enum err local_auth_look_again(struct login *self, struct store_tx *tx, struct error *reterr)
+{
+    struct user_account account = {0};
+    struct arena *arena = self->call->arena;
+    self->has_good_password = false;
+    self->second = (struct second_factor_use){
+        .user_id = self->account.id, .code = self->wanted.code, .result = SECOND_FACTOR_GOOD};
+    if (!self->matched) {
+        return ERR_NONE;
+    }
+    enum err err = user_store_get_account(tx, arena, self->account.id, &account, reterr);
+    if (err == ERR_NONE) {
+        self->has_good_password =
+            slice_equals(account.password_hash, self->account.password_hash) &&
+            slice_equals(account.status, SLICE("active"));
+        err = second_factor_store_find(tx, arena, account.id, &self->second.factor, reterr);
+    }
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
 
 /* The second factor is used up in the transaction that says whether it was good. */
@@ -194,11 +213,8 @@ static enum err local_auth_end_body(struct store_tx *tx, void *context, struct e
 {
     struct login *self = context;
     struct api_call *call = self->call;
-    enum err err = ERR_NONE;
-    self->second.user_id = self->account.id;
-    self->second.code = self->wanted.code;
-    self->second.result = SECOND_FACTOR_GOOD;
-    if (self->has_good_password && self->second.factor.is_confirmed) {
+    enum err err = local_auth_look_again(self, tx, reterr);
+    if (err == ERR_NONE && self->has_good_password && self->second.factor.is_confirmed) {
         err = second_factor_use(tx, call->arena, &self->second, reterr);
     }
     bool is_good = self->has_good_password && self->second.result == SECOND_FACTOR_GOOD;
@@ -269,12 +285,10 @@ enum err local_auth_login(struct api_call *call, struct error *reterr)
     if (err != ERR_NONE) {
         return err == ERR_BUSY ? sign_in_busy(call, self.attempt.wait, reterr) : err;
     }
-    bool is_good = false;
-    err = sign_in_verify_password(call, &self.account, self.wanted.password, &is_good, reterr);
+    err = sign_in_verify_password(call, &self.account, self.wanted.password, &self.matched, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    self.has_good_password = is_good && slice_equals(self.account.status, SLICE("active"));
     bool is_known = self.account.id.len > 0;
     call->caller = (struct caller){
         .organization_id = is_known ? self.account.organization_id : SLICE(ORGANIZATION_DEFAULT_ID),

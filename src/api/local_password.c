@@ -2,6 +2,7 @@
 /* Changing one's own password. All tokens end with it, but the one of the answer. */
 #include "api/handlers.h"
 #include "api/sign_in.h"
+#include "identity/password.h"
 #include "io/clock.h"
 #include "store/token_store.h"
 
@@ -48,12 +49,28 @@ static enum err local_password_begin_body(struct store_tx *tx, void *context, st
     return err == ERR_NONE ? sign_in_try_begin(tx, &self->attempt, reterr) : err;
 }
 
+/* An admin may have set another one while this one was looked at. */
+static enum err local_password_look_again(struct password_call *self, struct store_tx *tx,
+                                          struct error *reterr)
+{
+    struct user_account account = {0};
+    enum err err =
+        user_store_get_account(tx, self->call->arena, self->account.id, &account, reterr);
+    bool is_same = slice_equals(account.password_hash, self->account.password_hash);
+    return err == ERR_NOT_FOUND || (err == ERR_NONE && !is_same)
+               ? fail(reterr, ERR_INPUT, "'current_password' is wrong")
+               : err;
+}
+
 static enum err local_password_end_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct password_call *self = context;
     struct api_call *call = self->call;
     int64_t now = clock_now();
-    enum err err = user_store_set_password(tx, call->caller.id, self->hash, now, reterr);
+    enum err err = local_password_look_again(self, tx, reterr);
+    if (err == ERR_NONE) {
+        err = user_store_set_password(tx, call->caller.id, self->hash, now, reterr);
+    }
     if (err == ERR_NONE) {
         err = token_store_revoke_all(tx, call->caller.id, now, reterr);
     }
@@ -69,6 +86,9 @@ enum err local_password_put(struct api_call *call, struct error *reterr)
     enum err err = api_read_body(call, SHAPE_WHOLE, &password_change_shape, &self.wanted, reterr);
     if (err == ERR_NONE) {
         err = sign_in_check_rate(call, call->caller.email, reterr);
+    }
+    if (err == ERR_NONE) { /* no failure to be counted */
+        err = password_check(self.wanted.new_password, call->caller.email, reterr);
     }
     if (err != ERR_NONE) {
         return err;

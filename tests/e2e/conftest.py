@@ -299,6 +299,20 @@ def admin(request, tmp_path_factory):
     assert gateway.stop() == 0, gateway.text()
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def house(request, tmp_path_factory):
+    """A gateway behind a proxy, and its people, on both stores."""
+    from people import TRUSTED, House
+    arguments = []
+    if request.param == "postgres":
+        server = request.getfixturevalue("postgres")
+        arguments = ["--database-url", server.create(f"house_{time.monotonic_ns()}")]
+    gateway = Gateway(tmp_path_factory.mktemp("house"), *TRUSTED, *arguments)
+    yield House(gateway)
+    assert gateway.is_alive(), gateway.text()
+    assert gateway.stop() == 0, gateway.text()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request, tmp_path):
     """The same test on both stores."""
