@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What tls_server.c and tls_stream.c share, and nobody else. */
+/* What the files tls_*.c share, and nobody else. */
 #ifndef GH_IO_TLS_INTERNAL_H
 #define GH_IO_TLS_INTERNAL_H
 
+#include "base/writer.h"
+#include "io/stream.h"
+#include "io/tls_client.h"
 #include "io/tls_server.h"
 
 #include <stdatomic.h>
@@ -12,17 +15,58 @@
 
 #define TLS_PROTOCOLS_SIZE 64
 #define TLS_WARNING_SIZE   320
+#define TLS_DATE_SIZE      32
 
-struct tls_server {
-    SSL_CTX *context;
-    BIO_METHOD *method; /* how OpenSSL reaches the stream below; one for all connections */
+/* The start of a server and of a client: what all of its connections share. */
+struct tls_context {
+    SSL_CTX *ssl;
+    BIO_METHOD *method; /* how OpenSSL reaches the stream below */
     unsigned char
         protocols[TLS_PROTOCOLS_SIZE]; /* each with its length before it (RFC 7301, 3.1) */
     unsigned protocols_len;
-    char warning[TLS_WARNING_SIZE];
     atomic_size_t reference_count;
 };
 
+struct tls_server {
+    struct tls_context context;
+    char warning[TLS_WARNING_SIZE];
+};
+
+struct tls_client {
+    struct tls_context context;
+    enum tls_verify verify;
+};
+
+/* tls_context.c */
+void tls_context_init(struct tls_context *context, const SSL_METHOD *method,
+                      struct slice protocols);
+void tls_context_ref(struct tls_context *context);
+/* With the last reference the server or client goes that it is the start of. */
+void tls_context_unref(struct tls_context *context);
+/* The certificate, its issuers, and its key: out of the certificate's PEM when 'key' is empty. */
+enum err tls_context_load_identity(struct tls_context *context, const struct tls_pem *certificate,
+                                   const struct tls_pem *key, struct error *reterr) MUST_USE;
+/* The certificates that others are trusted by. */
+enum err tls_context_load_trusted(struct tls_context *context, const struct tls_pem *trusted,
+                                  struct error *reterr) MUST_USE;
+
+/* tls_client.c */
+/* Says on a connection who is meant. '*ret_host' stays as it is when the host is empty. */
+enum err tls_client_prepare(const struct tls_client *client, SSL *ssl, struct slice host,
+                            char **ret_host, struct error *reterr) MUST_USE;
+
+/* tls_stream.c */
 BIO_METHOD *tls_stream_method_new(void);
+SSL *tls_stream_ssl(const struct stream *stream);
+/* ERR_NONE once the handshake is over, ERR_AGAIN before: watch STREAM_READABLE, call again. */
+enum err tls_stream_shake_hands(struct stream *stream) MUST_USE;
+/* Words to explain the end with, unless there are some already: the first are the cause. */
+void tls_stream_note(struct stream *stream, struct slice words);
+
+/* tls_certificate.c */
+/* Judges the peer's certificate, and notes on the stream why it is refused. */
+int tls_certificate_on_step(int is_good, X509_STORE_CTX *step);
+/* "2026-01-31", in TLS_DATE_SIZE bytes. */
+void tls_certificate_date(const ASN1_TIME *time, char *ret_date);
 
 #endif

@@ -17,8 +17,10 @@
 struct tls_stream {
     struct stream stream;
     struct stream *below;
-    struct tls_server *server;
+    struct tls_context *context;
     SSL *ssl;
+    char *host;    /* a client's peer, for errors */
+    char *failure; /* words about what went wrong first */
     struct buf unsent;
     struct loop_task task;
     unsigned watched;
@@ -118,10 +120,49 @@ static enum err tls_flush(struct tls_stream *self)
     return self->write_end;
 }
 
+static char *tls_copy_text(struct slice text)
+{
+    char *copy = memory_new(text.len + 1);
+    memcpy(copy, text.at, text.len);
+    return copy;
+}
+
+void tls_stream_note(struct stream *stream, struct slice words)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    if (self->failure == NULL) {
+        self->failure = tls_copy_text(words);
+    }
+}
+
+/* What OpenSSL's first complaint means to a person. */
+static void tls_note_failure(struct tls_stream *self)
+{
+    unsigned long error = ERR_peek_error();
+    int reason = ERR_GET_REASON(error);
+    char words[128];
+    const char *text = ERR_reason_error_string(error);
+    if (ERR_GET_LIB(error) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET) {
+        (void)snprintf(words, sizeof(words), "refused by the other side: %s",
+                       SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET));
+        text = words;
+    } else if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST) {
+        text = "the other side does not speak TLS";
+    } else if (reason == SSL_R_UNSUPPORTED_PROTOCOL) {
+        text = "the other side speaks only versions of TLS that are too old";
+    }
+    if (text != NULL) {
+        tls_stream_note(&self->stream, slice_of_text(text));
+    }
+}
+
 /* What a call into OpenSSL that did not succeed means. */
 static enum err tls_outcome(struct tls_stream *self, int result)
 {
     int reason = SSL_get_error(self->ssl, result);
+    if (reason == SSL_ERROR_SSL) {
+        tls_note_failure(self);
+    }
     ERR_clear_error();
     if (reason == SSL_ERROR_WANT_READ) {
         self->is_dry = true;
@@ -378,7 +419,9 @@ static void tls_stream_free(void *owner)
     struct tls_stream *self = owner;
     SSL_free(self->ssl);
     buf_release(&self->unsent);
-    tls_server_unref(self->server);
+    tls_context_unref(self->context);
+    memory_free(self->host);
+    memory_free(self->failure);
     memory_free(self);
 }
 
@@ -392,13 +435,21 @@ static void tls_stream_close(struct stream *stream)
     loop_defer(stream->loop, &self->task);
 }
 
+static const struct tls_stream *tls_stream_view(const struct stream *stream)
+{
+    return (const void *)((const char *)stream - offsetof(struct tls_stream, stream));
+}
+
+SSL *tls_stream_ssl(const struct stream *stream)
+{
+    return tls_stream_view(stream)->ssl;
+}
+
 static struct slice tls_stream_protocol(const struct stream *stream)
 {
-    const struct tls_stream *self =
-        (const void *)((const char *)stream - offsetof(struct tls_stream, stream));
     const unsigned char *name = NULL;
     unsigned len = 0;
-    SSL_get0_alpn_selected(self->ssl, &name, &len);
+    SSL_get0_alpn_selected(tls_stream_ssl(stream), &name, &len);
     return slice_of(name, len);
 }
 
@@ -418,31 +469,89 @@ static const struct stream_ops tls_stream_ops = {
     .is_encrypted = tls_stream_is_encrypted,
 };
 
-enum err tls_stream_new(struct tls_server *server, struct stream *take_below,
-                        struct stream **ret_stream)
+enum err tls_stream_shake_hands(struct stream *stream)
 {
-    SSL *ssl = SSL_new(server->context);
-    BIO *bio = BIO_new(server->method);
+    struct tls_stream *self = tls_stream_of(stream);
+    must(stream->ops == &tls_stream_ops);
+    enum err err = tls_shake_hands(self);
+    if (err == ERR_AGAIN && self->write_end != ERR_NONE) {
+        err = self->read_end = ERR_IO;
+    }
+    tls_watch_below(self);
+    return err;
+}
+
+enum err tls_stream_explain(const struct stream *stream, struct error *reterr)
+{
+    const struct tls_stream *self = tls_stream_view(stream);
+    must(stream->ops == &tls_stream_ops);
+    const char *words = self->failure;
+    if (words == NULL) {
+        bool has_ended = self->read_end == ERR_CLOSED;
+        words = has_ended ? "the other side ended the connection" : "the connection broke";
+    }
+    const char *when =
+        tls_is_shaking_hands(self) && self->failure == NULL ? " in the handshake" : "";
+    return self->host == NULL
+               ? fail(reterr, ERR_UNAVAILABLE, "TLS: %s%s", words, when)
+               : fail(reterr, ERR_UNAVAILABLE, "TLS with '%s': %s%s", self->host, words, when);
+}
+
+/* NULL when the TLS library is out of memory; the stream below is closed then. */
+static struct tls_stream *tls_stream_make(struct tls_context *context, struct stream *take_below)
+{
+    SSL *ssl = SSL_new(context->ssl);
+    BIO *bio = BIO_new(context->method);
     if (ssl == NULL || bio == NULL) {
         SSL_free(ssl);
         (void)BIO_free(bio);
         ERR_clear_error();
         stream_close(take_below);
-        return ERR_UNAVAILABLE;
+        return NULL;
     }
     struct tls_stream *self = memory_new(sizeof(*self));
     self->stream.ops = &tls_stream_ops;
     self->stream.loop = take_below->loop;
     self->below = take_below;
-    self->server = tls_server_ref(server);
+    self->context = context;
+    tls_context_ref(context);
     self->ssl = ssl;
     buf_init(&self->unsent, LIMIT_TLS_UNSENT_SIZE);
     loop_task_init(&self->task, tls_on_task, self);
     BIO_set_data(bio, self);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
-    SSL_set_accept_state(ssl);
+    SSL_set_app_data(ssl, &self->stream);
     stream_own(take_below, tls_on_below, self);
+    return self;
+}
+
+enum err tls_stream_new(struct tls_server *server, struct stream *take_below,
+                        struct stream **ret_stream)
+{
+    struct tls_stream *self = tls_stream_make(&server->context, take_below);
+    if (self == NULL) {
+        return ERR_UNAVAILABLE;
+    }
+    SSL_set_accept_state(self->ssl);
+    *ret_stream = &self->stream;
+    return ERR_NONE;
+}
+
+enum err tls_stream_new_client(struct tls_client *client, struct slice host,
+                               struct stream *take_below, struct stream **ret_stream,
+                               struct error *reterr)
+{
+    struct tls_stream *self = tls_stream_make(&client->context, take_below);
+    if (self == NULL) {
+        return fail(reterr, ERR_UNAVAILABLE, "TLS: out of memory");
+    }
+    SSL_set_connect_state(self->ssl);
+    enum err err = tls_client_prepare(client, self->ssl, host, &self->host, reterr);
+    if (err != ERR_NONE) {
+        stream_close(&self->stream);
+        return err;
+    }
     *ret_stream = &self->stream;
     return ERR_NONE;
 }
