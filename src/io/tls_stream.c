@@ -135,6 +135,13 @@ void tls_stream_note(struct stream *stream, struct slice words)
     }
 }
 
+/* OpenSSL's list of alerts in words ends before TLS 1.3. */
+static const char *tls_alert_text(int alert)
+{
+    return alert == TLS13_AD_CERTIFICATE_REQUIRED ? "certificate required"
+                                                  : SSL_alert_desc_string_long(alert);
+}
+
 /* What OpenSSL's first complaint means to a person. */
 static void tls_note_failure(struct tls_stream *self)
 {
@@ -144,7 +151,7 @@ static void tls_note_failure(struct tls_stream *self)
     const char *text = ERR_reason_error_string(error);
     if (ERR_GET_LIB(error) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET) {
         (void)snprintf(words, sizeof(words), "refused by the other side: %s",
-                       SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET));
+                       tls_alert_text(reason - SSL_AD_REASON_OFFSET));
         text = words;
     } else if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST) {
         text = "the other side does not speak TLS";

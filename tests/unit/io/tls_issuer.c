@@ -136,7 +136,8 @@ void tls_pair_start(struct tls_pair *pair, struct tls_pair_wish wish)
         must(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &wish.socket_buffer_size,
                         sizeof(wish.socket_buffer_size)) == 0);
     }
-    *pair = (struct tls_pair){.loop = loop_new(wish.fault)};
+    *pair = (struct tls_pair){.own_loop = wish.loop == NULL ? loop_new(wish.fault) : NULL};
+    pair->loop = wish.loop == NULL ? pair->own_loop : wish.loop;
     must(tls_stream_new(wish.server, socket_stream_new(pair->loop, fds[0]), &server) == ERR_NONE);
     must(tls_stream_new_client(wish.client, wish.host, socket_stream_new(pair->loop, fds[1]),
                                &client, NULL) == ERR_NONE);
@@ -172,5 +173,5 @@ void tls_pair_end(struct tls_pair *pair)
 {
     end_close(&pair->server);
     end_close(&pair->client);
-    loop_free(pair->loop);
+    loop_free(pair->own_loop);
 }

@@ -45,6 +45,7 @@ struct tls_end {
 
 struct tls_pair {
     struct loop *loop;
+    struct loop *own_loop; /* NULL: it is another's */
     struct tls_end server;
     struct tls_end client;
 };
@@ -53,6 +54,7 @@ struct tls_pair_wish {
     struct tls_server *server;
     struct tls_client *client;
     struct slice host;
+    struct loop *loop; /* NULL: one is made */
     struct fault *fault;
     int socket_buffer_size; /* 0: the system's */
 };
