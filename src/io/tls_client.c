@@ -99,7 +99,7 @@ static bool host_is_plain(struct slice host)
     return is_plain;
 }
 
-static bool host_set(SSL *ssl, const char *host, bool must_match)
+static bool host_set(SSL *ssl, char *host, bool must_match)
 {
     unsigned char address[sizeof(struct in6_addr)];
     X509_VERIFY_PARAM *wanted = SSL_get0_param(ssl);
