@@ -3,6 +3,8 @@
 #include "io/tls_stream.h"
 
 #include "base/limits.h"
+#include "dial_help.h"
+#include "io/socket_stream.h"
 #include "tls_issuer.h"
 
 #include <pthread.h>
@@ -11,6 +13,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -302,6 +305,36 @@ static void after_ones_end_the_other_still_sends(void **state)
     }
 }
 
+static void a_dialled_connection_carries_it(void **state)
+{
+    const struct tls_pair_wish *wish = *state;
+    struct dial_place place;
+    struct dial_seen seen;
+    struct pumps pumps;
+    struct tls_pair *pair = &pumps.pair;
+    struct stream *server = NULL;
+    struct stream *client = NULL;
+    dial_place_open(&place, NULL);
+    *pair = (struct tls_pair){.loop = worker_loop(place.worker)};
+    (void)dial_to(&place, SLICE("localhost"), 5000, &seen);
+    dial_await(&place, &seen);
+    int fd = accept4(place.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    assert_true(fd >= 0 && seen.stream != NULL);
+    assert_int_equal(tls_stream_new(wish->server, socket_stream_new(pair->loop, fd), &server),
+                     ERR_NONE);
+    assert_int_equal(tls_stream_new_client(wish->client, wish->host, seen.stream, &client, NULL),
+                     ERR_NONE);
+    pair->server.handshake = tls_handshake_start(server, 5000, tls_end_on_done, &pair->server);
+    pair->client.handshake = tls_handshake_start(client, 5000, tls_end_on_done, &pair->client);
+    assert_true(tls_pair_await(pair));
+    pump_start(&pumps.server, pair->server.stream, LIMIT_MIB(5));
+    pump_start(&pumps.client, pair->client.stream, LIMIT_MIB(5));
+    pumps_turn(&pumps);
+    assert_true(pumps_were_complete(&pumps));
+    tls_pair_end(pair);
+    dial_place_close(&place);
+}
+
 struct exchanging {
     pthread_t thread;
     struct tls_pair_wish wish;
@@ -347,6 +380,7 @@ int main(void)
         cmocka_unit_test(who_reads_slowly_holds_back_who_writes),
         cmocka_unit_test(a_stalled_stream_holds_up_no_other),
         cmocka_unit_test(after_ones_end_the_other_still_sends),
+        cmocka_unit_test(a_dialled_connection_carries_it),
         cmocka_unit_test(threads_share_a_client),
     };
     (void)signal(SIGPIPE, SIG_IGN);

@@ -18,6 +18,7 @@
 #include <openssl/ssl.h>
 
 #define WAIT_TURNS 20000 /* of a millisecond */
+#define NO_PEM     ((struct tls_pem){.path = NULL})
 
 /* Our client, and whoever the test puts at the other end of its socket. */
 struct meeting {
@@ -111,7 +112,7 @@ static void peers_that_are_no_tls_servers_are_told_apart(void **state)
         {SLICE_INIT("\x16\x03\x03\x00\x50\x02"),
          "TLS with 'db.test': the other side ended the connection in the handshake"},
     };
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct meeting meeting;
         meeting_start(&meeting, client, NULL, 20000);
@@ -128,7 +129,7 @@ static void peers_that_are_no_tls_servers_are_told_apart(void **state)
 static void a_connection_that_breaks_is_told(void **state)
 {
     (void)state;
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     for (uint64_t call = 1; call <= 2; call++) {
         struct meeting meeting;
         struct fault fault;
@@ -157,7 +158,7 @@ static void a_silent_peer_has_until_the_deadline(void **state)
 {
     (void)state;
     struct meeting meeting;
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     meeting_start(&meeting, client, NULL, 200);
     for (size_t i = 0; i < 100; i++) {
         loop_turn(meeting.loop);
@@ -178,7 +179,7 @@ static void bytes_that_trickle_do_not_move_the_deadline(void **state)
 {
     (void)state;
     struct meeting meeting;
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     meeting_start(&meeting, client, NULL, 200);
     assert_int_equal(write(meeting.fd, "\x16\x03\x03\x10\x00\x02\x00\x0f\xf0", 9), 9);
     size_t turns = 0;
@@ -218,7 +219,7 @@ static void it_is_cancelled_at_any_turn(void **state)
 {
     (void)state;
     struct tls_server *server = tls_server_make("db.test", SLICE_NONE);
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     bool is_over = false;
     for (unsigned turns = 0; !is_over; turns++) {
         struct tls_pair pair;
@@ -243,7 +244,7 @@ static void a_server_hears_that_its_client_was_cancelled(void **state)
     (void)state;
     struct tls_pair pair;
     struct tls_server *server = tls_server_make("db.test", SLICE_NONE);
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     tls_pair_start(&pair, (struct tls_pair_wish){.server = server, .client = client});
     loop_turn(pair.loop);
     tls_handshake_cancel(pair.client.handshake);
@@ -311,8 +312,8 @@ static void a_refused_client_is_told_why(void **state)
         struct meeting meeting;
         struct error error = {.code = ERR_NONE};
         bool shows_one = i % 2 == 1;
-        struct tls_client *client = client_new(
-            (struct tls_pem){.path = shows_one ? stranger.path : NULL}, (struct tls_pem){NULL});
+        struct tls_client *client =
+            client_new((struct tls_pem){.path = shows_one ? stranger.path : NULL}, NO_PEM);
         meeting_start(&meeting, client, NULL, 20000);
         meeting.server = server_new(meeting.fd, versions[i / 2], &own, &own);
         meeting_await(&meeting);
@@ -361,8 +362,7 @@ static void a_certificate_of_ours_is_shown_out_of_a_file_or_memory(void **state)
         struct meeting meeting;
         struct buf der CLEANUP(buf_release);
         buf_init(&der, LIMIT_KIB(16));
-        struct tls_client *client =
-            client_new(sources[i % 2], i < 2 ? sources[1] : (struct tls_pem){NULL});
+        struct tls_client *client = client_new(sources[i % 2], i < 2 ? sources[1] : NO_PEM);
         meeting_start(&meeting, client, NULL, 20000);
         meeting.server = server_new(meeting.fd, TLS1_3_VERSION, &own, &own);
         meeting_await(&meeting);
@@ -386,7 +386,7 @@ static void old_versions_are_refused(void **state)
     (void)state;
     struct meeting meeting;
     struct tls_issuer own;
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     tls_issuer_make(&own, (struct tls_subject){.name = "own"});
     meeting_start(&meeting, client, NULL, 20000);
     meeting.server = server_new(meeting.fd, TLS1_1_VERSION, &own, NULL);
@@ -414,7 +414,7 @@ static void what_came_with_the_handshake_is_read_after_it(void **state)
     (void)state;
     static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
     struct tls_issuer own;
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     tls_issuer_make(&own, (struct tls_subject){.name = "own"});
     for (size_t i = 0; i < COUNT_OF(versions); i++) {
         struct meeting meeting;
@@ -447,7 +447,7 @@ static void nobody_renegotiates(void **state)
     (void)state;
     struct meeting meeting;
     struct tls_issuer own;
-    struct tls_client *client = client_new((struct tls_pem){NULL}, (struct tls_pem){NULL});
+    struct tls_client *client = client_new(NO_PEM, NO_PEM);
     tls_issuer_make(&own, (struct tls_subject){.name = "own"});
     meeting_start(&meeting, client, NULL, 20000);
     meeting.server = server_new(meeting.fd, TLS1_2_VERSION, &own, NULL);
