@@ -65,15 +65,15 @@
 #define LIMIT_POOL_STACK_SIZE       LIMIT_KIB(512)
 
 /* connections to others */
-#define LIMIT_HOST_SIZE             254 /* of a name, and its NUL */
-#define LIMIT_DIAL_ADDRESSES        16
-#define LIMIT_DIAL_STEP_MS          250 /* until the next address is tried (RFC 8305, 5) */
-#define LIMIT_DIAL_CAUSES           3   /* that an error tells of */
-#define LIMIT_KEEPALIVE_IDLE_S      60
-#define LIMIT_KEEPALIVE_STEP_S      15
-#define LIMIT_KEEPALIVE_COUNT       4
-#define LIMIT_RESOLVER_THREADS      16
-#define LIMIT_RESOLVER_QUEUE_COUNT  1024
+#define LIMIT_HOST_SIZE            254 /* of a name, and its NUL */
+#define LIMIT_DIAL_ADDRESSES       16
+#define LIMIT_DIAL_STEP_MS         250 /* until the next address is tried (RFC 8305, 5) */
+#define LIMIT_DIAL_CAUSES          3   /* that an error tells of */
+#define LIMIT_KEEPALIVE_IDLE_S     60
+#define LIMIT_KEEPALIVE_STEP_S     15
+#define LIMIT_KEEPALIVE_COUNT      4
+#define LIMIT_RESOLVER_THREADS     16
+#define LIMIT_RESOLVER_QUEUE_COUNT 1024
 
 /* what is asked of others */
 #define LIMIT_FETCH_SIZE        LIMIT_MIB(1)
