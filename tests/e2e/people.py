@@ -15,6 +15,7 @@ from store import Store
 
 TRUSTED = ["--trusted-proxies", "127.0.0.1"]
 WRONG = "not what it is at all"
+AHEAD = 100
 
 numbers = itertools.count(1)
 
@@ -76,18 +77,38 @@ class House:
 
     # Failed sign-ins
 
+    def word_of(self, word):
+        """What the keys have of an address: the id of the account, if there is one."""
+        ids = self.store.ask("SELECT id FROM user_account WHERE email_key = ?", word.lower())
+        return ids[0][0] if len(ids) == 1 else word
+
     def failures(self, word):
-        """{key: count} of the keys with this word."""
-        return {key: int(count) for key, count in self.store.ask(
-            "SELECT key, failure_count FROM sign_in_failure WHERE key LIKE ?", f"%{word}%")}
+        """{key: count} of the keys with this word, an account's id as its address."""
+        own = self.word_of(word)
+        return {key.replace(own, word): int(count) for key, count in self.store.ask(
+            "SELECT key, failure_count FROM sign_in_failure WHERE key LIKE ?", f"%{own}%")}
 
     def later(self, seconds, word=""):
         """All that failed did so that much longer ago."""
         self.store.ask("UPDATE sign_in_failure SET last_failed_at = last_failed_at - ? "
-                       "WHERE key LIKE ?", int(seconds * 1000000), f"%{word}%")
+                       "WHERE key LIKE ?", int(seconds * 1000000), f"%{self.word_of(word)}%")
+
+    def is_held(self, word, wait, *calls):
+        """Whether each call has to wait so long. The failures lie ahead meanwhile, like those of
+        a gateway whose clock is ahead, so that a slow machine sees the end of no wait."""
+        self.later(-AHEAD, word)
+        answers = [call() for call in calls]
+        self.later(AHEAD, word)
+        for answer in answers:
+            seconds = int(answer.headers["Retry-After"])
+            assert answer.status == 429 and AHEAD + wait - 20 < seconds <= AHEAD + wait, answer
+            assert set(answer.json) == {"message"} and f"again in {seconds} s" in answer.message
+            assert "Token" not in answer.headers and "Set-Cookie" not in answer.headers
+        return True
 
     def forget(self, word=""):
-        self.store.ask("DELETE FROM sign_in_failure WHERE key LIKE ?", f"%{word}%")
+        self.store.ask("DELETE FROM sign_in_failure WHERE key LIKE ?",
+                       f"%{self.word_of(word)}%")
 
     # The audit log
 
