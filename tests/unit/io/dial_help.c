@@ -63,7 +63,7 @@ void dial_await(struct dial_place *place, const struct dial_seen *seen)
 void dial_must_fail(struct dial_place *place, struct slice host, enum err code, const char *words)
 {
     struct dial_seen seen;
-    (void)dial_to(place, host, 300, &seen);
+    (void)dial_to(place, host, 1000, &seen);
     dial_await(place, &seen);
     must(seen.stream == NULL);
     must(seen.error.code == code);
