@@ -51,6 +51,10 @@
 #define LIMIT_PGWIRE_KEY_SIZE          256   /* of a cancel key */
 #define LIMIT_PGWIRE_OWED              16384 /* answers that a server owes at once */
 
+/* PostgreSQL: the start of a connection to a target */
+#define LIMIT_PG_GREETING_SIZE LIMIT_KIB(64) /* of what it says before it is ready */
+#define LIMIT_PG_READ_SIZE     LIMIT_KIB(8)
+
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS      10000
