@@ -113,8 +113,8 @@ static enum err pg_encryption_judge(struct pg_encryption *self, struct slice ans
     }
     if (answer.len > 1) {
         return fail(&self->error, ERR_INPUT,
-                    "the target sends more than its answer when it is asked for TLS: somebody in "
-                    "between may have put it there");
+                    "the target sends more than its answer when it is asked for TLS: it is no "
+                    "PostgreSQL server, or somebody stands in between");
     }
     if (!*ret_is_accepted && self->settings.mode != PG_SSL_PREFER) {
         return fail(&self->error, ERR_UNSUPPORTED, "the target does not support TLS");

@@ -122,6 +122,17 @@ static enum err pg_target_step(struct pg_target *self)
     return err;
 }
 
+static unsigned pg_target_events(const struct pg_target *self)
+{
+    if (self->is_asking) {
+        return 0;
+    }
+    if (self->is_cut_off) {
+        return STREAM_READABLE | STREAM_WRITABLE; /* what is to be read is there now, or never */
+    }
+    return self->out.len > 0 ? STREAM_WRITABLE : STREAM_READABLE;
+}
+
 /* Takes what has been read. A message is not looked at before the answer to the last one is gone,
  * so that a password is alone in its buffer. */
 static void pg_target_go_on(struct pg_target *self)
@@ -136,10 +147,8 @@ static void pg_target_go_on(struct pg_target *self)
     }
     if (err != ERR_NONE && err != ERR_MORE) {
         pg_target_fail(self, err);
-    } else if (self->is_asking) {
-        stream_watch(self->stream, 0);
     } else {
-        stream_watch(self->stream, self->out.len > 0 ? STREAM_WRITABLE : STREAM_READABLE);
+        stream_watch(self->stream, pg_target_events(self));
     }
 }
 
@@ -158,7 +167,7 @@ static void pg_target_receive(struct pg_target *self)
 {
     size_t len = 0;
     enum err err = stream_read(self->stream, self->bytes, sizeof(self->bytes), &len);
-    if (err == ERR_AGAIN) {
+    if (err == ERR_AGAIN && !self->is_cut_off) {
         return;
     }
     if (err == ERR_NONE) {
