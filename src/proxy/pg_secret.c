@@ -229,8 +229,9 @@ void pg_secret_ask(struct pg_secret *secret, const struct pg_challenge *challeng
     must(!secret->is_computing && !secret->is_free);
     secret->on_answer = on_answer;
     secret->owner = owner;
-    secret->err = pg_secret_answer(secret, challenge);
-    if (secret->err != ERR_AGAIN) {
+    enum err err = pg_secret_answer(secret, challenge);
+    if (err != ERR_AGAIN) { /* else all belongs to the pool by now */
+        secret->err = err;
         loop_defer(worker_loop(secret->worker), &secret->answer_task);
     }
 }

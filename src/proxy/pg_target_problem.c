@@ -36,16 +36,17 @@ static void set_sqlstate(struct pg_target *target, struct slice state)
 }
 
 /* A server's words in one line: they may be in any encoding, and hold anything. */
-static void describe(struct pg_target *target, const char *what, struct slice message,
-                     struct slice state)
+static enum err describe(struct pg_target *target, const char *what, struct slice message,
+                         struct slice state)
 {
     struct buf text;
     buf_init(&text, LIMIT_KIB(2));
     struct writer writer = writer_to(&text);
     text_escape(&writer, slice_sub(message, 0, TEXT_SIZE));
-    (void)fail(&target->error, ERR_DENIED, "%s: %.*s (%.*s)", what, SLICE_ARG(buf_view(&text)),
-               SLICE_ARG(state));
+    enum err err = fail(&target->error, ERR_DENIED, "%s: %.*s (%.*s)", what,
+                        SLICE_ARG(buf_view(&text)), SLICE_ARG(state));
     buf_release(&text);
+    return err;
 }
 
 /* Written anew with one of each field, so that no two readers find different ones. */
@@ -78,20 +79,20 @@ enum err pg_target_refused(struct pg_target *target, struct slice body)
     struct slice message = pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE);
     /* Class 28 is about who signs in: the gateway. The server's words name its user. */
     if (slice_starts_with(state, SLICE("28"))) {
-        describe(target, credentials_text, message, state);
+        err = describe(target, credentials_text, message, state);
         set_sqlstate(target, SLICE("08004")); /* sqlserver_rejected_establishment… */
         answer(target, (struct pgwire_notice){.message = slice_of_text(credentials_text),
                                               .hint = slice_of_text(credentials_hint)});
-        return ERR_DENIED;
+        return err;
     }
-    describe(target, "the target refuses the connection", message, state);
+    err = describe(target, "the target refuses the connection", message, state);
     set_sqlstate(target, state);
     answer(target, (struct pgwire_notice){
                        .message = message,
                        .detail = pgwire_notice_find(fields, PGWIRE_FIELD_DETAIL),
                        .hint = pgwire_notice_find(fields, PGWIRE_FIELD_HINT),
                    });
-    return ERR_DENIED;
+    return err;
 }
 
 void pg_target_explain(struct pg_target *target)
