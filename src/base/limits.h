@@ -55,10 +55,20 @@
 #define LIMIT_PG_GREETING_SIZE LIMIT_KIB(64) /* of what it says before it is ready */
 #define LIMIT_PG_READ_SIZE     LIMIT_KIB(8)
 
+/* PostgreSQL: a client that is not known yet */
+#define LIMIT_PG_FRONT_AUTHENTICATION_MS 30000
+#define LIMIT_PG_FRONT_WRITE_MS          10000 /* of what opens the session */
+#define LIMIT_PG_FRONT_LINGER_MS         2000
+#define LIMIT_PG_FRONT_INPUT_SIZE        LIMIT_KIB(4) /* read before its turn came */
+#define LIMIT_PG_FRONT_SASL_SIZE         (LIMIT_SCRAM_MESSAGE_SIZE + 64)
+#define LIMIT_PG_FRONT_OUTPUT_SIZE       LIMIT_KIB(64)
+#define LIMIT_PG_FRONT_NAME_SIZE         63 /* of a name in an error, as servers cut it */
+
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS      10000
 #define LIMIT_TLS_UNSENT_SIZE       LIMIT_KIB(64)
+#define LIMIT_TLS_FIRST_SIZE        LIMIT_KIB(16)
 #define LIMIT_WORKER_COUNT          64
 #define LIMIT_POOL_QUEUE_COUNT      4096
 #define LIMIT_SLOW_POOL_THREADS     8
@@ -103,6 +113,7 @@
 #define LIMIT_SCRAM_NONCE_SIZE   256
 #define LIMIT_SCRAM_SALT_SIZE    128
 #define LIMIT_SCRAM_ITERATIONS   1000000
+#define LIMIT_SCRAM_VERIFIERS    64 /* of those who share one name */
 
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512

@@ -67,7 +67,11 @@ enum err scram_verifier_parse(struct slice text, struct scram_verifier *ret_veri
 void scram_verifier_print(const struct scram_verifier *verifier, struct secret *text);
 
 struct scram_server_options {
-    const struct scram_verifier *verifier; /* copied */
+    /* Of each who may sign in by this name, all with the same salt and iterations: what is sent
+     * before the proof is the same for all of them (else ERR_INTERNAL). Copied; at least 1, at
+     * most LIMIT_SCRAM_VERIFIERS. */
+    const struct scram_verifier *verifiers;
+    size_t count;
     /* Of the certificate that the client sees: SCRAM-SHA-256-PLUS is offered too. NULL without TLS
      * or without a hash of the certificate: it was not offered. */
     const struct scram_end_point *end_point;
@@ -85,6 +89,9 @@ enum err scram_server_new_in(struct arena *arena, const struct scram_server_opti
 enum err scram_server_take_in(struct arena *arena, struct scram_server *server,
                               struct slice message, struct slice *ret_answer,
                               struct error *reterr) MUST_USE;
+/* After ERR_NONE: which of the verifiers the proof fits, the first if there are several. How long
+ * the search took says nothing about that, nor of how many they were. */
+size_t scram_server_index(const struct scram_server *server);
 
 struct scram_client_options {
     const struct secret *password; /* as it was given: it is prepared here (saslprep.h) */

@@ -5,22 +5,63 @@
 
 #include <sodium.h>
 
+/* What is kept of a verifier. */
+struct scram_candidate {
+    unsigned char stored_key[SCRAM_HASH_SIZE];
+    unsigned char server_key[SCRAM_HASH_SIZE];
+    bool is_mock;
+};
+
 struct scram_server {
     enum scram_state state;
-    struct scram_verifier verifier;
+    struct scram_candidate *candidates;
+    size_t count;
+    size_t index; /* of the one that the proof fits */
+    uint32_t iterations;
+    struct slice salt;
     bool plus_is_offered;
     bool plus_is_chosen;
     struct scram_end_point end_point; /* of no bytes where it is not chosen */
     struct slice nonce;               /* our part, then the whole */
     struct slice binding;             /* what 'c' must be */
-    /* Over the messages so far: the keys are known from the start, so none has to be kept. */
-    crypto_auth_hmacsha256_state client_signature;
-    crypto_auth_hmacsha256_state server_signature;
+    struct slice signed_so_far;       /* RFC 5802 section 3: AuthMessage, but for the last part */
 };
 
 static void scram_server_wipe(void *at)
 {
-    explicit_bzero(at, sizeof(struct scram_server));
+    struct scram_server *server = at;
+    explicit_bzero(server->candidates, server->count * sizeof(*server->candidates));
+    explicit_bzero(server, sizeof(*server));
+}
+
+static enum err scram_server_check_verifiers(const struct scram_verifier *verifiers, size_t count,
+                                             struct error *reterr)
+{
+    struct slice salt = slice_of(verifiers[0].salt, verifiers[0].salt_size);
+    must(count > 0 && count <= LIMIT_SCRAM_VERIFIERS);
+    for (size_t i = 1; i < count; i++) {
+        if (verifiers[i].iterations != verifiers[0].iterations ||
+            !slice_equals(slice_of(verifiers[i].salt, verifiers[i].salt_size), salt)) {
+            return fail(reterr, ERR_INTERNAL, "SCRAM verifiers of one name with several salts");
+        }
+    }
+    return ERR_NONE;
+}
+
+static void scram_server_keep(struct arena *arena, struct scram_server *server,
+                              const struct scram_verifier *verifiers, size_t count)
+{
+    server->salt = arena_copy(arena, slice_of(verifiers[0].salt, verifiers[0].salt_size));
+    server->iterations = verifiers[0].iterations;
+    server->candidates = arena_alloc_array(arena, count, sizeof(*server->candidates));
+    server->count = count;
+    arena_on_end(arena, scram_server_wipe, server);
+    for (size_t i = 0; i < count; i++) {
+        struct scram_candidate *candidate = &server->candidates[i];
+        memcpy(candidate->stored_key, verifiers[i].stored_key, SCRAM_HASH_SIZE);
+        memcpy(candidate->server_key, verifiers[i].server_key, SCRAM_HASH_SIZE);
+        candidate->is_mock = verifiers[i].is_mock;
+    }
 }
 
 enum err scram_server_new_in(struct arena *arena, const struct scram_server_options *options,
@@ -32,28 +73,20 @@ enum err scram_server_new_in(struct arena *arena, const struct scram_server_opti
         !(plus_is_chosen && plus_is_offered)) {
         return fail(reterr, ERR_UNSUPPORTED, "SASL mechanism that was not offered");
     }
+    enum err err = scram_server_check_verifiers(options->verifiers, options->count, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
     struct scram_server *server = arena_alloc(arena, sizeof(*server));
-    arena_on_end(arena, scram_server_wipe, server);
-    server->verifier = *options->verifier;
+    scram_server_keep(arena, server, options->verifiers, options->count);
     server->plus_is_offered = plus_is_offered;
     server->plus_is_chosen = plus_is_chosen;
     if (plus_is_chosen) {
         server->end_point = *options->end_point;
     }
     server->nonce = scram_nonce_in(arena, options->nonce);
-    (void)crypto_auth_hmacsha256_init(&server->client_signature, server->verifier.stored_key,
-                                      SCRAM_HASH_SIZE);
-    (void)crypto_auth_hmacsha256_init(&server->server_signature, server->verifier.server_key,
-                                      SCRAM_HASH_SIZE);
     *ret_server = server;
     return ERR_NONE;
-}
-
-static void scram_server_sign(struct scram_server *server, struct slice part)
-{
-    const unsigned char *at = (const unsigned char *)part.at;
-    (void)crypto_auth_hmacsha256_update(&server->client_signature, at, part.len);
-    (void)crypto_auth_hmacsha256_update(&server->server_signature, at, part.len);
 }
 
 /* RFC 5802 section 6: what the client says about channel binding must fit to what was offered and
@@ -154,14 +187,10 @@ static enum err scram_server_take_first(struct arena *arena, struct scram_server
     server->binding =
         scram_binding_in(arena, slice_sub(message, 0, message.len - bare.len), &server->end_point);
     server->nonce = arena_format(arena, "%.*s%.*s", SLICE_ARG(nonce), SLICE_ARG(server->nonce));
-    struct slice salt = base64_encode_in(
-        arena, BASE64_STANDARD, slice_of(server->verifier.salt, server->verifier.salt_size));
+    struct slice salt = base64_encode_in(arena, BASE64_STANDARD, server->salt);
     struct slice answer = arena_format(arena, "r=%.*s,s=%.*s,i=%u", SLICE_ARG(server->nonce),
-                                       SLICE_ARG(salt), server->verifier.iterations);
-    scram_server_sign(server, bare);
-    scram_server_sign(server, SLICE(","));
-    scram_server_sign(server, answer);
-    scram_server_sign(server, SLICE(","));
+                                       SLICE_ARG(salt), server->iterations);
+    server->signed_so_far = arena_format(arena, "%.*s,%.*s,", SLICE_ARG(bare), SLICE_ARG(answer));
     server->state = SCRAM_AT_FINAL;
     *ret_answer = answer;
     return ERR_MORE;
@@ -202,20 +231,49 @@ static enum err scram_server_read_final(const struct scram_server *server, struc
     return ERR_NONE;
 }
 
+static void scram_server_sign(const struct scram_server *server, const unsigned char *key,
+                              struct slice unproven, unsigned char *ret_signature)
+{
+    struct slice before = server->signed_so_far;
+    crypto_auth_hmacsha256_state state;
+    (void)crypto_auth_hmacsha256_init(&state, key, SCRAM_HASH_SIZE);
+    (void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)before.at, before.len);
+    (void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)unproven.at, unproven.len);
+    (void)crypto_auth_hmacsha256_final(&state, ret_signature);
+    explicit_bzero(&state, sizeof(state));
+}
+
 /* RFC 5802 section 3: the proof is ClientKey XOR ClientSignature, and StoredKey is the hash of
  * ClientKey. */
-static bool scram_server_verify(struct scram_server *server, unsigned char *proof)
+static bool scram_candidate_fits(const struct scram_server *server,
+                                 const struct scram_candidate *candidate, struct slice unproven,
+                                 const unsigned char *proof)
 {
-    unsigned char signature[SCRAM_HASH_SIZE];
+    unsigned char key[SCRAM_HASH_SIZE];
     unsigned char stored_key[SCRAM_HASH_SIZE];
-    (void)crypto_auth_hmacsha256_final(&server->client_signature, signature);
+    scram_server_sign(server, candidate->stored_key, unproven, key);
     for (size_t i = 0; i < SCRAM_HASH_SIZE; i++) {
-        proof[i] ^= signature[i];
+        key[i] ^= proof[i];
     }
-    (void)crypto_hash_sha256(stored_key, proof, SCRAM_HASH_SIZE);
-    int difference = sodium_memcmp(stored_key, server->verifier.stored_key, SCRAM_HASH_SIZE);
-    explicit_bzero(signature, sizeof(signature));
-    return difference == 0 && !server->verifier.is_mock;
+    (void)crypto_hash_sha256(stored_key, key, SCRAM_HASH_SIZE);
+    int difference = sodium_memcmp(stored_key, candidate->stored_key, SCRAM_HASH_SIZE);
+    explicit_bzero(key, sizeof(key));
+    return difference == 0;
+}
+
+/* As many are computed for a name with one verifier, or with a mock, as for one with the most of
+ * them: else the time would tell them apart. */
+static bool scram_server_verify(struct scram_server *server, struct slice unproven,
+                                const unsigned char *proof)
+{
+    size_t found = server->count;
+    for (size_t i = LIMIT_SCRAM_VERIFIERS; i-- > 0;) {
+        const struct scram_candidate *candidate = &server->candidates[i % server->count];
+        bool fits = scram_candidate_fits(server, candidate, unproven, proof);
+        found = fits && !candidate->is_mock ? i % server->count : found;
+    }
+    server->index = found;
+    return found < server->count;
 }
 
 static enum err scram_server_take_final(struct arena *arena, struct scram_server *server,
@@ -229,15 +287,13 @@ static enum err scram_server_take_final(struct arena *arena, struct scram_server
         explicit_bzero(proof, sizeof(proof));
         return err;
     }
-    scram_server_sign(server, unproven);
-    bool is_right = scram_server_verify(server, proof);
+    bool is_right = scram_server_verify(server, unproven, proof);
     explicit_bzero(proof, sizeof(proof));
-    unsigned char signature[SCRAM_HASH_SIZE];
-    (void)crypto_auth_hmacsha256_final(&server->server_signature, signature);
     if (!is_right) {
-        explicit_bzero(signature, sizeof(signature));
         return fail(reterr, ERR_UNAUTHENTICATED, "SCRAM proof is wrong");
     }
+    unsigned char signature[SCRAM_HASH_SIZE];
+    scram_server_sign(server, server->candidates[server->index].server_key, unproven, signature);
     struct slice text =
         base64_encode_in(arena, BASE64_STANDARD, slice_of(signature, sizeof(signature)));
     *ret_answer = arena_format(arena, "v=%.*s", SLICE_ARG(text));
@@ -264,4 +320,10 @@ enum err scram_server_take_in(struct arena *arena, struct scram_server *server,
         break;
     }
     return fail(reterr, ERR_INPUT, "SCRAM message after the last one");
+}
+
+size_t scram_server_index(const struct scram_server *server)
+{
+    must(server->state == SCRAM_DONE);
+    return server->index;
 }

@@ -60,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct arena arena;
     arena_init(&arena);
     const struct scram_server_options options = {
-        .verifier = &verifier,
+        .verifiers = &verifier,
+        .count = 1,
         .end_point = slice_equals(kind, SLICE("0")) ? NULL : &end_point,
         .mechanism =
             slice_equals(kind, SLICE("1")) ? SLICE(SCRAM_MECHANISM_PLUS) : SLICE(SCRAM_MECHANISM),

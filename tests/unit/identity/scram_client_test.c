@@ -284,7 +284,8 @@ static void both_sides_understand_each_other(void **state)
             .password = &password, .end_point = end_point, .plus_is_offered = end_point != NULL};
         client = scram_client_new_in(&arena, &options);
         const struct scram_server_options server_options = {
-            .verifier = &verifier,
+            .verifiers = &verifier,
+            .count = 1,
             .end_point = end_point,
             .mechanism = scram_client_mechanism(client),
         };

@@ -42,7 +42,8 @@ static int tear_down(void **state)
 static enum err begin(struct slice mechanism, const struct scram_end_point *end_point)
 {
     const struct scram_server_options options = {
-        .verifier = &rfc_verifier,
+        .verifiers = &rfc_verifier,
+        .count = 1,
         .end_point = end_point,
         .mechanism = mechanism,
         .nonce = SLICE(RFC_SERVER_NONCE),
@@ -94,7 +95,8 @@ static void what_psql_said_signs_in(void **state)
     for (size_t i = 0; i < PSQL_EXCHANGE_COUNT; i++) {
         const struct scram_exchange *psql = &psql_exchanges[i];
         const struct scram_server_options options = {
-            .verifier = &verifier,
+            .verifiers = &verifier,
+            .count = 1,
             .end_point = psql->plus_is_offered ? &psql_end_point : NULL,
             .mechanism = psql->mechanism,
             .nonce = SLICE(PSQL_SERVER_NONCE),
@@ -285,7 +287,8 @@ static void a_client_on_another_channel_is_refused(void **state)
     others[1].size = 32;
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         const struct scram_server_options options = {
-            .verifier = &verifier,
+            .verifiers = &verifier,
+            .count = 1,
             .end_point = &others[i],
             .mechanism = SLICE(SCRAM_MECHANISM_PLUS),
             .nonce = SLICE(PSQL_SERVER_NONCE),
@@ -378,7 +381,8 @@ static void nobody_signs_in_as_a_mock(void **state)
     exposed.is_mock = true;
     const struct scram_verifier *verifiers[] = {&mock, &exposed};
     for (size_t i = 0; i < COUNT_OF(verifiers); i++) {
-        const struct scram_server_options options = {.verifier = verifiers[i],
+        const struct scram_server_options options = {.verifiers = verifiers[i],
+                                                     .count = 1,
                                                      .mechanism = SLICE(SCRAM_MECHANISM),
                                                      .nonce = SLICE(RFC_SERVER_NONCE)};
         assert_int_equal(scram_server_new_in(&arena, &options, &server, &error), ERR_NONE);
@@ -389,13 +393,75 @@ static void nobody_signs_in_as_a_mock(void **state)
     }
 }
 
+/* A server for the first 'count' of 'verifiers', and what it says to the proof of RFC 7677. */
+static enum err final_among(const struct scram_verifier *verifiers, size_t count)
+{
+    const struct scram_server_options options = {.verifiers = verifiers,
+                                                 .count = count,
+                                                 .mechanism = SLICE(SCRAM_MECHANISM),
+                                                 .nonce = SLICE(RFC_SERVER_NONCE)};
+    assert_int_equal(scram_server_new_in(&arena, &options, &server, &error), ERR_NONE);
+    assert_int_equal(take(SLICE(RFC_CLIENT_FIRST)), ERR_MORE);
+    assert_true(slice_equals(answer, SLICE(RFC_SERVER_FIRST)));
+    return take(SLICE(RFC_CLIENT_FINAL));
+}
+
+static void the_verifier_that_fits_is_found_among_several(void **state)
+{
+    (void)state;
+    struct scram_verifier verifiers[LIMIT_SCRAM_VERIFIERS];
+    for (size_t i = 0; i < COUNT_OF(verifiers); i++) {
+        struct secret password CLEANUP(secret_release);
+        scram_password(&password, arena_format(&arena, "password %zu", i));
+        scram_verifier_derive(&password, slice_of(rfc_verifier.salt, rfc_verifier.salt_size), 4096,
+                              &verifiers[i]);
+    }
+    for (size_t count = 1; count <= COUNT_OF(verifiers); count++) {
+        assert_int_equal(final_among(verifiers, count), ERR_UNAUTHENTICATED);
+        assert_string_equal(error.message, "SCRAM proof is wrong");
+        size_t index = count * 7 % count;
+        for (size_t at = 0; at < 3; at++, index = (index + count / 2) % count) {
+            struct scram_verifier other = verifiers[index];
+            verifiers[index] = rfc_verifier;
+            assert_int_equal(final_among(verifiers, count), ERR_NONE);
+            assert_int_equal(scram_server_index(server), index);
+            assert_true(slice_equals(answer, SLICE(RFC_SERVER_FINAL)));
+            verifiers[index] = other;
+        }
+    }
+}
+
+static void a_mock_among_verifiers_hides_none(void **state)
+{
+    (void)state;
+    struct scram_verifier verifiers[3] = {rfc_verifier, rfc_verifier, rfc_verifier};
+    verifiers[0].is_mock = true;
+    assert_int_equal(final_among(verifiers, 1), ERR_UNAUTHENTICATED);
+    assert_int_equal(final_among(verifiers, 3), ERR_NONE);
+    assert_int_equal(scram_server_index(server), 1);
+}
+
+static void verifiers_with_several_salts_are_refused(void **state)
+{
+    (void)state;
+    struct scram_verifier verifiers[2] = {rfc_verifier, rfc_verifier};
+    const struct scram_server_options options = {
+        .verifiers = verifiers, .count = 2, .mechanism = SLICE(SCRAM_MECHANISM)};
+    assert_int_equal(scram_server_new_in(&arena, &options, &server, &error), ERR_NONE);
+    verifiers[1].salt[3] ^= 1;
+    assert_int_equal(scram_server_new_in(&arena, &options, &server, &error), ERR_INTERNAL);
+    verifiers[1] = rfc_verifier;
+    verifiers[1].iterations++;
+    assert_int_equal(scram_server_new_in(&arena, &options, &server, &error), ERR_INTERNAL);
+}
+
 static void nonces_are_new_each_time(void **state)
 {
     (void)state;
     struct slice answers[2];
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
-        const struct scram_server_options options = {.verifier = &rfc_verifier,
-                                                     .mechanism = SLICE(SCRAM_MECHANISM)};
+        const struct scram_server_options options = {
+            .verifiers = &rfc_verifier, .count = 1, .mechanism = SLICE(SCRAM_MECHANISM)};
         assert_int_equal(scram_server_new_in(&arena, &options, &server, &error), ERR_NONE);
         assert_int_equal(take(SLICE(RFC_CLIENT_FIRST)), ERR_MORE);
         assert_int_equal(answer.len, strlen("r=" RFC_CLIENT_NONCE ",s=" RFC_SALT ",i=4096") + 24);
@@ -433,6 +499,9 @@ int main(void)
         SERVER_TEST(sizes_are_bounded),
         SERVER_TEST(extensions_are_signed_and_ignored),
         SERVER_TEST(nobody_signs_in_as_a_mock),
+        SERVER_TEST(the_verifier_that_fits_is_found_among_several),
+        SERVER_TEST(a_mock_among_verifiers_hides_none),
+        SERVER_TEST(verifiers_with_several_salts_are_refused),
         SERVER_TEST(nonces_are_new_each_time),
         SERVER_TEST(nothing_comes_after_the_end),
     };

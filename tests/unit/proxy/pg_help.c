@@ -417,7 +417,8 @@ void serve_scram(struct peer *peer, const char *mechanism, struct slice *ret_las
     assert_text(initial.mechanism, mechanism);
     bool is_bound = slice_equals(initial.mechanism, SLICE(SCRAM_MECHANISM_PLUS));
     struct scram_server_options options = {
-        .verifier = &verifier,
+        .verifiers = &verifier,
+        .count = 1,
         .end_point = is_bound ? peer->wish.end_point : NULL,
         .mechanism = initial.mechanism,
     };
