@@ -62,6 +62,7 @@
 #define LIMIT_PG_FRONT_INPUT_SIZE        LIMIT_KIB(4) /* read before its turn came */
 #define LIMIT_PG_FRONT_SASL_SIZE         (LIMIT_SCRAM_MESSAGE_SIZE + 64)
 #define LIMIT_PG_FRONT_OUTPUT_SIZE       LIMIT_KIB(64)
+#define LIMIT_PG_FRONT_CERTIFICATE_SIZE  LIMIT_KIB(64)
 #define LIMIT_PG_FRONT_NAME_SIZE         63 /* of a name in an error, as servers cut it */
 
 /* workers, pool and streams */

@@ -179,6 +179,11 @@ enum err tls_stream_peer_certificate(const struct stream *stream, struct buf *de
     return append_der(SSL_get0_peer_certificate(tls_stream_ssl(stream)), der);
 }
 
+enum err tls_server_certificate(const struct tls_server *server, struct buf *der)
+{
+    return append_der(SSL_CTX_get0_certificate(server->context.ssl), der);
+}
+
 enum err tls_stream_own_certificate(const struct stream *stream, struct buf *der)
 {
     return append_der(SSL_get_certificate(tls_stream_ssl(stream)), der);

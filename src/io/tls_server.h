@@ -6,6 +6,7 @@
 #ifndef GH_IO_TLS_SERVER_H
 #define GH_IO_TLS_SERVER_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -28,5 +29,8 @@ DEFINE_FREE_AT(tls_server_unref, struct tls_server)
 /* A line for the log when the certificate is expired or not valid yet, else empty. Lives as long as
  * the server. Clients decide for themselves, so this is no reason to refuse to start. */
 struct slice tls_server_warning(const struct tls_server *server);
+
+/* Appends the DER of the certificate that clients see: what channel binding is bound to. */
+enum err tls_server_certificate(const struct tls_server *server, struct buf *der) MUST_USE;
 
 #endif

@@ -22,6 +22,7 @@ struct tls_stream {
     char *host;    /* a client's peer, for errors */
     char *failure; /* words about what went wrong first */
     struct buf unsent;
+    struct buf first; /* read from the stream below before this one was made */
     struct loop_task task;
     unsigned watched;
     enum err read_end;  /* what each read answers from now on; ERR_NONE while it is open */
@@ -48,6 +49,14 @@ static int tls_method_read(BIO *bio, char *at, size_t size, size_t *ret_len)
 {
     struct tls_stream *self = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
+    if (self->first.len > 0) {
+        struct slice bytes = slice_sub(buf_view(&self->first), 0, size);
+        memcpy(at, bytes.at, bytes.len);
+        buf_consume(&self->first, bytes.len);
+        *ret_len = bytes.len;
+        return 1;
+    }
+    buf_clear(&self->first);
     enum err err = stream_read(self->below, at, size, ret_len);
     if (err == ERR_NONE) {
         self->is_dry = false;
@@ -208,7 +217,7 @@ static enum err tls_shake_hands(struct tls_stream *self)
 
 static bool tls_holds_bytes(const struct tls_stream *self)
 {
-    return !self->is_dry && SSL_has_pending(self->ssl) == 1;
+    return self->first.len > 0 || (!self->is_dry && SSL_has_pending(self->ssl) == 1);
 }
 
 /* What can be done although the stream below may stay silent. */
@@ -426,6 +435,7 @@ static void tls_stream_free(void *owner)
     struct tls_stream *self = owner;
     SSL_free(self->ssl);
     buf_release(&self->unsent);
+    buf_release(&self->first);
     tls_context_unref(self->context);
     memory_free(self->host);
     memory_free(self->failure);
@@ -524,6 +534,7 @@ static struct tls_stream *tls_stream_make(struct tls_context *context, struct st
     tls_context_ref(context);
     self->ssl = ssl;
     buf_init(&self->unsent, LIMIT_TLS_UNSENT_SIZE);
+    buf_init(&self->first, LIMIT_TLS_FIRST_SIZE);
     loop_task_init(&self->task, tls_on_task, self);
     BIO_set_data(bio, self);
     BIO_set_init(bio, 1);
@@ -533,16 +544,23 @@ static struct tls_stream *tls_stream_make(struct tls_context *context, struct st
     return self;
 }
 
-enum err tls_stream_new(struct tls_server *server, struct stream *take_below,
-                        struct stream **ret_stream)
+enum err tls_stream_new_behind(struct tls_server *server, struct stream *take_below,
+                               struct slice first, struct stream **ret_stream)
 {
     struct tls_stream *self = tls_stream_make(&server->context, take_below);
     if (self == NULL) {
         return ERR_UNAVAILABLE;
     }
+    must(buf_append(&self->first, first) == ERR_NONE);
     SSL_set_accept_state(self->ssl);
     *ret_stream = &self->stream;
     return ERR_NONE;
+}
+
+enum err tls_stream_new(struct tls_server *server, struct stream *take_below,
+                        struct stream **ret_stream)
+{
+    return tls_stream_new_behind(server, take_below, SLICE_NONE, ret_stream);
 }
 
 enum err tls_stream_new_client(struct tls_client *client, struct slice host,

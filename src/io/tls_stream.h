@@ -19,6 +19,10 @@
 /* Takes over the stream below, also when it fails (ERR_UNAVAILABLE). Keeps 'server' alive. */
 enum err tls_stream_new(struct tls_server *server, struct stream *take_below,
                         struct stream **ret_stream) MUST_USE;
+/* The same when bytes were read from the stream below to find out that a client begins with TLS:
+ * 'first' is what comes before all others; copied, at most LIMIT_TLS_FIRST_SIZE. */
+enum err tls_stream_new_behind(struct tls_server *server, struct stream *take_below,
+                               struct slice first, struct stream **ret_stream) MUST_USE;
 /* The same as a client. 'host' is a name or an address: the server is told which name is meant
  * (SNI), errors tell it, and under TLS_VERIFY_FULL the certificate must be for it, else it may be
  * empty. ERR_INPUT when it is neither. */
