@@ -225,6 +225,22 @@ def provider(one_provider):
     return one_provider
 
 
+@pytest.fixture(scope="session")
+def tools():
+    """The bin folder of an environment with the testing programs of requirements.txt."""
+    folder = os.path.join(ROOT, "build", "venv")
+    requirements = os.path.join(ROOT, "tests/e2e/requirements.txt")
+    wanted = open(requirements).read()
+    stamp = os.path.join(folder, "installed.txt")
+    if not os.path.exists(stamp) or open(stamp).read() != wanted:
+        subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
+        subprocess.run([f"{folder}/bin/pip", "install", "-q", "-r", requirements],
+                       check=True)
+        with open(stamp, "w") as out:
+            out.write(wanted)
+    return os.path.join(folder, "bin")
+
+
 def site_in(folder, provider, *arguments):
     from oidc import new_site
     site = new_site(folder, provider, *arguments)

@@ -10,25 +10,9 @@ import pytest
 from api import b64, resource, role
 from conftest import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,"
           "response_schema_conformance,response_headers_conformance,negative_data_rejection,"
           "unsupported_method")
-
-
-@pytest.fixture(scope="session")
-def tools():
-    """The bin folder of an environment with the testing programs of requirements.txt."""
-    folder = os.path.join(ROOT, "build", "venv")
-    wanted = open(os.path.join(HERE, "requirements.txt")).read()
-    stamp = os.path.join(folder, "installed.txt")
-    if not os.path.exists(stamp) or open(stamp).read() != wanted:
-        subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
-        subprocess.run([f"{folder}/bin/pip", "install", "-q", "-r",
-                        os.path.join(HERE, "requirements.txt")], check=True)
-        with open(stamp, "w") as out:
-            out.write(wanted)
-    return os.path.join(folder, "bin")
 
 
 @pytest.fixture
