@@ -8,7 +8,6 @@ import textwrap
 import pytest
 
 from api import b64, resource, role
-from conftest import ROOT
 
 CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,"
           "response_schema_conformance,response_headers_conformance,negative_data_rejection,"

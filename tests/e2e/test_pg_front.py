@@ -26,7 +26,8 @@ class Front(Program):
         os.makedirs(folder, exist_ok=True)
         super().__init__([FRONT, *map(str, arguments)], dict(os.environ),
                          os.path.join(folder, f"front-{time.monotonic_ns()}.txt"))
-        found = wait_for(lambda: re.search(r"^port (\d+)$", self.text(), re.M), what="the front")
+        found = wait_for(lambda: re.search(r"^port (\d+)$", self.text(), re.MULTILINE),
+                         what="the front")
         self.port = int(found.group(1))
 
     def dsn(self, options="", user="shop", database="x"):
@@ -36,7 +37,8 @@ class Front(Program):
         return subprocess.run(
             [program, *arguments], env={**os.environ, "PGPASSWORD": password,
                                         "PGCONNECT_TIMEOUT": str(PATIENCE), "LC_ALL": "C", **names},
-            capture_output=True, text=True, timeout=4 * PATIENCE, stdin=subprocess.DEVNULL)
+            capture_output=True, check=False, text=True, timeout=4 * PATIENCE,
+            stdin=subprocess.DEVNULL)
 
     def psql(self, options="", user="shop", database="x", **more):
         return self.run("psql", "-XAt", "-c", "select 1", "-c", r"\conninfo",
