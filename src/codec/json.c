@@ -21,8 +21,10 @@ void json_set_seed(uint32_t seed)
 
 struct slice json_path_shown_in(struct arena *arena, struct slice path)
 {
-    size_t len = path.len < JSON_PATH_SHOWN_SIZE ? path.len : JSON_PATH_SHOWN_SIZE;
-    while (len < path.len && ((unsigned char)path.at[len] & 0xc0) == 0x80) {
+    bool is_cut = path.len > JSON_PATH_SHOWN_SIZE;
+    size_t len = is_cut ? JSON_PATH_SHOWN_SIZE : path.len;
+    /* Not within a character, which has three more bytes at most: the text need not be UTF-8. */
+    for (int i = 0; i < 3 && is_cut && ((unsigned char)path.at[len] & 0xc0) == 0x80; i++) {
         len--;
     }
     struct buf escaped;
@@ -31,7 +33,7 @@ struct slice json_path_shown_in(struct arena *arena, struct slice path)
     text_escape(&writer, slice_sub(path, 0, len));
     must(writer_done(&writer) == ERR_NONE);
     struct slice shown =
-        arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&escaped)), len < path.len ? "…" : "");
+        arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&escaped)), is_cut ? "…" : "");
     buf_release(&escaped);
     return shown;
 }

@@ -171,6 +171,24 @@ static void a_name_from_outside_is_shown_safely(void **state)
     assert_non_null(strstr(error.message, "x…' must be a string"));
 }
 
+/* What is too deep is told by its place, before it is known whether the names are UTF-8. */
+static void a_name_that_is_no_text_is_cut_anywhere(void **state)
+{
+    (void)state;
+    static const size_t lens[] = {158, 159, 160, 161, 162, 163, 164, 400};
+    char name[400];
+    char deep[LIMIT_JSON_DEPTH + 1];
+    struct json body;
+    memset(name, 0xb0, sizeof(name));
+    memset(deep, '[', sizeof(deep));
+    for (size_t i = 0; i < COUNT_OF(lens); i++) {
+        struct slice document = arena_format(&arena, "{\"%.*s\":%.*s", (int)lens[i], name,
+                                             (int)sizeof(deep), deep);
+        assert_int_equal(json_parse_in(&arena, document, &body, &error), ERR_INPUT);
+        assert_non_null(strstr(error.message, "\\xb0\\xb0"));
+    }
+}
+
 static void members_come_in_the_order_of_the_document(void **state)
 {
     (void)state;
@@ -314,6 +332,7 @@ int main(void)
         JSON_TEST(a_wrong_value_is_named_by_its_path),
         JSON_TEST(looking_into_what_is_no_container_is_said_when_it_is_read),
         JSON_TEST(a_name_from_outside_is_shown_safely),
+        JSON_TEST(a_name_that_is_no_text_is_cut_anywhere),
         JSON_TEST(members_come_in_the_order_of_the_document),
         JSON_TEST(malformed_documents_are_refused_with_their_place),
         JSON_TEST(a_malformed_document_names_the_member),
