@@ -66,8 +66,16 @@ static void print(const struct json_writer *json)
 
 /* The query ----------------------------------------------------------------------------------- */
 
+/* The answer to the query and the end of the request to cancel it come in any order. */
 static void finish(struct probe *probe)
 {
+    if (!probe->is_over) {
+        return;
+    }
+    if (probe->cancels && !probe->is_cancelled) {
+        stream_watch(probe->stream, 0);
+        return;
+    }
     struct buf buf;
     buf_init(&buf, LIMIT_KIB(4));
     struct json_writer json = json_writer_to(&buf);
@@ -137,6 +145,7 @@ static void on_cancelled(void *owner, const struct error *error)
     struct probe *probe = owner;
     must(error == NULL);
     probe->is_cancelled = true;
+    finish(probe);
 }
 
 static void on_cancel_time(void *owner)
