@@ -182,8 +182,8 @@ static void a_name_that_is_no_text_is_cut_anywhere(void **state)
     memset(name, 0xb0, sizeof(name));
     memset(deep, '[', sizeof(deep));
     for (size_t i = 0; i < COUNT_OF(lens); i++) {
-        struct slice document = arena_format(&arena, "{\"%.*s\":%.*s", (int)lens[i], name,
-                                             (int)sizeof(deep), deep);
+        struct slice document =
+            arena_format(&arena, "{\"%.*s\":%.*s", (int)lens[i], name, (int)sizeof(deep), deep);
         assert_int_equal(json_parse_in(&arena, document, &body, &error), ERR_INPUT);
         assert_non_null(strstr(error.message, "\\xb0\\xb0"));
     }
