@@ -43,6 +43,9 @@ static void arena_free_blocks(struct arena *arena, struct arena_block *kept)
     struct arena_block *block = arena->block;
     while (block != NULL) {
         struct arena_block *older = block->older;
+        if (arena->has_secrets) {
+            explicit_bzero(block->bytes, block->used);
+        }
         if (block != kept) {
             memory_free(block);
         }
@@ -64,6 +67,7 @@ void arena_reset(struct arena *arena)
     }
     arena->block = kept;
     arena->size = kept == NULL ? 0 : kept->size;
+    arena->has_secrets = false;
 }
 
 void arena_release(struct arena *arena)
@@ -71,6 +75,11 @@ void arena_release(struct arena *arena)
     arena_run_ends(arena);
     arena_free_blocks(arena, NULL);
     arena_init(arena);
+}
+
+void arena_hold_secrets(struct arena *arena)
+{
+    arena->has_secrets = true;
 }
 
 static struct arena_block *arena_block_new(struct arena *arena, size_t size)

@@ -14,6 +14,7 @@ struct arena {
     struct arena_block *block; /* the newest; blocks are linked */
     struct arena_end *ends;    /* newest first */
     size_t size;               /* of all blocks */
+    bool has_secrets;
 };
 
 typedef void (*arena_end_fn)(void *at);
@@ -23,6 +24,8 @@ void arena_init(struct arena *arena);
  */
 void arena_reset(struct arena *arena);
 void arena_release(struct arena *arena);
+/* What it holds when it ends the next time is wiped. */
+void arena_hold_secrets(struct arena *arena);
 
 /* Zeroed, aligned for any type. */
 void *arena_alloc(struct arena *arena, size_t size);

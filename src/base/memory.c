@@ -3,6 +3,8 @@
 
 #include "base/must.h"
 
+#include <malloc.h>
+
 void *memory_new(size_t size)
 {
     void *at = calloc(1, size == 0 ? 1 : size);
@@ -27,4 +29,24 @@ void *memory_resize(void *at, size_t size)
 void memory_free(void *at)
 {
     free(at);
+}
+
+void memory_wipe_free(void *at)
+{
+    if (at != NULL) {
+        explicit_bzero(at, malloc_usable_size(at));
+        free(at);
+    }
+}
+
+void *memory_wipe_resize(void *at, size_t size)
+{
+    void *moved = malloc(size == 0 ? 1 : size);
+    if (moved == NULL || at == NULL) {
+        return moved;
+    }
+    size_t old_size = malloc_usable_size(at);
+    memcpy(moved, at, old_size < size ? old_size : size);
+    memory_wipe_free(at);
+    return moved;
 }

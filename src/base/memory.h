@@ -12,6 +12,11 @@ void *memory_new_array(size_t count, size_t size);
 void *memory_resize(void *at, size_t size);
 void memory_free(void *at);
 
+/* For the memory of libraries that secrets pass through, in the place of their free() and
+ * realloc(): all that malloc gave for it is wiped. Resizing returns NULL when memory is out. */
+void memory_wipe_free(void *at);
+void *memory_wipe_resize(void *at, size_t size);
+
 /* struct buf body CLEANUP(buf_release) = …; runs when the variable goes out of scope. */
 #define CLEANUP(release) __attribute__((cleanup(release)))
 

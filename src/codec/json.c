@@ -17,6 +17,7 @@
 void json_set_seed(uint32_t seed)
 {
     json_object_seed(seed);
+    json_set_alloc_funcs(malloc, memory_wipe_free);
 }
 
 struct slice json_path_shown_in(struct arena *arena, struct slice path)

@@ -21,7 +21,8 @@ struct json {
 };
 
 /* The seed of the tables that hold members: random, so that nobody can choose keys that collide.
- * Once, before the first document and the second thread. */
+ * Once, before the first document and the second thread. From then on the memory of documents is
+ * wiped when it is freed. */
 void json_set_seed(uint32_t seed);
 
 /* The caller limits the size of 'text'. Messages say where it went wrong, but not what was there.

@@ -68,22 +68,27 @@ static enum err secret_check_name(struct slice name, struct error *reterr)
                      : ERR_NONE;
 }
 
-/* The name behind the prefix; at == NULL when there is no prefix. */
-static struct slice secret_name(struct slice key)
+enum secret_place secret_key_place(struct slice key, struct slice *ret_name)
 {
-    static const struct slice prefixes[] = {SLICE_INIT("envvar:"), SLICE_INIT("filesystem:")};
-    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
-        if (slice_starts_with(key, prefixes[i])) {
-            return slice_from(key, prefixes[i].len);
+    static const struct {
+        struct slice prefix;
+        enum secret_place place;
+    } places[] = {{SLICE_INIT("envvar:"), SECRET_PLACE_VARIABLE},
+                  {SLICE_INIT("filesystem:"), SECRET_PLACE_FILE}};
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        if (slice_starts_with(key, places[i].prefix)) {
+            *ret_name = slice_from(key, places[i].prefix.len);
+            return places[i].place;
         }
     }
-    return SLICE_NONE;
+    *ret_name = key;
+    return SECRET_PLACE_BARE;
 }
 
 enum err secret_check_key(struct slice key, struct error *reterr)
 {
-    struct slice name = secret_name(key);
-    if (name.at == NULL) {
+    struct slice name = SLICE_NONE;
+    if (secret_key_place(key, &name) == SECRET_PLACE_BARE) {
         return fail(reterr, ERR_INPUT,
                     "must have a key that starts with 'envvar:' or 'filesystem:'");
     }
@@ -92,42 +97,74 @@ enum err secret_check_key(struct slice key, struct error *reterr)
 
 enum err secret_check_variable_key(struct slice key, struct error *reterr)
 {
-    struct slice name = secret_name(key);
-    return secret_check_name(name.at == NULL ? key : name, reterr);
+    struct slice name = SLICE_NONE;
+    (void)secret_key_place(key, &name);
+    return secret_check_name(name, reterr);
 }
 
 /* "_aws:ID:KEY": the id may hold colons, the last one separates. */
-static bool secret_is_plain_reference(struct slice value)
+static bool secret_reference_read(struct slice text, struct secret_reference *ret_reference)
 {
-    static const struct slice prefixes[] = {SLICE_INIT("_aws:"), SLICE_INIT("_envjson:"),
-                                            SLICE_INIT("_vaultkv1:"), SLICE_INIT("_vaultkv2:")};
-    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
-        if (!slice_starts_with(value, prefixes[i])) {
-            continue;
-        }
-        struct slice rest = slice_from(value, prefixes[i].len);
-        size_t last = rest.len;
-        for (size_t at = 0; at < rest.len; at++) {
-            last = rest.at[at] == ':' ? at : last;
-        }
-        return last > 0 && last + 1 < rest.len;
+    static const struct {
+        struct slice prefix;
+        enum secret_source source;
+    } sources[] = {{SLICE_INIT("_aws:"), SECRET_SOURCE_AWS},
+                   {SLICE_INIT("_envjson:"), SECRET_SOURCE_ENVJSON},
+                   {SLICE_INIT("_vaultkv1:"), SECRET_SOURCE_VAULT_KV1},
+                   {SLICE_INIT("_vaultkv2:"), SECRET_SOURCE_VAULT_KV2},
+                   {SLICE_INIT("_aws_iam_rds:"), SECRET_SOURCE_AWS_IAM_RDS}};
+    size_t index = 0;
+    while (index < COUNT_OF(sources) && !slice_starts_with(text, sources[index].prefix)) {
+        index++;
     }
-    return slice_starts_with(value, SLICE("_aws_iam_rds:")) && value.len > strlen("_aws_iam_rds:");
+    if (index == COUNT_OF(sources)) {
+        return false;
+    }
+    struct secret_reference reference = {
+        .source = sources[index].source,
+        .text = text,
+        .name = slice_from(text, sources[index].prefix.len),
+    };
+    if (reference.source == SECRET_SOURCE_AWS_IAM_RDS) {
+        *ret_reference = reference;
+        return reference.name.len > 0;
+    }
+    size_t last = reference.name.len;
+    for (size_t at = 0; at < reference.name.len; at++) {
+        last = reference.name.at[at] == ':' ? at : last;
+    }
+    reference.key = slice_from(reference.name, last + 1);
+    reference.name = slice_sub(reference.name, 0, last);
+    *ret_reference = reference;
+    return last > 0 && reference.key.len > 0;
 }
 
-bool secret_is_reference(struct slice value)
+bool secret_reference_in(struct arena *arena, struct slice value,
+                         struct secret_reference *ret_reference)
 {
-    if (secret_is_plain_reference(value)) {
+    if (secret_reference_read(value, ret_reference)) {
         return true;
     }
     if (!slice_starts_with(value, SLICE("X"))) {
         return false; /* base64 of '_' starts with an X */
     }
-    struct arena arena CLEANUP(arena_release);
-    arena_init(&arena);
     struct slice decoded = SLICE_NONE;
-    return base64_decode_in(&arena, BASE64_STANDARD, value, &decoded) == ERR_NONE &&
-           secret_is_plain_reference(decoded);
+    if (base64_decode_in(arena, BASE64_STANDARD, value, &decoded) != ERR_NONE) {
+        return false;
+    }
+    if (!secret_reference_read(decoded, ret_reference)) {
+        explicit_bzero((char *)(uintptr_t)decoded.at, decoded.len);
+        return false;
+    }
+    return true;
+}
+
+bool secret_is_reference(struct slice value)
+{
+    struct arena arena CLEANUP(arena_release);
+    struct secret_reference reference;
+    arena_init(&arena);
+    return secret_reference_in(&arena, value, &reference);
 }
 
 enum err secret_check_value(struct slice value, struct error *reterr)
@@ -135,7 +172,8 @@ enum err secret_check_value(struct slice value, struct error *reterr)
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
     struct slice decoded = SLICE_NONE;
-    if (value.len == 0 || secret_is_plain_reference(value)) {
+    struct secret_reference reference;
+    if (value.len == 0 || secret_reference_read(value, &reference)) {
         return ERR_NONE;
     }
     enum err err = base64_decode_in(&arena, BASE64_STANDARD, value, &decoded);
@@ -156,8 +194,9 @@ enum err secret_check_variables(const struct shape_pairs *variables, const char 
     for (size_t i = 0; i < variables->count; i++) {
         const struct shape_pair *pair = &variables->pairs[i];
         struct error reason = {0};
-        bool is_prefixed = secret_name(pair->key).at != NULL;
-        if (is_prefixed && secret_check_value(pair->value, &reason) != ERR_NONE) {
+        struct slice name = SLICE_NONE;
+        if (secret_key_place(pair->key, &name) != SECRET_PLACE_BARE &&
+            secret_check_value(pair->value, &reason) != ERR_NONE) {
             return fail(reterr, ERR_INPUT, "'%s.%.*s' %s", member, SLICE_ARG(pair->key),
                         reason.message);
         }

@@ -37,7 +37,36 @@ enum err secret_check_variable_key(struct slice key, struct error *reterr) MUST_
 enum err secret_check_variables(const struct shape_pairs *variables, const char *member,
                                 struct error *reterr) MUST_USE;
 
+enum secret_source {
+    SECRET_SOURCE_AWS = 1, /* bits, for sets of them */
+    SECRET_SOURCE_ENVJSON = 2,
+    SECRET_SOURCE_VAULT_KV1 = 4,
+    SECRET_SOURCE_VAULT_KV2 = 8,
+    SECRET_SOURCE_AWS_IAM_RDS = 16,
+};
+
+/* Views of the text: "_aws:prod/db:password" is source, name and key. */
+struct secret_reference {
+    enum secret_source source;
+    struct slice text;
+    struct slice name;
+    struct slice key; /* empty for SECRET_SOURCE_AWS_IAM_RDS */
+};
+
 bool secret_is_reference(struct slice value);
+/* The same, and what it says: views of 'value' or, where it came wrapped, of the arena. False
+ * leaves no part of a value in the arena. */
+bool secret_reference_in(struct arena *arena, struct slice value,
+                         struct secret_reference *ret_reference);
+
+enum secret_place {
+    SECRET_PLACE_BARE, /* NAME: a variable with any text */
+    SECRET_PLACE_VARIABLE,
+    SECRET_PLACE_FILE,
+};
+
+/* What a key says; 'ret_name' is a view of it and is not checked. */
+enum secret_place secret_key_place(struct slice key, struct slice *ret_name);
 
 /* What is to be kept when 'given' is written over 'stored': a null or empty value keeps the stored
  * one. With 'keeps_absent' keys that are not given stay, else they go. */

@@ -46,6 +46,22 @@ static void what_was_given_out_stays_when_more_is_asked_for(void **state)
     arena_release(&arena);
 }
 
+static void what_holds_secrets_is_wiped_when_it_ends(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    const char *kept = arena_copy(&arena, SLICE("secret")).at;
+    arena_hold_secrets(&arena);
+    arena_reset(&arena); /* keeps the block */
+    assert_memory_equal(kept, "\0\0\0\0\0\0", 6);
+    assert_false(arena.has_secrets);
+    kept = arena_copy(&arena, SLICE("public")).at;
+    arena_reset(&arena);
+    assert_memory_equal(kept, "public", 6);
+    arena_release(&arena);
+}
+
 static void more_than_a_block_holds_is_given_out_too(void **state)
 {
     (void)state;
@@ -150,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned_for_any_type),
         cmocka_unit_test(what_was_given_out_stays_when_more_is_asked_for),
+        cmocka_unit_test(what_holds_secrets_is_wiped_when_it_ends),
         cmocka_unit_test(more_than_a_block_holds_is_given_out_too),
         cmocka_unit_test(a_reset_keeps_one_ordinary_block),
         cmocka_unit_test(a_reset_keeps_nothing_of_large_blocks_alone),

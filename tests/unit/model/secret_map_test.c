@@ -391,6 +391,46 @@ static void a_secret_is_found_by_its_whole_key(void **state)
     assert_null(secret_find(&no_pairs, SLICE("")));
 }
 
+static void a_reference_says_source_name_and_key(void **state)
+{
+    (void)state;
+    static const struct {
+        struct slice value;
+        enum secret_source source;
+        const char *name;
+        const char *key;
+    } cases[] = {
+        {SLICE_INIT("_aws:prod/db:password"), SECRET_SOURCE_AWS, "prod/db", "password"},
+        {SLICE_INIT("_aws:arn:aws:secretsmanager:eu-west-1:1:secret:a:b"), SECRET_SOURCE_AWS,
+         "arn:aws:secretsmanager:eu-west-1:1:secret:a", "b"},
+        {SLICE_INIT("X2F3czphOmI="), SECRET_SOURCE_AWS, "a", "b"},
+        {SLICE_INIT("_envjson:APP:key"), SECRET_SOURCE_ENVJSON, "APP", "key"},
+        {SLICE_INIT("_vaultkv1:kv/app:key"), SECRET_SOURCE_VAULT_KV1, "kv/app", "key"},
+        {SLICE_INIT("_vaultkv2:kv/app:key"), SECRET_SOURCE_VAULT_KV2, "kv/app", "key"},
+        {SLICE_INIT("_aws_iam_rds:user:x"), SECRET_SOURCE_AWS_IAM_RDS, "user:x", ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct secret_reference reference = {0};
+        assert_true(secret_reference_in(&arena, cases[i].value, &reference));
+        assert_int_equal(reference.source, cases[i].source);
+        assert_true(slice_equals(reference.name, slice_of_text(cases[i].name)));
+        assert_true(slice_equals(reference.key, slice_of_text(cases[i].key)));
+        assert_true(slice_starts_with(reference.text, SLICE("_")));
+    }
+}
+
+static void a_key_says_where_the_value_goes(void **state)
+{
+    (void)state;
+    struct slice name = SLICE_NONE;
+    assert_int_equal(secret_key_place(SLICE("envvar:A"), &name), SECRET_PLACE_VARIABLE);
+    assert_true(slice_equals(name, SLICE("A")));
+    assert_int_equal(secret_key_place(SLICE("filesystem:B"), &name), SECRET_PLACE_FILE);
+    assert_true(slice_equals(name, SLICE("B")));
+    assert_int_equal(secret_key_place(SLICE("envvarC"), &name), SECRET_PLACE_BARE);
+    assert_true(slice_equals(name, SLICE("envvarC")));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -413,6 +453,8 @@ int main(void)
         TEST(what_is_shown_are_keys_and_references),
         TEST(a_value_is_decoded_when_it_is_inline_text),
         TEST(a_secret_is_found_by_its_whole_key),
+        TEST(a_reference_says_source_name_and_key),
+        TEST(a_key_says_where_the_value_goes),
     };
     return cmocka_run_group_tests_name("model/secret_map", tests, NULL, NULL);
 }
