@@ -94,8 +94,20 @@
 #define LIMIT_FETCH_SIZE        LIMIT_MIB(1)
 #define LIMIT_FETCH_CONNECT_MS  4000
 #define LIMIT_FETCH_MS          8000
+#define LIMIT_FETCH_AT_ONCE     8
 #define LIMIT_PROVIDER_REQUESTS 8 /* to an identity provider at once */
 #define LIMIT_PROVIDER_WAITERS  8 /* for what it publishes */
+
+/* the secrets of a connection */
+#define LIMIT_SECRETS_MS          15000 /* for all of them */
+#define LIMIT_SECRET_REQUEST_MS   5000
+#define LIMIT_SECRET_ATTEMPTS     4
+#define LIMIT_SECRET_PAUSE_MS     200 /* before the second attempt; then twice as long */
+#define LIMIT_SECRET_CAUSE_SIZE   200 /* of what somebody else says of a failure */
+#define LIMIT_SECRET_SHOWN_SIZE   200 /* of a reference, in an error */
+#define LIMIT_AWS_FILE_SIZE       LIMIT_KIB(256)
+#define LIMIT_AWS_METADATA_MS     1500 /* what answers on the same machine, or not at all */
+#define LIMIT_SESSION_FILES_DEPTH 8    /* of folders that a program made beside its files */
 
 /* documents */
 #define LIMIT_JSON_DEPTH 64

@@ -15,7 +15,8 @@ static _Atomic int64_t fetch_ends_at = INT64_MAX; /* monotonic */
 
 void fetch_start(void)
 {
-    must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    must(curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, memory_wipe_free, memory_wipe_resize,
+                              strdup, calloc) == CURLE_OK);
 }
 
 void fetch_stop_after(uint64_t ms)
@@ -53,22 +54,98 @@ static void fetch_authenticate(CURL *curl, struct arena *arena, const struct fet
     }
 }
 
-static void fetch_prepare(CURL *curl, struct arena *arena, const struct fetch_request *request)
+/* What curl holds for one request. */
+struct fetch_handle {
+    CURL *curl;
+    struct curl_slist *headers;
+    struct buf body;
+    CURLcode code;
+    char cause[CURL_ERROR_SIZE];
+};
+
+static void fetch_add_header(struct fetch_handle *handle, const char *line)
 {
+    struct curl_slist *longer = curl_slist_append(handle->headers, line);
+    must(longer != NULL);
+    handle->headers = longer;
+}
+
+static enum err fetch_add_headers(struct fetch_handle *handle, struct arena *arena,
+                                  const struct fetch_request *request, struct error *reterr)
+{
+    fetch_add_header(handle, "Accept: application/json");
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct fetch_header *header = &request->headers[i];
+        for (size_t at = 0; at < header->value.len; at++) {
+            unsigned char byte = (unsigned char)header->value.at[at];
+            if (byte < ' ' || byte == 0x7f) {
+                return fail(reterr, ERR_INPUT, "the value of %s has a control character",
+                            header->name);
+            }
+        }
+        if (header->value.len > 0) {
+            fetch_add_header(
+                handle, arena_format(arena, "%s: %.*s", header->name, SLICE_ARG(header->value)).at);
+        }
+    }
+    (void)curl_easy_setopt(handle->curl, CURLOPT_HTTPHEADER, handle->headers);
+    return ERR_NONE;
+}
+
+static void fetch_set_body(CURL *curl, struct slice body)
+{
+    if (body.at != NULL) {
+        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.at);
+    }
+}
+
+static void fetch_set(CURL *curl, struct arena *arena, const struct fetch_request *request)
+{
+    bool is_shorter = request->timeout_ms > 0 && request->timeout_ms < LIMIT_FETCH_MS;
     (void)curl_easy_setopt(curl, CURLOPT_URL, request->url);
     (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)LIMIT_FETCH_CONNECT_MS);
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)LIMIT_FETCH_MS);
+    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                           is_shorter ? (long)request->timeout_ms : (long)LIMIT_FETCH_MS);
     (void)curl_easy_setopt(curl, CURLOPT_USERAGENT, "gatehouse");
     (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, fetch_check_stop);
     fetch_authenticate(curl, arena, request);
-    if (request->form.at != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->form.len);
-        (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->form.at);
+    fetch_set_body(curl, request->form);
+    fetch_set_body(curl, request->body);
+    if (request->method != NULL) {
+        (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     }
+    if (request->issuers != NULL) {
+        (void)curl_easy_setopt(curl, CURLOPT_CAINFO, request->issuers);
+        (void)curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+    }
+    if (request->is_without_proxy) {
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    }
+}
+
+static enum err fetch_handle_init(struct fetch_handle *handle, struct arena *arena,
+                                  const struct fetch_request *request, struct error *reterr)
+{
+    *handle = (struct fetch_handle){.curl = curl_easy_init()};
+    must(handle->curl != NULL);
+    buf_init(&handle->body, LIMIT_FETCH_SIZE);
+    fetch_set(handle->curl, arena, request);
+    (void)curl_easy_setopt(handle->curl, CURLOPT_ERRORBUFFER, handle->cause);
+    (void)curl_easy_setopt(handle->curl, CURLOPT_WRITEFUNCTION, fetch_take);
+    (void)curl_easy_setopt(handle->curl, CURLOPT_WRITEDATA, &handle->body);
+    return fetch_add_headers(handle, arena, request, reterr);
+}
+
+static void fetch_handle_release(struct fetch_handle *handle)
+{
+    curl_slist_free_all(handle->headers);
+    curl_easy_cleanup(handle->curl);
+    buf_wipe(&handle->body);
 }
 
 /* The host alone: the rest of the URL may be long, or not for everybody. */
@@ -86,27 +163,78 @@ static enum err fetch_fail(const struct fetch_request *request, CURLcode code, c
                 cause[0] != '\0' ? cause : curl_easy_strerror(code));
 }
 
+static enum err fetch_finish(struct fetch_handle *handle, struct arena *arena,
+                             const struct fetch_request *request, struct fetch_answer *ret_answer,
+                             struct error *reterr)
+{
+    if (handle->code != CURLE_OK) {
+        return fetch_fail(request, handle->code, handle->cause, reterr);
+    }
+    (void)curl_easy_getinfo(handle->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+    ret_answer->body = arena_copy(arena, buf_view(&handle->body));
+    return ERR_NONE;
+}
+
 enum err fetch_in(struct arena *arena, const struct fetch_request *request,
                   struct fetch_answer *ret_answer, struct error *reterr)
 {
-    struct buf body CLEANUP(buf_release);
-    char cause[CURL_ERROR_SIZE] = "";
-    buf_init(&body, LIMIT_FETCH_SIZE);
-    CURL *curl = curl_easy_init();
-    struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json");
-    must(curl != NULL && headers != NULL);
-    fetch_prepare(curl, arena, request);
-    (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    (void)curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, cause);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, fetch_take);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
-    CURLcode code = curl_easy_perform(curl);
-    (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(curl);
-    if (code != CURLE_OK) {
-        return fetch_fail(request, code, cause, reterr);
+    struct fetch_handle handle CLEANUP(fetch_handle_release);
+    enum err err = fetch_handle_init(&handle, arena, request, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
-    ret_answer->body = arena_copy(arena, buf_view(&body));
-    return ERR_NONE;
+    handle.code = curl_easy_perform(handle.curl);
+    return fetch_finish(&handle, arena, request, ret_answer, reterr);
+}
+
+static void fetch_note_ends(CURLM *multi, struct fetch_handle *handles, size_t count)
+{
+    int left = 0;
+    for (CURLMsg *message = curl_multi_info_read(multi, &left); message != NULL;
+         message = curl_multi_info_read(multi, &left)) {
+        for (size_t i = 0; i < count && message->msg == CURLMSG_DONE; i++) {
+            if (handles[i].curl == message->easy_handle) {
+                handles[i].code = message->data.result;
+            }
+        }
+    }
+}
+
+static void fetch_perform_all(CURLM *multi, struct fetch_handle *handles, size_t count)
+{
+    int running = 1;
+    CURLMcode code = CURLM_OK;
+    while (running > 0 && code == CURLM_OK) {
+        code = curl_multi_perform(multi, &running);
+        fetch_note_ends(multi, handles, count);
+        if (running > 0 && code == CURLM_OK) {
+            code = curl_multi_poll(multi, NULL, 0, 1000, NULL);
+        }
+    }
+}
+
+void fetch_all_in(struct arena *arena, struct fetch *fetches, size_t count)
+{
+    struct fetch_handle handles[LIMIT_FETCH_AT_ONCE];
+    CURLM *multi = curl_multi_init();
+    must(multi != NULL && count <= COUNT_OF(handles));
+    for (size_t i = 0; i < count; i++) {
+        struct fetch *fetch = &fetches[i];
+        fetch->err = fetch_handle_init(&handles[i], arena, &fetch->request, &fetch->error);
+        handles[i].code = CURLE_FAILED_INIT; /* until it has ended */
+        if (fetch->err == ERR_NONE) {
+            must(curl_multi_add_handle(multi, handles[i].curl) == CURLM_OK);
+        }
+    }
+    fetch_perform_all(multi, handles, count);
+    for (size_t i = 0; i < count; i++) {
+        struct fetch *fetch = &fetches[i];
+        if (fetch->err == ERR_NONE) {
+            (void)curl_multi_remove_handle(multi, handles[i].curl);
+            fetch->err =
+                fetch_finish(&handles[i], arena, &fetch->request, &fetch->answer, &fetch->error);
+        }
+        fetch_handle_release(&handles[i]);
+    }
+    (void)curl_multi_cleanup(multi);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One HTTP request to somebody else's server: an identity provider, a cloud's interface. Blocks for
- * at most LIMIT_FETCH_MS, so it is for pool threads. Certificates are checked against the system's;
- * redirects are not followed; the environment's proxy is used. */
+/* HTTP requests to somebody else's servers: an identity provider, a cloud's interface. They block
+ * for at most LIMIT_FETCH_MS, so they are for pool threads. Certificates are checked against the
+ * system's or the request's own; redirects are not followed; the environment's proxy is used. */
 #ifndef GH_IO_FETCH_H
 #define GH_IO_FETCH_H
 
@@ -16,12 +16,25 @@ void fetch_start(void);
 /* What is under way when that time is over ends within a second, and nothing new begins then. */
 void fetch_stop_after(uint64_t ms);
 
+struct fetch_header {
+    const char *name;
+    struct slice value; /* empty: the header is not sent */
+};
+
+/* What is not mentioned is zero. */
 struct fetch_request {
-    const char *url;   /* http or https */
-    struct slice form; /* a body of url-encoded pairs, sent with POST; SLICE_NONE: GET */
-    struct slice user; /* of basic authentication, with the password */
+    const char *url;    /* http or https */
+    const char *method; /* NULL: POST with a form or a body, else GET */
+    struct slice form;  /* a body of url-encoded pairs; SLICE_NONE: none */
+    struct slice body;  /* one of another type, which a header says; not both */
+    struct slice user;  /* of basic authentication, with the password */
     struct slice password;
     struct slice bearer; /* a token */
+    const struct fetch_header *headers;
+    size_t header_count;
+    const char *issuers;   /* a PEM file: these alone are trusted, not the system's */
+    uint32_t timeout_ms;   /* where it is less than LIMIT_FETCH_MS; 0: that */
+    bool is_without_proxy; /* for addresses that mean something else to a proxy */
 };
 
 struct fetch_answer {
@@ -30,8 +43,18 @@ struct fetch_answer {
 };
 
 /* Any status is an answer. ERR_UNAVAILABLE when there was none, with the host's name and the cause;
- * ERR_LIMIT for more than LIMIT_FETCH_SIZE. */
+ * ERR_LIMIT for more than LIMIT_FETCH_SIZE; ERR_INPUT for a header with a control character. */
 enum err fetch_in(struct arena *arena, const struct fetch_request *request,
                   struct fetch_answer *ret_answer, struct error *reterr) MUST_USE;
+
+struct fetch {
+    struct fetch_request request;
+    struct fetch_answer answer;
+    enum err err;
+    struct error error;
+};
+
+/* All at once, LIMIT_FETCH_AT_ONCE of them at most; comes back when the last one has. */
+void fetch_all_in(struct arena *arena, struct fetch *fetches, size_t count);
 
 #endif
