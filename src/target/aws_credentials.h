@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who this process is to AWS, found in the order in which AWS's own tools look: the environment, the
- * shared files of a profile, the container's credentials, the machine's (IMDSv2). */
+/* Who this process is to AWS, found in the order in which AWS's own tools look: the environment,
+ * the shared files of a profile, the container's credentials, the machine's (IMDSv2). */
 #ifndef GH_TARGET_AWS_CREDENTIALS_H
 #define GH_TARGET_AWS_CREDENTIALS_H
 

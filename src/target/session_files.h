@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of secrets, for programs that want a path: <folder>/<session>/NAME, mode 0600 in folders
- * of mode 0700, there for as long as the session is. Removed means overwritten, then unlinked; on a
- * disk that writes elsewhere (flash, snapshots) only a folder in memory keeps that promise.
+/* The files of secrets, for programs that want a path: <folder>/<session>/NAME, mode 0600 in
+ * folders of mode 0700, there for as long as the session is. Removed means overwritten, then
+ * unlinked; on a disk that writes elsewhere (flash, snapshots) only a folder in memory keeps that
+ * promise.
  *
  * The folder belongs to one process, which a lock sees to; what one that crashed left behind goes
  * when the next one opens it. Blocks; any thread may call, for one session one at a time. */
