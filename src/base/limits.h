@@ -65,6 +65,15 @@
 #define LIMIT_PG_FRONT_CERTIFICATE_SIZE  LIMIT_KIB(64)
 #define LIMIT_PG_FRONT_NAME_SIZE         63 /* of a name in an error, as servers cut it */
 
+/* recordings */
+#define LIMIT_RECORDING_BLOCK_SIZE     LIMIT_KIB(256) /* of records before they are compressed */
+#define LIMIT_RECORDING_SPARE_BUFFERS  4              /* that a worker keeps between flushes */
+#define LIMIT_RECORDING_SYNC_THREADS   16
+#define LIMIT_RECORDING_MESSAGE_SIZE   LIMIT_MIB(1)  /* of which an export looks at */
+#define LIMIT_RECORDING_SHOWN_SIZE     LIMIT_KIB(64) /* of a value in an export as text */
+#define LIMIT_RECORDING_STATEMENTS     4096          /* that an export remembers */
+#define LIMIT_RECORDING_STATEMENT_SIZE LIMIT_MIB(8)  /* of their texts, together */
+
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS      10000

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/record.h"
+
+#include "base/reader.h"
+#include "base/writer.h"
+
+static bool record_side_is_known(uint8_t side)
+{
+    return side == RECORD_FROM_CLIENT || side == RECORD_FROM_TARGET || side == RECORD_FROM_GATEWAY;
+}
+
+enum err record_read(struct slice bytes, size_t *ret_taken, struct record *ret_record)
+{
+    struct reader reader = reader_of(bytes);
+    uint64_t time = reader_u64(&reader);
+    uint8_t side = reader_u8(&reader);
+    uint8_t kind = reader_u8(&reader);
+    uint32_t size = reader_u32(&reader);
+    if (reader.failed) {
+        return ERR_MORE;
+    }
+    if (!record_side_is_known(side) || kind < RECORD_OPEN || kind > RECORD_CLOSE ||
+        size > RECORD_PAYLOAD_MAX) {
+        return ERR_INPUT;
+    }
+    struct slice payload = reader_view(&reader, size);
+    if (reader.failed) {
+        return ERR_MORE;
+    }
+    *ret_taken = reader.index;
+    *ret_record = (struct record){
+        .time = (int64_t)time,
+        .side = (enum record_side)side,
+        .kind = (enum record_kind)kind,
+        .payload = payload,
+    };
+    return ERR_NONE;
+}
+
+enum err record_write_parts(struct buf *buf, const struct record *record, const struct slice *parts,
+                            size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        size += parts[i].len;
+    }
+    if (size > RECORD_PAYLOAD_MAX || size + RECORD_HEAD_SIZE > buf->size_max - buf->len) {
+        return ERR_LIMIT;
+    }
+    struct writer writer = writer_to(buf);
+    writer_u64(&writer, (uint64_t)record->time);
+    writer_u8(&writer, (uint8_t)record->side);
+    writer_u8(&writer, (uint8_t)record->kind);
+    writer_u32(&writer, (uint32_t)size);
+    enum err err = writer_done(&writer);
+    return err == ERR_NONE ? buf_append_parts(buf, parts, count) : err;
+}
+
+enum err record_write(struct buf *buf, const struct record *record)
+{
+    return record_write_parts(buf, record, &record->payload, 1);
+}
+
+static void record_put(char *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        at[i] = (char)(uint8_t)(value >> (8 * (size - 1 - i)));
+    }
+}
+
+enum err record_message_read(struct slice payload, struct record_message *ret_message)
+{
+    struct reader reader = reader_of(payload);
+    ret_message->type = (char)reader_u8(&reader);
+    ret_message->size = reader_u32(&reader);
+    ret_message->body = reader_view_rest(&reader);
+    return reader.failed || ret_message->body.len > ret_message->size ? ERR_INPUT : ERR_NONE;
+}
+
+struct slice record_message_head(char type, uint32_t size, char *head)
+{
+    head[0] = type;
+    record_put(head + 1, size, 4);
+    return slice_of(head, RECORD_MESSAGE_HEAD);
+}
+
+enum err record_count_read(struct slice payload, struct record_count *ret_count)
+{
+    struct reader reader = reader_of(payload);
+    ret_count->rows = reader_u64(&reader);
+    ret_count->bytes = reader_u64(&reader);
+    uint8_t cut = reader_u8(&reader);
+    ret_count->is_cut = cut == 1;
+    return cut > 1 ? ERR_INPUT : reader_done(&reader);
+}
+
+struct slice record_count_write(const struct record_count *count, char *payload)
+{
+    record_put(payload, count->rows, 8);
+    record_put(payload + 8, count->bytes, 8);
+    payload[16] = count->is_cut ? 1 : 0;
+    return slice_of(payload, RECORD_COUNT_SIZE);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a recording, record by record, in constant memory, while it is being written or afterwards.
+ * Every byte is checked: a record that comes out is one that the recorder put in, in its place.
+ * Blocks cut off at the end leave a whole file without RECORD_CLOSE; only the head that the store
+ * keeps tells that from a gateway that was killed. */
+#ifndef GH_SESSION_RECORDING_H
+#define GH_SESSION_RECORDING_H
+
+#include "session/record.h"
+#include "store/seal.h"
+
+struct recording;
+
+/* ERR_NOT_FOUND; ERR_INPUT: no recording, or of another version; ERR_CONFLICT: its head was
+ * changed; ERR_INTERNAL: the keys do not open it. */
+enum err recording_open(const char *path, struct seal_keys *keys, struct recording **ret_recording,
+                        struct error *reterr) MUST_USE;
+void recording_free(struct recording *recording);
+
+/* The next record, valid until the next call. ERR_CLOSED at the end (see recording_state);
+ * ERR_CONFLICT: something was changed, and where; ERR_IO. */
+enum err recording_next(struct recording *recording, struct record *ret_record,
+                        struct error *reterr) MUST_USE;
+
+/* Of what was read so far. */
+struct recording_state {
+    unsigned char head[RECORD_CHAIN_SIZE];
+    uint64_t record_count;
+    uint64_t block_count;
+    uint64_t size;      /* of the blocks that were read, and of what is before them */
+    bool is_closed;     /* RECORD_CLOSE was read, and nothing is behind it */
+    bool is_cut;        /* the last block is not whole: its writer was killed */
+    bool is_written_to; /* a recorder had it open when this was asked */
+};
+
+struct recording_state recording_state(const struct recording *recording);
+/* 36 characters, as long as the recording. */
+struct slice recording_session_id(const struct recording *recording);
+int64_t recording_started_at(const struct recording *recording);
+
+/* Ends a recording whose gateway was killed: takes the torn block off its end, adds a RECORD_CLOSE
+ * of {"reason":"gateway stopped"} and syncs. One that is closed stays as it is. ERR_BUSY: a
+ * recorder has it open. ERR_CONFLICT: it was changed; nothing is touched, and *ret_state tells of
+ * what is before. */
+enum err recording_recover(const char *path, struct seal_keys *keys, int64_t now,
+                           struct recording_state *ret_state, struct error *reterr) MUST_USE;
+
+/* Closes the file's own key with the keys' current one, if another closed it; *ret_is_resealed says
+ * so. Also while it is being written. */
+enum err recording_reseal(const char *path, struct seal_keys *keys, bool *ret_is_resealed,
+                          struct error *reterr) MUST_USE;
+
+#endif

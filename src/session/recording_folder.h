@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Where recordings lie: <folder>/YYYY/MM/DD/<session id>.ghr, by the UTC day of the session's
+ * start. What is not of this form is left alone. */
+#ifndef GH_SESSION_RECORDING_FOLDER_H
+#define GH_SESSION_RECORDING_FOLDER_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdint.h>
+
+/* Of a session that started then; the file need not be there. */
+const char *recording_path_in(struct arena *arena, const char *folder, struct slice session_id,
+                              int64_t started_at);
+/* Looks through the days, newest first. ERR_NOT_FOUND. */
+enum err recording_find_in(struct arena *arena, const char *folder, struct slice session_id,
+                           const char **ret_path, struct error *reterr) MUST_USE;
+
+struct recording_place {
+    const char *path;        /* until the visit ends */
+    struct slice session_id; /* likewise */
+    int64_t day;             /* its midnight */
+};
+
+/* ERR_NONE goes on; anything else ends the walk, which returns it. */
+typedef enum err (*recording_visit_fn)(void *context, const struct recording_place *place,
+                                       struct error *reterr);
+
+/* All of them, day by day, oldest first. No folder: none. */
+enum err recording_walk(const char *folder, recording_visit_fn visit, void *context,
+                        struct error *reterr) MUST_USE;
+/* Those that end without RECORD_CLOSE, by a look at the end of each: for recording_recover(), which
+ * tells those that are being written (ERR_BUSY). */
+enum err recording_walk_open(const char *folder, recording_visit_fn visit, void *context,
+                             struct error *reterr) MUST_USE;
+
+/* Removes the recordings that were last written before then, and the folders that are empty
+ * after it. Those that a recorder has open stay. Goes on past what cannot be removed and tells of
+ * the first. */
+enum err recording_remove_before(const char *folder, int64_t before, uint64_t *ret_count,
+                                 struct error *reterr) MUST_USE;
+/* One; ERR_NOT_FOUND, ERR_BUSY. */
+enum err recording_remove(const char *path, struct error *reterr) MUST_USE;
+
+#endif
