@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/block.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/reader.h"
+#include "base/writer.h"
+#include "codec/uuid.h"
+
+#include <openssl/evp.h>
+#include <sodium.h>
+#include <zstd.h>
+
+#define BLOCK_MAGIC           "\x89GHREC\r\n"
+#define BLOCK_VERSION         1
+#define BLOCK_TAG_SIZE        crypto_aead_xchacha20poly1305_ietf_ABYTES
+#define BLOCK_NONCE_SIZE      crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define BLOCK_CHECK_SIZE      4
+#define BLOCK_SEALED_KEY_SIZE (1 + 8 + BLOCK_NONCE_SIZE + sizeof(struct block_key) + BLOCK_TAG_SIZE)
+#define BLOCK_BOUND_SIZE      (8 + RECORD_CHAIN_SIZE + BLOCK_HEAD_SIZE)
+#define BLOCK_SIZE_MAX                                                                             \
+    (BLOCK_HEAD_SIZE + BLOCK_SALT_SIZE + LIMIT_RECORDING_BLOCK_SIZE + BLOCK_TAG_SIZE +             \
+     BLOCK_FILE_END_SIZE)
+/* Below, compressing costs more time than it saves room. */
+#define BLOCK_SQUEEZE_MIN   512
+#define BLOCK_SQUEEZE_LEVEL 1
+
+struct block_codec {
+    EVP_MD *sha256;
+    EVP_MD_CTX *hash;
+    ZSTD_CCtx *squeeze; /* these two when they are first needed */
+    ZSTD_DCtx *expand;
+    struct buf squeezed;
+    struct buf out;
+};
+
+struct block_codec *block_codec_new(void)
+{
+    struct block_codec *codec = memory_new(sizeof(*codec));
+    must(sodium_init() >= 0);
+    codec->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    codec->hash = EVP_MD_CTX_new();
+    must(codec->sha256 != NULL && codec->hash != NULL);
+    must(EVP_DigestInit_ex2(codec->hash, codec->sha256, NULL) == 1);
+    buf_init(&codec->squeezed, ZSTD_compressBound(LIMIT_RECORDING_BLOCK_SIZE));
+    buf_init(&codec->out, BLOCK_SIZE_MAX);
+    return codec;
+}
+
+void block_codec_free(struct block_codec *codec)
+{
+    if (codec == NULL) {
+        return;
+    }
+    EVP_MD_CTX_free(codec->hash);
+    EVP_MD_free(codec->sha256);
+    (void)ZSTD_freeCCtx(codec->squeeze);
+    (void)ZSTD_freeDCtx(codec->expand);
+    buf_release(&codec->squeezed);
+    buf_release(&codec->out);
+    memory_free(codec);
+}
+
+/* The head of the file ------------------------------------------------------------------------- */
+
+static void block_file_head_write(const struct block_file_head *head, struct slice sealed_key,
+                                  char bytes[BLOCK_FILE_HEAD_SIZE])
+{
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, BLOCK_FILE_HEAD_SIZE);
+    struct writer writer = writer_to(&buf);
+    writer_bytes(&writer, SLICE(BLOCK_MAGIC));
+    writer_u16(&writer, BLOCK_VERSION);
+    writer_u16(&writer, BLOCK_FILE_HEAD_SIZE);
+    writer_bytes(&writer, head->session_id);
+    writer_u64(&writer, (uint64_t)head->started_at);
+    writer_u16(&writer, (uint16_t)sealed_key.len);
+    writer_bytes(&writer, sealed_key);
+    must(writer_done(&writer) == ERR_NONE && buf.len == BLOCK_FILE_HEAD_SIZE);
+    (void)memcpy(bytes, buf_view(&buf).at, BLOCK_FILE_HEAD_SIZE);
+}
+
+void block_file_start(struct seal_keys *keys, const struct block_file_head *head,
+                      struct block_key *ret_key, char bytes[BLOCK_FILE_HEAD_SIZE])
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    must(head->session_id.len == BLOCK_SESSION_ID_SIZE);
+    randombytes_buf(ret_key, sizeof(*ret_key));
+    block_file_head_write(
+        head, seal_in(&arena, keys, head->session_id, slice_of(ret_key, sizeof(*ret_key))), bytes);
+}
+
+enum err block_file_head_read(struct slice bytes, struct block_file_head *ret_head,
+                              struct error *reterr)
+{
+    struct reader reader = reader_of(bytes);
+    struct slice magic = reader_view(&reader, sizeof(BLOCK_MAGIC) - 1);
+    unsigned version = reader_u16(&reader);
+    unsigned size = reader_u16(&reader);
+    struct slice id = reader_view(&reader, BLOCK_SESSION_ID_SIZE);
+    uint64_t started_at = reader_u64(&reader);
+    unsigned sealed_size = reader_u16(&reader);
+    struct slice sealed_key = reader_view(&reader, BLOCK_SEALED_KEY_SIZE);
+    if (magic.len > 0 && !slice_equals(magic, SLICE(BLOCK_MAGIC))) {
+        return fail(reterr, ERR_INPUT, "this is no recording");
+    }
+    if (reader.failed) {
+        return ERR_MORE;
+    }
+    if (version != BLOCK_VERSION) {
+        return fail(reterr, ERR_INPUT, "a recording of version %u: this gatehouse reads version %d",
+                    version, BLOCK_VERSION);
+    }
+    unsigned char uuid[UUID_SIZE];
+    if (size != BLOCK_FILE_HEAD_SIZE || sealed_size != BLOCK_SEALED_KEY_SIZE ||
+        uuid_parse(id, uuid) != ERR_NONE) {
+        return fail(reterr, ERR_CONFLICT, "the head of the recording was changed");
+    }
+    ret_head->started_at = (int64_t)started_at;
+    ret_head->sealed_key = sealed_key;
+    (void)memcpy(ret_head->id, id.at, BLOCK_SESSION_ID_SIZE);
+    ret_head->session_id = slice_of(ret_head->id, BLOCK_SESSION_ID_SIZE);
+    return ERR_NONE;
+}
+
+enum err block_key_open(struct seal_keys *keys, const struct block_file_head *head,
+                        struct block_key *ret_key, struct error *reterr)
+{
+    struct arena arena CLEANUP(arena_release);
+    struct slice plain = SLICE_NONE;
+    arena_init(&arena);
+    enum err err = unseal_in(&arena, keys, slice_of(head->id, BLOCK_SESSION_ID_SIZE),
+                             head->sealed_key, &plain, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "the recording's own key: ");
+        return err;
+    }
+    must(plain.len == sizeof(*ret_key));
+    (void)memcpy(ret_key, plain.at, sizeof(*ret_key));
+    return ERR_NONE;
+}
+
+enum err block_file_reseal(struct seal_keys *keys, const struct block_file_head *head,
+                           char bytes[BLOCK_FILE_HEAD_SIZE], struct error *reterr)
+{
+    struct arena arena CLEANUP(arena_release);
+    struct block_key key;
+    arena_init(&arena);
+    enum err err = block_key_open(keys, head, &key, reterr);
+    if (err == ERR_NONE) {
+        block_file_head_write(
+            head, seal_in(&arena, keys, head->session_id, slice_of(&key, sizeof(key))), bytes);
+        block_key_wipe(&key);
+    }
+    return err;
+}
+
+void block_key_wipe(struct block_key *key)
+{
+    sodium_memzero(key, sizeof(*key));
+}
+
+/* The chain ------------------------------------------------------------------------------------ */
+
+void block_chain(struct block_codec *codec, unsigned char chain[RECORD_CHAIN_SIZE],
+                 struct slice record)
+{
+    must(EVP_DigestInit_ex2(codec->hash, NULL, NULL) == 1 &&
+         EVP_DigestUpdate(codec->hash, chain, RECORD_CHAIN_SIZE) == 1 &&
+         EVP_DigestUpdate(codec->hash, record.at, record.len) == 1 &&
+         EVP_DigestFinal_ex(codec->hash, chain, NULL) == 1);
+}
+
+/* Begins with what the head says, but for the sealed key, which a change of the master key changes.
+ */
+struct block_place block_place_first(struct block_codec *codec, const struct block_file_head *head)
+{
+    struct block_place place = {0};
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, BLOCK_FILE_HEAD_SIZE);
+    struct writer writer = writer_to(&buf);
+    writer_bytes(&writer, SLICE(BLOCK_MAGIC));
+    writer_u16(&writer, BLOCK_VERSION);
+    writer_bytes(&writer, slice_of(head->session_id.at, head->session_id.len));
+    writer_u64(&writer, (uint64_t)head->started_at);
+    must(writer_done(&writer) == ERR_NONE);
+    block_chain(codec, place.chain, buf_view(&buf));
+    return place;
+}
+
+/* Blocks --------------------------------------------------------------------------------------- */
+
+static void block_put(unsigned char *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        at[i] = (unsigned char)(value >> (8 * (size - 1 - i)));
+    }
+}
+
+/* Of the length and the flags, under the file's key. */
+static void block_check(const struct block_key *key, uint64_t number, const unsigned char *head,
+                        unsigned char check[BLOCK_CHECK_SIZE])
+{
+    unsigned char hash[crypto_shorthash_BYTES];
+    unsigned char text[8 + BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE];
+    block_put(text, number, 8);
+    (void)memcpy(text + 8, head, BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE);
+    (void)crypto_shorthash(hash, text, sizeof(text), key->check);
+    (void)memcpy(check, hash, BLOCK_CHECK_SIZE);
+}
+
+static void block_nonce(unsigned char *nonce, const unsigned char *salt, uint64_t number)
+{
+    (void)memcpy(nonce, salt, BLOCK_SALT_SIZE);
+    block_put(nonce + BLOCK_SALT_SIZE, number, BLOCK_NONCE_SIZE - BLOCK_SALT_SIZE);
+}
+
+static void block_bind(unsigned char *bound, const struct block_place *place,
+                       const unsigned char *head)
+{
+    block_put(bound, place->number, 8);
+    (void)memcpy(bound + 8, place->chain, RECORD_CHAIN_SIZE);
+    (void)memcpy(bound + 8 + RECORD_CHAIN_SIZE, head, BLOCK_HEAD_SIZE);
+}
+
+/* Smaller, or the records as they are. */
+static struct slice block_squeeze(struct block_codec *codec, struct slice records, unsigned *flags)
+{
+    char *at = NULL;
+    size_t room = ZSTD_compressBound(records.len);
+    if (records.len < BLOCK_SQUEEZE_MIN) {
+        return records;
+    }
+    if (codec->squeeze == NULL) {
+        codec->squeeze = ZSTD_createCCtx();
+        must(codec->squeeze != NULL);
+    }
+    buf_truncate(&codec->squeezed, 0);
+    must(buf_reserve(&codec->squeezed, room, &at) == ERR_NONE);
+    size_t size =
+        ZSTD_compressCCtx(codec->squeeze, at, room, records.at, records.len, BLOCK_SQUEEZE_LEVEL);
+    if (ZSTD_isError(size) != 0 || size >= records.len) {
+        return records;
+    }
+    *flags |= BLOCK_IS_SQUEEZED;
+    return slice_of(at, size);
+}
+
+struct slice block_seal(struct block_codec *codec, const struct block_key *key,
+                        const struct block_place *place, unsigned flags, struct slice records)
+{
+    unsigned char nonce[BLOCK_NONCE_SIZE];
+    unsigned char bound[BLOCK_BOUND_SIZE];
+    unsigned char salt[BLOCK_SALT_SIZE] = {0};
+    unsigned long long size = 0;
+    char *at = NULL;
+    must(records.len > 0 && records.len <= LIMIT_RECORDING_BLOCK_SIZE);
+    struct slice plain = block_squeeze(codec, records, &flags);
+    size_t head_size = BLOCK_HEAD_SIZE;
+    if ((flags & BLOCK_HAS_SALT) != 0) {
+        randombytes_buf(salt, sizeof(salt));
+        head_size += BLOCK_SALT_SIZE;
+    }
+    buf_truncate(&codec->out, 0);
+    must(buf_reserve(&codec->out, head_size + plain.len + BLOCK_TAG_SIZE + BLOCK_FILE_END_SIZE,
+                     &at) == ERR_NONE);
+    unsigned char *block = (unsigned char *)at;
+    block_put(block, plain.len + BLOCK_TAG_SIZE, 4);
+    block[4] = (unsigned char)flags;
+    block_check(key, place->number, block, block + BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE);
+    (void)memcpy(block + BLOCK_HEAD_SIZE, salt, head_size - BLOCK_HEAD_SIZE);
+    block_bind(bound, place, block);
+    block_nonce(nonce, salt, place->number);
+    must(crypto_aead_xchacha20poly1305_ietf_encrypt(
+             block + head_size, &size, (const unsigned char *)plain.at, plain.len, bound,
+             sizeof(bound), NULL, nonce, key->data) == 0);
+    size += head_size;
+    if ((flags & BLOCK_IS_LAST) != 0) {
+        (void)memcpy(block + size, BLOCK_FILE_END, BLOCK_FILE_END_SIZE);
+        size += BLOCK_FILE_END_SIZE;
+    }
+    return slice_of(block, (size_t)size);
+}
+
+enum err block_head_read(const struct block_key *key, uint64_t number, struct slice bytes,
+                         struct block_head *ret_head)
+{
+    unsigned char check[BLOCK_CHECK_SIZE];
+    struct reader reader = reader_of(bytes);
+    struct slice head = reader_view(&reader, BLOCK_HEAD_SIZE);
+    if (reader.failed) {
+        return ERR_MORE;
+    }
+    block_check(key, number, (const unsigned char *)head.at, check);
+    if (sodium_memcmp(check, head.at + BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE, sizeof(check)) != 0) {
+        return ERR_CONFLICT;
+    }
+    struct reader fields = reader_of(head);
+    *ret_head = (struct block_head){.head_size = BLOCK_HEAD_SIZE};
+    ret_head->size = reader_u32(&fields);
+    ret_head->flags = reader_u8(&fields);
+    if (ret_head->size <= BLOCK_TAG_SIZE ||
+        ret_head->size > LIMIT_RECORDING_BLOCK_SIZE + BLOCK_TAG_SIZE ||
+        ret_head->flags > (BLOCK_IS_SQUEEZED | BLOCK_HAS_SALT | BLOCK_IS_LAST)) {
+        return ERR_CONFLICT;
+    }
+    if ((ret_head->flags & BLOCK_HAS_SALT) != 0) {
+        struct slice salt = reader_view(&reader, BLOCK_SALT_SIZE);
+        if (reader.failed) {
+            return ERR_MORE;
+        }
+        (void)memcpy(ret_head->salt, salt.at, BLOCK_SALT_SIZE);
+        ret_head->head_size += BLOCK_SALT_SIZE;
+    }
+    return ERR_NONE;
+}
+
+static enum err block_expand(struct block_codec *codec, struct slice squeezed,
+                             struct slice *ret_records)
+{
+    char *at = NULL;
+    if (codec->expand == NULL) {
+        codec->expand = ZSTD_createDCtx();
+        must(codec->expand != NULL);
+    }
+    buf_truncate(&codec->squeezed, 0);
+    must(buf_reserve(&codec->squeezed, LIMIT_RECORDING_BLOCK_SIZE, &at) == ERR_NONE);
+    size_t size = ZSTD_decompressDCtx(codec->expand, at, LIMIT_RECORDING_BLOCK_SIZE, squeezed.at,
+                                      squeezed.len);
+    if (ZSTD_isError(size) != 0) {
+        return ERR_CONFLICT;
+    }
+    *ret_records = slice_of(at, size);
+    return ERR_NONE;
+}
+
+/* The bytes of the head, which the block is bound to, are made again from what was read. */
+enum err block_open(struct block_codec *codec, const struct block_key *key,
+                    const struct block_place *place, const struct block_head *head,
+                    struct slice sealed, struct slice *ret_records)
+{
+    unsigned char nonce[BLOCK_NONCE_SIZE];
+    unsigned char bound[BLOCK_BOUND_SIZE];
+    unsigned char bytes[BLOCK_HEAD_SIZE];
+    unsigned long long size = 0;
+    char *at = NULL;
+    must(sealed.len == head->size && sealed.len > BLOCK_TAG_SIZE);
+    block_put(bytes, head->size, 4);
+    bytes[4] = (unsigned char)head->flags;
+    block_check(key, place->number, bytes, bytes + BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE);
+    block_bind(bound, place, bytes);
+    block_nonce(nonce, head->salt, place->number);
+    buf_truncate(&codec->out, 0);
+    must(buf_reserve(&codec->out, sealed.len, &at) == ERR_NONE);
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt((unsigned char *)at, &size, NULL,
+                                                   (const unsigned char *)sealed.at, sealed.len,
+                                                   bound, sizeof(bound), nonce, key->data) != 0) {
+        return ERR_CONFLICT;
+    }
+    *ret_records = slice_of(at, (size_t)size);
+    return (head->flags & BLOCK_IS_SQUEEZED) == 0 ? ERR_NONE
+                                                  : block_expand(codec, *ret_records, ret_records);
+}

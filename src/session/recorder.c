@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/recorder.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "codec/uuid.h"
+#include "io/clock.h"
+#include "session/recorder_internal.h"
+#include "session/recording_folder.h"
+#include "session/recording_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RECORDER_PARTS_MAX 8 /* of one record */
+
+/* The shop ------------------------------------------------------------------------------------- */
+
+struct recorder_shop *recorder_shop_new(const struct recorder_settings *settings)
+{
+    struct recorder_shop *shop = memory_new(sizeof(*shop));
+    shop->settings = *settings;
+    shop->codec = block_codec_new();
+    return shop;
+}
+
+void recorder_shop_free(struct recorder_shop *shop)
+{
+    if (shop == NULL) {
+        return;
+    }
+    must(shop->stats.open_count == 0);
+    for (size_t i = 0; i < shop->spare_count; i++) {
+        buf_release(shop->spares[i]);
+        memory_free(shop->spares[i]);
+    }
+    block_codec_free(shop->codec);
+    memory_free(shop);
+}
+
+struct recorder_stats recorder_shop_stats(const struct recorder_shop *shop)
+{
+    return shop->stats;
+}
+
+static struct buf *shop_take_buffer(struct recorder_shop *shop)
+{
+    if (shop->spare_count > 0) {
+        return shop->spares[--shop->spare_count];
+    }
+    struct buf *buf = memory_new(sizeof(*buf));
+    buf_init(buf, LIMIT_RECORDING_BLOCK_SIZE);
+    return buf;
+}
+
+static void shop_put_buffer(struct recorder_shop *shop, struct buf *take_buf)
+{
+    if (take_buf == NULL) {
+        return;
+    }
+    if (shop->spare_count == LIMIT_RECORDING_SPARE_BUFFERS) {
+        buf_release(take_buf);
+        memory_free(take_buf);
+        return;
+    }
+    buf_truncate(take_buf, 0);
+    shop->spares[shop->spare_count++] = take_buf;
+}
+
+/* Opening -------------------------------------------------------------------------------------- */
+
+static enum err recorder_fail(struct error *reterr, int cause)
+{
+    switch (cause) {
+    case ENOSPC:
+    case EDQUOT:
+        return fail(reterr, ERR_LIMIT, "the session cannot be recorded: the disk is full");
+    case EFBIG:
+        return fail(reterr, ERR_LIMIT,
+                    "the session cannot be recorded: its recording is too large "
+                    "for the disk or for a limit of this process");
+    case EMFILE:
+    case ENFILE:
+        return fail(reterr, ERR_LIMIT, "the session cannot be recorded: too many open files");
+    default:
+        return fail(reterr, ERR_IO, "the session cannot be recorded: %s", strerror(cause));
+    }
+}
+
+/* The folders above the file; true when they are there. */
+static bool recorder_make_folders(const char *path)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    struct slice rest = slice_of_text(path);
+    const char *levels[4]; /* recordings, year, month, day: outermost last */
+    for (size_t i = 0; i < COUNT_OF(levels); i++) {
+        while (rest.len > 0 && rest.at[rest.len - 1] != '/') {
+            rest.len--;
+        }
+        rest.len -= rest.len > 0 ? 1 : 0;
+        levels[i] = arena_text(&arena, rest);
+    }
+    for (size_t i = COUNT_OF(levels); i > 0; i--) {
+        if (mkdir(levels[i - 1], 0700) != 0 && errno != EEXIST) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int recorder_open_file(const char *path)
+{
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(path, flags, 0600);
+    if (fd < 0 && errno == ENOENT && recorder_make_folders(path)) {
+        fd = open(path, flags, 0600);
+    }
+    return fd;
+}
+
+/* All of it or nothing: what was written of it is taken back. 0 or an errno. */
+static int recorder_write(struct recorder *recorder, struct slice bytes)
+{
+    size_t written = 0;
+    int cause = 0;
+    while (written < bytes.len && cause == 0) {
+        ssize_t size = write(recorder->fd, bytes.at + written, bytes.len - written);
+        if (size > 0) {
+            written += (size_t)size;
+        } else if (size == 0 || errno != EINTR) {
+            cause = size == 0 ? ENOSPC : errno;
+        }
+    }
+    if (cause == 0) {
+        recorder->size += bytes.len;
+        recorder->shop->stats.byte_count += bytes.len;
+    } else if (written > 0) {
+        recorder->is_torn = ftruncate(recorder->fd, (off_t)recorder->size) != 0;
+    }
+    return cause;
+}
+
+static enum err recorder_start_file(struct recorder *recorder, struct slice session_id,
+                                    struct error *reterr)
+{
+    struct recorder_shop *shop = recorder->shop;
+    struct block_file_head head = {.session_id = session_id, .started_at = recorder->started_at};
+    char bytes[BLOCK_FILE_HEAD_SIZE];
+    if (!recording_lock(recorder->fd)) {
+        return recorder_fail(reterr, errno);
+    }
+    block_file_start(shop->settings.keys, &head, &recorder->key, bytes);
+    recorder->place = block_place_first(shop->codec, &head);
+    int cause = recorder_write(recorder, slice_of(bytes, sizeof(bytes)));
+    return cause == 0 ? ERR_NONE : recorder_fail(reterr, cause);
+}
+
+enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int64_t started_at,
+                       struct recorder **ret_recorder, struct error *reterr)
+{
+    struct arena arena CLEANUP(arena_release);
+    unsigned char uuid[UUID_SIZE];
+    arena_init(&arena);
+    if (uuid_parse(session_id, uuid) != ERR_NONE) {
+        return fail(reterr, ERR_INPUT, "the session cannot be recorded: its id is no UUID");
+    }
+    const char *path = recording_path_in(&arena, shop->settings.folder, session_id, started_at);
+    int fd = recorder_open_file(path);
+    if (fd < 0) {
+        shop->stats.failure_count++;
+        return errno == EEXIST ? fail(reterr, ERR_CONFLICT, "'%s' exists already", path)
+                               : recorder_fail(reterr, errno);
+    }
+    struct recorder *recorder = memory_new(sizeof(*recorder));
+    recorder->shop = shop;
+    recorder->fd = fd;
+    recorder->started_at = started_at;
+    shop->stats.open_count++;
+    enum err err = recorder_start_file(recorder, session_id, reterr);
+    if (err != ERR_NONE) {
+        shop->stats.failure_count++;
+        (void)unlink(path);
+        (void)close(fd);
+        recorder_free(recorder);
+        return err;
+    }
+    (void)memcpy(recorder->pending_chain, recorder->place.chain, RECORD_CHAIN_SIZE);
+    atomic_store(&recorder->flushed_size, recorder->size);
+    *ret_recorder = recorder;
+    return ERR_NONE;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+    shop_put_buffer(recorder->shop, recorder->pending);
+    recorder->shop->stats.open_count--;
+    block_key_wipe(&recorder->key);
+    memory_free(recorder->error);
+    memory_free(recorder);
+}
+
+/* Writing -------------------------------------------------------------------------------------- */
+
+void recorder_break(struct recorder *recorder, enum err err, const struct error *error)
+{
+    must(err == error->code);
+    if (recorder->error == NULL) {
+        recorder->error = memory_new(sizeof(*recorder->error));
+        *recorder->error = *error;
+        recorder->shop->stats.failure_count++;
+    }
+}
+
+static void recorder_drop_pending(struct recorder *recorder)
+{
+    shop_put_buffer(recorder->shop, recorder->pending);
+    recorder->pending = NULL;
+    recorder->pending_count = 0;
+    (void)memcpy(recorder->pending_chain, recorder->place.chain, RECORD_CHAIN_SIZE);
+}
+
+/* Writes what is pending as one block. 0 or an errno; then it is dropped. */
+static int recorder_write_block(struct recorder *recorder, unsigned flags)
+{
+    struct recorder_shop *shop = recorder->shop;
+    flags |= recorder->is_salted ? BLOCK_HAS_SALT : 0;
+    int cause = recorder_write(recorder, block_seal(shop->codec, &recorder->key, &recorder->place,
+                                                    flags, buf_view(recorder->pending)));
+    if (cause == 0) {
+        recorder->place.number++;
+        (void)memcpy(recorder->place.chain, recorder->pending_chain, RECORD_CHAIN_SIZE);
+        recorder->record_count += recorder->pending_count;
+        recorder->is_salted = false;
+        shop->stats.record_count += recorder->pending_count;
+        shop->stats.block_count++;
+        atomic_store_explicit(&recorder->flushed_size, recorder->size, memory_order_release);
+    } else {
+        recorder->is_salted = true;
+    }
+    recorder_drop_pending(recorder);
+    return cause;
+}
+
+static void recorder_flush_pending(struct recorder *recorder, unsigned flags)
+{
+    int cause = recorder_write_block(recorder, flags);
+    if (cause != 0) {
+        struct error error;
+        recorder_break(recorder, recorder_fail(&error, cause), &error);
+    }
+}
+
+/* At most RECORD_PAYLOAD_MAX bytes. */
+static void recorder_add_record(struct recorder *recorder, enum record_kind kind,
+                                enum record_side side, const struct slice *parts, size_t count)
+{
+    const struct record record = {.time = clock_now(), .side = side, .kind = kind};
+    if (recorder->pending == NULL) {
+        recorder->pending = shop_take_buffer(recorder->shop);
+    }
+    size_t start = recorder->pending->len;
+    enum err err = record_write_parts(recorder->pending, &record, parts, count);
+    if (err != ERR_NONE) {
+        recorder_flush_pending(recorder, 0);
+        if (recorder->error != NULL) {
+            return;
+        }
+        recorder->pending = shop_take_buffer(recorder->shop);
+        start = 0;
+        must(record_write_parts(recorder->pending, &record, parts, count) == ERR_NONE);
+    }
+    block_chain(recorder->shop->codec, recorder->pending_chain,
+                slice_from(buf_view(recorder->pending), start));
+    recorder->pending_count++;
+}
+
+/* Takes up to 'size' bytes from the parts, from *index and *offset on. */
+static size_t recorder_take_parts(const struct slice *parts, size_t count, size_t *index,
+                                  size_t *offset, struct slice *piece)
+{
+    size_t taken = 0;
+    size_t left = RECORD_PAYLOAD_MAX;
+    while (*index < count && left > 0) {
+        struct slice part = slice_sub(parts[*index], *offset, left);
+        piece[taken++] = part;
+        left -= part.len;
+        *offset += part.len;
+        if (*offset == parts[*index].len) {
+            (*index)++;
+            *offset = 0;
+        }
+    }
+    return taken;
+}
+
+void recorder_add(struct recorder *recorder, enum record_kind kind, enum record_side side,
+                  const struct slice *parts, size_t count)
+{
+    size_t size = 0;
+    must(count <= RECORDER_PARTS_MAX);
+    if (recorder->error != NULL) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size += parts[i].len;
+    }
+    if (size <= RECORD_PAYLOAD_MAX) {
+        recorder_add_record(recorder, kind, side, parts, count);
+        return;
+    }
+    if (kind != RECORD_MESSAGE && kind != RECORD_MORE) {
+        struct error error;
+        enum err err =
+            fail(&error, ERR_LIMIT, "the session cannot be recorded: a note of %zu bytes", size);
+        recorder_break(recorder, err, &error);
+        return;
+    }
+    size_t index = 0;
+    size_t offset = 0;
+    while (index < count && recorder->error == NULL) {
+        struct slice piece[RECORDER_PARTS_MAX];
+        size_t taken = recorder_take_parts(parts, count, &index, &offset, piece);
+        recorder_add_record(recorder, kind, side, piece, taken);
+        kind = RECORD_MORE;
+    }
+}
+
+enum err recorder_flush(struct recorder *recorder, struct error *reterr)
+{
+    if (recorder->error == NULL && recorder->pending != NULL) {
+        recorder_flush_pending(recorder, 0);
+    }
+    if (recorder->error == NULL) {
+        return ERR_NONE;
+    }
+    if (reterr != NULL) {
+        *reterr = *recorder->error;
+    }
+    return recorder->error->code;
+}
+
+/* Closing -------------------------------------------------------------------------------------- */
+
+/* A broken one is closed, too, if there is room for that. */
+static void recorder_write_close(struct recorder *recorder, struct slice close)
+{
+    struct error *error = recorder->error;
+    recorder->error = NULL;
+    if (error != NULL) {
+        recorder_drop_pending(recorder);
+    }
+    if (!recorder->is_torn) {
+        recorder_add(recorder, RECORD_CLOSE, RECORD_FROM_GATEWAY, &close, 1);
+    }
+    if (recorder->error == NULL && recorder->pending != NULL && !recorder->is_torn) {
+        recorder_flush_pending(recorder, BLOCK_IS_LAST);
+        recorder->is_whole = recorder->error == NULL;
+    }
+    if (error != NULL) {
+        memory_free(recorder->error);
+        recorder->error = error;
+    }
+}
+
+void recorder_close(struct recorder *take_recorder, struct slice close,
+                    recorder_closed_fn on_closed, void *owner)
+{
+    must(!take_recorder->is_closing);
+    take_recorder->is_closing = true;
+    take_recorder->is_awaited = false;
+    take_recorder->on_closed = on_closed;
+    take_recorder->owner = owner;
+    recorder_write_close(take_recorder, close);
+    if (!take_recorder->is_syncing) {
+        recorder_start_sync(take_recorder, true);
+    }
+}
+
+void recorder_finish(struct recorder *recorder)
+{
+    struct recorder_summary summary = {
+        .record_count = recorder->record_count,
+        .size = recorder->size,
+        .is_whole = recorder->is_whole && recorder->error == NULL,
+        .error = recorder->error,
+    };
+    (void)memcpy(summary.head, recorder->place.chain, RECORD_CHAIN_SIZE);
+    recorder->on_closed(recorder->owner, &summary);
+    recorder_free(recorder);
+}

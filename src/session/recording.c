@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/recording.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "session/block.h"
+#include "session/recording_internal.h"
+#include "session/recording_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#define RECORDING_READ_SIZE LIMIT_KIB(64)
+#define RECORDING_INPUT_SIZE                                                                       \
+    (LIMIT_RECORDING_BLOCK_SIZE + RECORDING_READ_SIZE + LIMIT_KIB(1)) /* one block, and ahead */
+
+struct recording {
+    int fd;
+    struct block_codec *codec;
+    struct block_key key;
+    struct block_place place;
+    struct block_file_head head;
+    struct buf input;     /* read, and not yet taken apart */
+    struct slice records; /* of the block that was opened, what is left */
+    bool is_last;         /* that block says that it is */
+    bool has_ended;
+
+    struct recording_state state;
+};
+
+/* Bytes ---------------------------------------------------------------------------------------- */
+
+/* Until the input holds 'size' bytes or the file ends; ERR_MORE when it ends before. */
+static enum err recording_fill(struct recording *self, size_t size, struct error *reterr)
+{
+    while (self->input.len < size) {
+        char *at = NULL;
+        must(buf_reserve(&self->input, RECORDING_READ_SIZE, &at) == ERR_NONE);
+        ssize_t got = read(self->fd, at, RECORDING_READ_SIZE);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return fail(reterr, ERR_IO, "the recording cannot be read: %s", strerror(errno));
+        }
+        if (got == 0) {
+            return ERR_MORE;
+        }
+        buf_commit(&self->input, (size_t)got);
+    }
+    return ERR_NONE;
+}
+
+static enum err recording_read_head(struct recording *self, struct seal_keys *keys,
+                                    struct error *reterr)
+{
+    enum err err = recording_fill(self, BLOCK_FILE_HEAD_SIZE, reterr);
+    if (err == ERR_NONE || err == ERR_MORE) {
+        struct slice bytes = slice_sub(buf_view(&self->input), 0, BLOCK_FILE_HEAD_SIZE);
+        err = block_file_head_read(bytes, &self->head, reterr);
+    }
+    if (err == ERR_MORE) {
+        return fail(reterr, ERR_INPUT, "this is no recording: it ends within its head");
+    }
+    if (err == ERR_NONE) {
+        err = block_key_open(keys, &self->head, &self->key, reterr);
+    }
+    if (err == ERR_NONE) {
+        self->place = block_place_first(self->codec, &self->head);
+        (void)memcpy(self->state.head, self->place.chain, RECORD_CHAIN_SIZE);
+        self->head.sealed_key = SLICE_NONE; /* the input moves on */
+        self->state.size = BLOCK_FILE_HEAD_SIZE;
+        buf_consume(&self->input, BLOCK_FILE_HEAD_SIZE);
+    }
+    return err;
+}
+
+enum err recording_open_fd(int take_fd, struct seal_keys *keys, struct recording **ret_recording,
+                           struct error *reterr)
+{
+    struct recording *self = memory_new(sizeof(*self));
+    self->fd = take_fd;
+    self->codec = block_codec_new();
+    buf_init(&self->input, RECORDING_INPUT_SIZE);
+    enum err err = recording_read_head(self, keys, reterr);
+    if (err != ERR_NONE) {
+        recording_free(self);
+        return err;
+    }
+    *ret_recording = self;
+    return ERR_NONE;
+}
+
+enum err recording_open(const char *path, struct seal_keys *keys, struct recording **ret_recording,
+                        struct error *reterr)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(reterr, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "'%s': %s", path,
+                    strerror(errno));
+    }
+    return recording_open_fd(fd, keys, ret_recording, reterr);
+}
+
+void recording_free(struct recording *recording)
+{
+    if (recording == NULL) {
+        return;
+    }
+    if (recording->fd >= 0) {
+        (void)close(recording->fd);
+    }
+    block_codec_free(recording->codec);
+    block_key_wipe(&recording->key);
+    buf_release(&recording->input);
+    memory_free(recording);
+}
+
+/* Blocks --------------------------------------------------------------------------------------- */
+
+static enum err recording_broken(const struct recording *self, const char *what,
+                                 struct error *reterr)
+{
+    return fail(reterr, ERR_CONFLICT,
+                "the recording was changed: block %" PRIu64 ", at byte %" PRIu64 ": %s",
+                self->place.number + 1, self->state.size, what);
+}
+
+static enum err recording_end(struct recording *self, bool is_cut)
+{
+    self->has_ended = true;
+    self->state.is_cut = is_cut;
+    self->state.is_written_to = recording_is_locked(self->fd);
+    return ERR_CLOSED;
+}
+
+/* What a machine leaves that lost its power: room for the block, but not its bytes. */
+static enum err recording_check_zeros(struct recording *self, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE) {
+        struct slice bytes = buf_view(&self->input);
+        for (size_t i = 0; i < bytes.len; i++) {
+            if (bytes.at[i] != 0) {
+                return recording_broken(self, "its length is not the one it was written with",
+                                        reterr);
+            }
+        }
+        buf_truncate(&self->input, 0);
+        err = recording_fill(self, 1, reterr);
+    }
+    return err == ERR_MORE ? recording_end(self, true) : err;
+}
+
+/* The end of a closed one: what says so, and nothing more. */
+static enum err recording_check_end(struct recording *self, struct error *reterr)
+{
+    if (!self->state.is_closed) {
+        return recording_broken(self, "it says that it is the last, but closes nothing", reterr);
+    }
+    enum err err = recording_fill(self, BLOCK_FILE_END_SIZE + 1, reterr);
+    struct slice bytes = buf_view(&self->input);
+    struct slice end = SLICE(BLOCK_FILE_END);
+    if (err != ERR_MORE && err != ERR_NONE) {
+        return err;
+    }
+    if (!slice_starts_with(end, bytes)) {
+        return recording_broken(self, "something else stands where the recording ends", reterr);
+    }
+    bool is_cut = bytes.len < end.len;
+    self->state.size += is_cut ? 0 : end.len;
+    return recording_end(self, is_cut);
+}
+
+static enum err recording_next_head(struct recording *self, struct block_head *ret_head,
+                                    struct error *reterr)
+{
+    enum err err = recording_fill(self, BLOCK_HEAD_SIZE + BLOCK_SALT_SIZE, reterr);
+    if (err != ERR_NONE && err != ERR_MORE) {
+        return err;
+    }
+    err = block_head_read(&self->key, self->place.number, buf_view(&self->input), ret_head);
+    if (err == ERR_MORE) {
+        return recording_end(self, self->input.len > 0);
+    }
+    if (err == ERR_CONFLICT) {
+        return recording_check_zeros(self, reterr);
+    }
+    return err;
+}
+
+/* ERR_CLOSED at the end. */
+static enum err recording_next_block(struct recording *self, struct error *reterr)
+{
+    struct block_head head;
+    if (self->is_last) {
+        return recording_check_end(self, reterr);
+    }
+    enum err err = recording_next_head(self, &head, reterr);
+    if (err == ERR_NONE) {
+        err = recording_fill(self, head.head_size + head.size, reterr);
+    }
+    if (err == ERR_MORE) {
+        return recording_end(self, true);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct slice sealed = slice_sub(buf_view(&self->input), head.head_size, head.size);
+    err = block_open(self->codec, &self->key, &self->place, &head, sealed, &self->records);
+    if (err != ERR_NONE) {
+        return recording_broken(self, "it is not what was written there", reterr);
+    }
+    buf_consume(&self->input, head.head_size + head.size);
+    self->is_last = (head.flags & BLOCK_IS_LAST) != 0;
+    self->place.number++;
+    self->state.block_count++;
+    self->state.size += head.head_size + head.size;
+    return ERR_NONE;
+}
+
+/* Records -------------------------------------------------------------------------------------- */
+
+enum err recording_next(struct recording *recording, struct record *ret_record,
+                        struct error *reterr)
+{
+    size_t taken = 0;
+    if (recording->has_ended) {
+        return ERR_CLOSED;
+    }
+    if (recording->records.len == 0) {
+        enum err err = recording_next_block(recording, reterr);
+        if (err != ERR_NONE) {
+            return err;
+        }
+    }
+    if (recording->state.is_closed) {
+        return recording_broken(recording, "there are records behind the last", reterr);
+    }
+    struct slice bytes = recording->records;
+    if (record_read(bytes, &taken, ret_record) != ERR_NONE) {
+        return recording_broken(recording, "it holds something that is no record", reterr);
+    }
+    block_chain(recording->codec, recording->place.chain, slice_sub(bytes, 0, taken));
+    (void)memcpy(recording->state.head, recording->place.chain, RECORD_CHAIN_SIZE);
+    recording->records = slice_from(bytes, taken);
+    recording->state.record_count++;
+    recording->state.is_closed = ret_record->kind == RECORD_CLOSE;
+    if (recording->state.is_closed && !recording->is_last) {
+        return recording_broken(recording, "it closes the recording, but is not the last", reterr);
+    }
+    return ERR_NONE;
+}
+
+struct recording_state recording_state(const struct recording *recording)
+{
+    return recording->state;
+}
+
+struct slice recording_session_id(const struct recording *recording)
+{
+    return slice_of(recording->head.id, BLOCK_SESSION_ID_SIZE);
+}
+
+int64_t recording_started_at(const struct recording *recording)
+{
+    return recording->head.started_at;
+}
+
+struct slice recording_seal_end(struct recording *recording, struct slice record)
+{
+    return block_seal(recording->codec, &recording->key, &recording->place,
+                      BLOCK_HAS_SALT | BLOCK_IS_LAST, record);
+}

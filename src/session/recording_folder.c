@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/recording_folder.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/text.h"
+#include "base/timestamp.h"
+#include "codec/uuid.h"
+#include "session/block.h"
+#include "session/recording_lock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER_SUFFIX   ".ghr"
+#define FOLDER_DAY_SIZE 10 /* "2024/05/01" */
+
+struct folder_walk {
+    const char *folder;
+    recording_visit_fn visit;
+    void *context;
+    bool is_newest_first;
+    struct slice wanted; /* at != NULL: of this session only */
+};
+
+/* Names of one folder, in order. */
+struct folder_names {
+    struct arena arena;
+    struct slice *items;
+    size_t count;
+    size_t capacity;
+};
+
+static void folder_names_release(struct folder_names *names)
+{
+    arena_release(&names->arena);
+    memory_free(names->items);
+}
+
+static int folder_compare(const void *a, const void *b)
+{
+    return slice_compare(*(const struct slice *)a, *(const struct slice *)b);
+}
+
+/* ERR_NOT_FOUND when there is no such folder. */
+static enum err folder_read(const char *path, struct folder_names *names, struct error *reterr)
+{
+    *names = (struct folder_names){0};
+    arena_init(&names->arena);
+    DIR *stream = opendir(path);
+    if (stream == NULL) {
+        return fail(reterr, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO,
+                    "'%s': %s", path, strerror(errno));
+    }
+    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        if (names->count == names->capacity) {
+            names->capacity = names->capacity == 0 ? 64 : names->capacity * 2;
+            names->items = memory_resize(names->items, names->capacity * sizeof(struct slice));
+        }
+        names->items[names->count++] =
+            slice_of_text(arena_text(&names->arena, slice_of_text(entry->d_name)));
+    }
+    (void)closedir(stream);
+    if (names->count > 0) {
+        qsort(names->items, names->count, sizeof(struct slice), folder_compare);
+    }
+    return ERR_NONE;
+}
+
+/* Paths ---------------------------------------------------------------------------------------- */
+
+const char *recording_path_in(struct arena *arena, const char *folder, struct slice session_id,
+                              int64_t started_at)
+{
+    char day[TIMESTAMP_TEXT_SIZE];
+    (void)timestamp_format(started_at, day);
+    return arena_format(arena, "%s/%.4s/%.2s/%.2s/%.*s" FOLDER_SUFFIX, folder, day, day + 5,
+                        day + 8, SLICE_ARG(session_id))
+        .at;
+}
+
+static bool folder_is_id(struct slice id)
+{
+    unsigned char bytes[UUID_SIZE];
+    return uuid_parse(id, bytes) == ERR_NONE;
+}
+
+/* The id that a file's name holds; at == NULL when it is another file. */
+static struct slice folder_id_of(struct slice name)
+{
+    struct slice suffix = SLICE(FOLDER_SUFFIX);
+    if (!slice_ends_with(name, suffix)) {
+        return SLICE_NONE;
+    }
+    struct slice id = slice_sub(name, 0, name.len - suffix.len);
+    return folder_is_id(id) ? id : SLICE_NONE;
+}
+
+/* Walks ---------------------------------------------------------------------------------------- */
+
+static enum err folder_walk_wanted(const struct folder_walk *walk, const char *path, int64_t day,
+                                   struct error *reterr)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    const struct recording_place place = {
+        .path = arena_format(&arena, "%s/%.*s" FOLDER_SUFFIX, path, SLICE_ARG(walk->wanted)).at,
+        .session_id = walk->wanted,
+        .day = day,
+    };
+    return access(place.path, F_OK) == 0 ? walk->visit(walk->context, &place, reterr) : ERR_NONE;
+}
+
+static enum err folder_walk_day(const struct folder_walk *walk, const char *path, int64_t day,
+                                struct error *reterr)
+{
+    struct folder_names names CLEANUP(folder_names_release);
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    enum err err = folder_read(path, &names, reterr);
+    for (size_t i = 0; i < names.count && err == ERR_NONE; i++) {
+        struct slice id = folder_id_of(names.items[i]);
+        if (id.at != NULL) {
+            const struct recording_place place = {
+                .path = arena_format(&arena, "%s/%.*s", path, SLICE_ARG(names.items[i])).at,
+                .session_id = id,
+                .day = day,
+            };
+            err = walk->visit(walk->context, &place, reterr);
+            arena_reset(&arena);
+        }
+    }
+    return err == ERR_NOT_FOUND && names.items == NULL ? ERR_NONE : err;
+}
+
+/* 'left' are the levels below: years, months, days. 'date' is what the levels above were. */
+static enum err folder_walk_level(const struct folder_walk *walk, const char *path,
+                                  struct slice date, int left, struct error *reterr)
+{
+    struct folder_names names CLEANUP(folder_names_release);
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    enum err err = folder_read(path, &names, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return ERR_NONE;
+    }
+    for (size_t i = 0; i < names.count && err == ERR_NONE; i++) {
+        struct slice name = names.items[walk->is_newest_first ? names.count - 1 - i : i];
+        uint64_t number = 0;
+        if (name.len != (left == 2 ? 4 : 2) || text_parse_u64(name, &number) != ERR_NONE) {
+            continue;
+        }
+        const char *below = arena_format(&arena, "%s/%.*s", path, SLICE_ARG(name)).at;
+        struct slice day = arena_format(&arena, "%.*s%s%.*s", SLICE_ARG(date),
+                                        date.len > 0 ? "-" : "", SLICE_ARG(name));
+        int64_t time = 0;
+        if (left > 0) {
+            err = folder_walk_level(walk, below, day, left - 1, reterr);
+        } else if (timestamp_parse(day, &time) == ERR_NONE) {
+            err = walk->wanted.at != NULL ? folder_walk_wanted(walk, below, time, reterr)
+                                          : folder_walk_day(walk, below, time, reterr);
+        }
+    }
+    return err;
+}
+
+enum err recording_walk(const char *folder, recording_visit_fn visit, void *context,
+                        struct error *reterr)
+{
+    const struct folder_walk walk = {.folder = folder, .visit = visit, .context = context};
+    return folder_walk_level(&walk, folder, SLICE(""), 2, reterr);
+}
+
+struct open_walk {
+    recording_visit_fn visit;
+    void *context;
+};
+
+static bool folder_has_end(const char *path)
+{
+    char end[BLOCK_FILE_END_SIZE];
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool has_end =
+        fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= BLOCK_FILE_END_SIZE &&
+        pread(fd, end, sizeof(end), status.st_size - BLOCK_FILE_END_SIZE) == sizeof(end) &&
+        memcmp(end, BLOCK_FILE_END, sizeof(end)) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return has_end;
+}
+
+static enum err folder_visit_open(void *context, const struct recording_place *place,
+                                  struct error *reterr)
+{
+    const struct open_walk *walk = context;
+    return folder_has_end(place->path) ? ERR_NONE : walk->visit(walk->context, place, reterr);
+}
+
+enum err recording_walk_open(const char *folder, recording_visit_fn visit, void *context,
+                             struct error *reterr)
+{
+    struct open_walk walk = {.visit = visit, .context = context};
+    return recording_walk(folder, folder_visit_open, &walk, reterr);
+}
+
+struct find {
+    struct arena *arena;
+    const char *path;
+};
+
+static enum err folder_visit_find(void *context, const struct recording_place *place,
+                                  struct error *reterr)
+{
+    struct find *find = context;
+    (void)reterr;
+    find->path = arena_text(find->arena, slice_of_text(place->path));
+    return ERR_CLOSED; /* ends the walk */
+}
+
+enum err recording_find_in(struct arena *arena, const char *folder, struct slice session_id,
+                           const char **ret_path, struct error *reterr)
+{
+    struct find find = {.arena = arena};
+    const struct folder_walk walk = {
+        .folder = folder,
+        .visit = folder_visit_find,
+        .context = &find,
+        .is_newest_first = true,
+        .wanted = text_lower_in(arena, slice_sub(session_id, 0, BLOCK_SESSION_ID_SIZE)),
+    };
+    enum err err = ERR_NONE;
+    if (folder_is_id(session_id)) {
+        err = folder_walk_level(&walk, folder, SLICE(""), 2, reterr);
+    }
+    if (find.path != NULL) {
+        *ret_path = find.path;
+        return ERR_NONE;
+    }
+    return err != ERR_NONE ? err
+                           : fail(reterr, ERR_NOT_FOUND, "there is no recording of session '%.*s'",
+                                  SLICE_ARG(walk.wanted));
+}
+
+/* Removal -------------------------------------------------------------------------------------- */
+
+enum err recording_remove(const char *path, struct error *reterr)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return fail(reterr, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "'%s': %s", path,
+                    strerror(errno));
+    }
+    enum err err = ERR_NONE;
+    if (recording_is_locked(fd)) {
+        err = fail(reterr, ERR_BUSY, "'%s' is being written", path);
+    } else if (unlink(path) != 0 && errno != ENOENT) {
+        err = fail(reterr, ERR_IO, "cannot remove '%s': %s", path, strerror(errno));
+    }
+    (void)close(fd);
+    return err;
+}
+
+struct removal {
+    int64_t before;
+    uint64_t count;
+    enum err err; /* the first failure */
+    struct error *reterr;
+};
+
+static enum err folder_visit_remove(void *context, const struct recording_place *place,
+                                    struct error *reterr)
+{
+    struct removal *removal = context;
+    struct stat status;
+    (void)reterr;
+    if (place->day >= removal->before) {
+        return ERR_CLOSED; /* and so are all days that come */
+    }
+    if (lstat(place->path, &status) != 0 ||
+        status.st_mtim.tv_sec >= removal->before / TIMESTAMP_SECOND) {
+        return ERR_NONE;
+    }
+    struct error *cause = removal->err == ERR_NONE ? removal->reterr : NULL;
+    enum err err = recording_remove(place->path, cause);
+    if (err == ERR_NONE) {
+        removal->count++;
+    } else if (err != ERR_BUSY && err != ERR_NOT_FOUND && removal->err == ERR_NONE) {
+        removal->err = err;
+    }
+    return ERR_NONE;
+}
+
+/* Day folders of before, then their months and years: what is not empty stays by itself. */
+static void folder_prune(const char *path, struct slice date, int left, int64_t before)
+{
+    struct folder_names names CLEANUP(folder_names_release);
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    if (folder_read(path, &names, NULL) != ERR_NONE) {
+        return;
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        struct slice name = names.items[i];
+        uint64_t number = 0;
+        int64_t time = 0;
+        const char *below = arena_format(&arena, "%s/%.*s", path, SLICE_ARG(name)).at;
+        struct slice day = arena_format(&arena, "%.*s%s%.*s", SLICE_ARG(date),
+                                        date.len > 0 ? "-" : "", SLICE_ARG(name));
+        struct slice first = arena_format(&arena, "%.*s%s", SLICE_ARG(day),
+                                          left == 2 ? "-01-01" : (left == 1 ? "-01" : ""));
+        if (name.len != (left == 2 ? 4 : 2) || text_parse_u64(name, &number) != ERR_NONE ||
+            timestamp_parse(first, &time) != ERR_NONE || time + TIMESTAMP_DAY > before) {
+            continue;
+        }
+        if (left > 0) {
+            folder_prune(below, day, left - 1, before);
+        }
+        (void)unlinkat(AT_FDCWD, below, AT_REMOVEDIR);
+    }
+}
+
+enum err recording_remove_before(const char *folder, int64_t before, uint64_t *ret_count,
+                                 struct error *reterr)
+{
+    struct removal removal = {.before = before, .reterr = reterr};
+    enum err err = recording_walk(folder, folder_visit_remove, &removal, reterr);
+    *ret_count = removal.count;
+    if (err != ERR_NONE && err != ERR_CLOSED) {
+        return err;
+    }
+    folder_prune(folder, SLICE(""), 2, before);
+    return removal.err;
+}
