@@ -210,7 +210,8 @@ void recorder_break(struct recorder *recorder, enum err err, const struct error 
     if (recorder->error == NULL) {
         recorder->error = memory_new(sizeof(*recorder->error));
         *recorder->error = *error;
-        recorder->shop->stats.failure_count++;
+        recorder->shop->stats.failure_count += recorder->is_counted ? 0 : 1;
+        recorder->is_counted = true;
     }
 }
 

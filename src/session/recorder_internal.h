@@ -28,6 +28,7 @@ struct recorder {
     bool is_awaited;
     bool is_closing;
     bool is_whole;
+    bool is_counted; /* among the failures */
     bool is_folder_synced;
     struct error *error; /* why it is broken, or NULL */
     int64_t started_at;

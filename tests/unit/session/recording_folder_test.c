@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/recording_folder.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/timestamp.h"
+#include "recording_help.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DAY(n) (HELP_STARTED_AT + (n)*TIMESTAMP_DAY)
+
+static struct help help;
+static char walked[4096];
+
+static int set_up(void **state)
+{
+    (void)state;
+    help_start(&help, false);
+    walked[0] = '\0';
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    help_end(&help);
+    return 0;
+}
+
+static const char *id_of(int number)
+{
+    return arena_format(&help.arena, "01890000-0000-7000-8000-%012d", number).at;
+}
+
+static const char *path_of(int number, int64_t started_at)
+{
+    return recording_path_in(&help.arena, help.records, slice_of_text(id_of(number)), started_at);
+}
+
+static struct recorder *start(int number, int64_t started_at)
+{
+    struct recorder *recorder = NULL;
+    must(recorder_open(help.shop, slice_of_text(id_of(number)), started_at, &recorder, NULL) ==
+         ERR_NONE);
+    help_add(recorder, RECORD_NOTE, RECORD_FROM_GATEWAY, SLICE("{}"));
+    must(recorder_flush(recorder, NULL) == ERR_NONE);
+    return recorder;
+}
+
+/* A closed recording, last written 'written_at'. */
+static void make(int number, int64_t started_at, int64_t written_at)
+{
+    (void)help_close(&help, start(number, started_at));
+    const struct timespec times[] = {{.tv_sec = written_at / TIMESTAMP_SECOND},
+                                     {.tv_sec = written_at / TIMESTAMP_SECOND}};
+    must(utimensat(AT_FDCWD, path_of(number, started_at), times, 0) == 0);
+}
+
+static enum err visit(void *context, const struct recording_place *place, struct error *reterr)
+{
+    (void)context;
+    (void)reterr;
+    size_t len = strlen(walked);
+    (void)snprintf(walked + len, sizeof(walked) - len, "%.*s@%lld ",
+                   SLICE_ARG(slice_from(place->session_id, 35)),
+                   (long long)((place->day - HELP_STARTED_AT / TIMESTAMP_DAY * TIMESTAMP_DAY) /
+                               TIMESTAMP_DAY));
+    assert_int_equal(access(place->path, F_OK), 0);
+    return place->session_id.at[35] == '9' ? ERR_DENIED : ERR_NONE;
+}
+
+static void all_are_walked_day_by_day(void **state)
+{
+    (void)state;
+    assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_NONE);
+    make(2, DAY(0), DAY(0));
+    make(1, DAY(0), DAY(0));
+    make(3, DAY(-400), DAY(0));
+    make(4, DAY(40), DAY(0));
+    help_write_file(arena_format(&help.arena, "%s/2024/05/01/notes.txt", help.records).at,
+                    SLICE("x"));
+    help_write_file(arena_format(&help.arena, "%s/2024/05/01/x.ghr", help.records).at, SLICE("x"));
+    help_write_file(arena_format(&help.arena, "%s/2024/05/99", help.records).at, SLICE("x"));
+    help_write_file(arena_format(&help.arena, "%s/2024/README", help.records).at, SLICE("x"));
+    assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "3@-400 1@0 2@0 4@40 ");
+    make(9, DAY(1), DAY(0));
+    walked[0] = '\0';
+    assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_DENIED);
+    assert_string_equal(walked, "3@-400 1@0 2@0 9@1 ");
+}
+
+static void those_without_their_end_are_found(void **state)
+{
+    (void)state;
+    make(1, DAY(0), DAY(0));
+    struct recorder *second = start(2, DAY(0));
+    struct recorder *third = start(3, DAY(3));
+    assert_int_equal(recording_walk_open(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "2@0 3@3 ");
+    (void)help_close(&help, second);
+    walked[0] = '\0';
+    assert_int_equal(recording_walk_open(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "3@3 ");
+    (void)help_close(&help, third);
+}
+
+static void one_is_found_by_the_id_of_its_session(void **state)
+{
+    (void)state;
+    const char *path = NULL;
+    make(1, DAY(0), DAY(0));
+    make(2, DAY(70), DAY(0));
+    assert_int_equal(
+        recording_find_in(&help.arena, help.records, slice_of_text(id_of(2)), &path, &help.error),
+        ERR_NONE);
+    assert_string_equal(path, path_of(2, DAY(70)));
+    assert_int_equal(recording_find_in(&help.arena, help.records,
+                                       SLICE("01890000-0000-7000-8000-00000000000F"), &path,
+                                       &help.error),
+                     ERR_NOT_FOUND);
+    assert_int_equal(
+        recording_find_in(&help.arena, help.records, SLICE("../x"), &path, &help.error),
+        ERR_NOT_FOUND);
+    assert_int_equal(
+        recording_find_in(&help.arena, "/nonexistent", slice_of_text(id_of(1)), &path, &help.error),
+        ERR_NOT_FOUND);
+}
+
+static void old_ones_go_with_their_folders(void **state)
+{
+    (void)state;
+    uint64_t count = 0;
+    make(1, DAY(-60), DAY(-60));
+    make(2, DAY(-10), DAY(-10));
+    make(3, DAY(-10), DAY(-1)); /* was written to for nine days */
+    make(4, DAY(0), DAY(0));
+    struct recorder *fifth = start(5, DAY(-60)); /* still is */
+    const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    must(utimensat(AT_FDCWD, path_of(5, DAY(-60)), times, 0) == 0);
+    assert_int_equal(recording_remove_before(help.records, DAY(-5), &count, &help.error), ERR_NONE);
+    assert_int_equal(count, 2);
+    assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "5@-60 3@-10 4@0 ");
+    (void)help_close(&help, fifth);
+    must(utimensat(AT_FDCWD, path_of(5, DAY(-60)), times, 0) == 0);
+    assert_int_equal(recording_remove_before(help.records, DAY(-5), &count, &help.error), ERR_NONE);
+    assert_int_equal(count, 1);
+    assert_int_equal(access(arena_format(&help.arena, "%s/2024/03", help.records).at, F_OK), -1);
+    assert_int_equal(access(arena_format(&help.arena, "%s/2024/04", help.records).at, F_OK), 0);
+    assert_int_equal(recording_remove_before(help.records, DAY(900), &count, &help.error),
+                     ERR_NONE);
+    assert_int_equal(count, 2);
+    assert_int_equal(access(arena_format(&help.arena, "%s/2024", help.records).at, F_OK), -1);
+    assert_int_equal(recording_remove_before("/nonexistent", DAY(900), &count, &help.error),
+                     ERR_NONE);
+}
+
+static void one_that_is_written_is_not_removed(void **state)
+{
+    (void)state;
+    struct recorder *recorder = start(1, DAY(0));
+    assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_BUSY);
+    (void)help_close(&help, recorder);
+    assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_NONE);
+    assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_NOT_FOUND);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(all_are_walked_day_by_day),
+        TEST(those_without_their_end_are_found),
+        TEST(one_is_found_by_the_id_of_its_session),
+        TEST(old_ones_go_with_their_folders),
+        TEST(one_that_is_written_is_not_removed),
+    };
+    return cmocka_run_group_tests_name("session/recording_folder", tests, NULL, NULL);
+}
