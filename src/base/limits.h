@@ -73,6 +73,12 @@
 #define LIMIT_RECORDING_SHOWN_SIZE     LIMIT_KIB(64) /* of a value in an export as text */
 #define LIMIT_RECORDING_STATEMENTS     4096          /* that an export remembers */
 #define LIMIT_RECORDING_STATEMENT_SIZE LIMIT_MIB(8)  /* of their texts, together */
+/* PostgreSQL: a session that is watched */
+#define LIMIT_PG_TAP_ROWS_SIZE LIMIT_MIB(1) /* recorded of one statement's rows */
+
+/* a session's bytes, whatever its protocol */
+#define LIMIT_PUMP_OWN_SIZE  LIMIT_KIB(64) /* of the gateway's own words to a slow client */
+#define LIMIT_PUMP_FINISH_MS 5000
 
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)

@@ -5,26 +5,42 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "io/timer.h"
 
 /* From one side to the other. */
 struct pump_way {
     struct pump *pump;
     enum pump_side from;
-    struct buf waiting; /* what the other side has not taken yet */
+    struct buf waiting; /* what the other side has not taken yet, or may not have yet */
+    size_t unseen_size; /* of it, at its front: came before the pump, on_pass is still due */
     uint64_t count;
+    bool is_held;   /* by on_pass: what waits may not pass */
     bool has_ended; /* the side that gives has nothing more */
-    bool is_over;   /* and the other was told */
+    bool is_over;   /* and the other was told, or cannot be */
+};
+
+enum pump_state {
+    PUMP_STARTING,
+    PUMP_CARRYING,
+    PUMP_ENDED, /* on_end was called */
+    /* The target is closed. What waits goes to the client, then our end; then the client's is
+     * waited for: closed with bytes unread, a socket may take back what was sent (RFC 1122,
+     * 4.2.2.13). So they are read, for nothing. */
+    PUMP_FINISHING,
 };
 
 struct pump {
-    struct stream *streams[2];
-    struct pump_way ways[2]; /* by the side that gives */
-    char *scratch;
-    size_t scratch_size;
-    void (*on_end)(void *owner, enum err err);
-    void *owner;
-    struct loop_task started;
-    bool has_told; /* on_end was called */
+    struct stream *streams[2]; /* no target while PUMP_FINISHING */
+    struct pump_way ways[2];   /* by the side that gives */
+    struct pump_settings settings;
+    enum pump_state state;
+    bool is_client_held;
+    bool is_target_broken; /* it takes nothing more; what it said before may still be there */
+    bool is_passing;       /* inside on_pass */
+    enum pump_side failed_side;
+    enum err error; /* why it ends, before on_end is called */
+    struct loop_task task;
+    struct timer timer; /* while PUMP_FINISHING */
 };
 
 static enum pump_side pump_other(enum pump_side side)
@@ -32,14 +48,40 @@ static enum pump_side pump_other(enum pump_side side)
     return side == PUMP_CLIENT ? PUMP_TARGET : PUMP_CLIENT;
 }
 
-static void pump_tell(struct pump *pump, enum err err)
+static void pump_fail(struct pump *pump, enum pump_side side, enum err err)
 {
-    if (!pump->has_told) {
-        pump->has_told = true;
-        stream_watch(pump->streams[PUMP_CLIENT], 0);
-        stream_watch(pump->streams[PUMP_TARGET], 0);
-        pump->on_end(pump->owner, err);
+    if (pump->error == ERR_NONE) {
+        pump->failed_side = side;
+        pump->error = err;
     }
+}
+
+static void pump_defer(struct pump *pump)
+{
+    loop_defer(pump->streams[PUMP_CLIENT]->loop, &pump->task);
+}
+
+static bool pump_reads(const struct pump_way *way)
+{
+    const struct pump *pump = way->pump;
+    if (pump->state == PUMP_FINISHING) {
+        return way->from == PUMP_CLIENT && !way->has_ended;
+    }
+    if (way->from == PUMP_CLIENT && (pump->is_client_held || pump->is_target_broken)) {
+        return false;
+    }
+    return pump->state == PUMP_CARRYING && !way->has_ended && way->waiting.len == 0;
+}
+
+static bool pump_may_write(const struct pump_way *way)
+{
+    return !way->is_held && way->unseen_size == 0;
+}
+
+static bool pump_writes(const struct pump_way *way)
+{
+    bool has_end = way->has_ended && !way->is_over;
+    return pump_may_write(way) && (way->waiting.len > 0 || has_end);
 }
 
 /* A side is read while the other takes; it is watched for room while something waits for it. */
@@ -49,88 +91,207 @@ static void pump_watch(struct pump *pump)
         const struct pump_way *out = &pump->ways[i];
         const struct pump_way *in = &pump->ways[pump_other((enum pump_side)i)];
         unsigned events = 0;
-        if (!out->has_ended && out->waiting.len == 0) {
+        if (pump_reads(out)) {
             events |= STREAM_READABLE;
         }
-        if (in->waiting.len > 0 || (in->has_ended && !in->is_over)) {
+        if (pump_writes(in)) {
             events |= STREAM_WRITABLE;
         }
-        stream_watch(pump->streams[i], events);
+        if (pump->streams[i] != NULL) {
+            stream_watch(pump->streams[i], events);
+        }
+    }
+}
+
+/* Writing ------------------------------------------------------------------------------------- */
+
+/* A target that takes nothing more may have said why: it is read to its end first. */
+static void pump_write_failed(struct pump_way *way)
+{
+    if (way->from == PUMP_TARGET) {
+        pump_fail(way->pump, PUMP_CLIENT, ERR_IO);
+        return;
+    }
+    buf_clear(&way->waiting);
+    way->is_over = true;
+    way->pump->is_target_broken = true;
+}
+
+static void pump_end_way(struct pump_way *way)
+{
+    struct pump *pump = way->pump;
+    enum err err = ERR_NONE;
+    if (way->from == PUMP_CLIENT || pump->state == PUMP_FINISHING) {
+        err = stream_shutdown(pump->streams[pump_other(way->from)]);
+    }
+    way->is_over = err == ERR_NONE; /* else the client can be told why the target is gone */
+    if (err != ERR_NONE && err != ERR_AGAIN) {
+        pump_write_failed(way);
+    }
+}
+
+static void pump_flush(struct pump_way *way)
+{
+    struct stream *to = way->pump->streams[pump_other(way->from)];
+    while (pump_may_write(way) && way->waiting.len > 0) {
+        struct slice bytes = buf_view(&way->waiting);
+        size_t taken = 0;
+        enum err err = stream_write(to, &bytes, 1, &taken);
+        if (err == ERR_AGAIN) {
+            return;
+        }
+        if (err != ERR_NONE) {
+            pump_write_failed(way);
+            return;
+        }
+        buf_consume(&way->waiting, taken);
+    }
+    if (way->waiting.len == 0) {
+        buf_clear(&way->waiting);
+        if (way->has_ended && !way->is_over) {
+            pump_end_way(way);
+        }
     }
 }
 
 /* As much as the other side takes now; the rest waits. */
-static enum err pump_send(struct pump_way *way, struct slice bytes)
+static void pump_send(struct pump_way *way, struct slice bytes)
 {
     struct stream *to = way->pump->streams[pump_other(way->from)];
     size_t taken = 0;
     enum err err = way->waiting.len > 0 ? ERR_AGAIN : stream_write(to, &bytes, 1, &taken);
     if (err != ERR_NONE && err != ERR_AGAIN) {
-        return ERR_IO;
+        pump_write_failed(way);
+        return;
     }
     bytes = slice_from(bytes, err == ERR_NONE ? taken : 0);
-    return bytes.len == 0 ? ERR_NONE : buf_append(&way->waiting, bytes);
+    must(buf_append(&way->waiting, bytes) == ERR_NONE);
 }
 
-static enum err pump_flush(struct pump_way *way)
+/* Reading ------------------------------------------------------------------------------------- */
+
+static enum err pump_show(struct pump_way *way, struct slice bytes)
 {
-    struct stream *to = way->pump->streams[pump_other(way->from)];
-    while (way->waiting.len > 0) {
-        struct slice bytes = buf_view(&way->waiting);
-        size_t taken = 0;
-        enum err err = stream_write(to, &bytes, 1, &taken);
-        if (err != ERR_NONE) {
-            return err == ERR_AGAIN ? ERR_NONE : ERR_IO;
+    struct pump *pump = way->pump;
+    if (pump->settings.on_pass == NULL) {
+        return ERR_NONE;
+    }
+    pump->is_passing = true;
+    enum err err = pump->settings.on_pass(pump->settings.owner, way->from, bytes);
+    pump->is_passing = false;
+    way->is_held = err == ERR_AGAIN;
+    if (err != ERR_NONE && err != ERR_AGAIN) {
+        pump_fail(pump, way->from, err);
+    }
+    return err;
+}
+
+static void pump_show_unseen(struct pump_way *way)
+{
+    struct slice bytes = slice_sub(buf_view(&way->waiting), 0, way->unseen_size);
+    if (bytes.len > 0) {
+        enum err err = pump_show(way, bytes);
+        way->unseen_size = 0;
+        if (err != ERR_NONE && err != ERR_AGAIN) {
+            buf_consume(&way->waiting, bytes.len);
         }
-        buf_consume(&way->waiting, taken);
     }
-    buf_clear(&way->waiting);
-    if (way->has_ended && way->from == PUMP_TARGET) {
-        way->is_over = true; /* the client may be told why */
-    } else if (way->has_ended && !way->is_over) {
-        enum err err = stream_shutdown(to);
-        way->is_over = err == ERR_NONE;
-        return err == ERR_AGAIN || err == ERR_NONE ? ERR_NONE : ERR_IO;
+}
+
+static void pump_take(struct pump_way *way, struct slice bytes)
+{
+    way->count += bytes.len;
+    enum err err = pump_show(way, bytes);
+    if (err == ERR_NONE) {
+        pump_send(way, bytes);
+    } else if (err == ERR_AGAIN) {
+        must(buf_append(&way->waiting, bytes) == ERR_NONE);
     }
-    return ERR_NONE;
 }
 
 /* One reading a turn, so that no pair holds up the others of the loop. */
-static enum err pump_carry(struct pump_way *way)
+static void pump_carry(struct pump_way *way)
 {
     struct pump *pump = way->pump;
     size_t len = 0;
-    if (way->has_ended || way->waiting.len > 0) {
-        return ERR_NONE;
+    if (!pump_reads(way)) {
+        return;
     }
-    enum err err = stream_read(pump->streams[way->from], pump->scratch, pump->scratch_size, &len);
+    enum err err = stream_read(pump->streams[way->from], pump->settings.scratch,
+                               pump->settings.scratch_size, &len);
     if (err == ERR_NONE) {
-        way->count += len;
-        return pump_send(way, slice_of(pump->scratch, len));
+        if (pump->state != PUMP_FINISHING) {
+            pump_take(way, slice_of(pump->settings.scratch, len));
+        }
+        return;
     }
-    if (err == ERR_CLOSED) {
-        way->has_ended = true;
-        return pump_flush(way);
+    if (err == ERR_AGAIN && !pump->is_target_broken) {
+        return;
     }
-    return err == ERR_AGAIN ? ERR_NONE : ERR_IO;
+    if (err != ERR_CLOSED && way->from == PUMP_CLIENT) {
+        pump_fail(pump, PUMP_CLIENT, ERR_IO);
+        return;
+    }
+    way->has_ended = true;
+    if (way->from == PUMP_TARGET) {
+        pump->is_target_broken = pump->is_target_broken || err != ERR_CLOSED;
+    }
+    pump_flush(way);
+}
+
+/* Turns --------------------------------------------------------------------------------------- */
+
+/* The owner may close the pump inside: nothing is done after it. */
+static void pump_tell(struct pump *pump, enum pump_side side, enum err err)
+{
+    pump->state = PUMP_ENDED;
+    stream_watch(pump->streams[PUMP_CLIENT], 0);
+    stream_watch(pump->streams[PUMP_TARGET], 0);
+    pump->settings.on_end(pump->settings.owner, side, err);
+}
+
+/* So it is here. */
+static void pump_vanish(struct pump *pump)
+{
+    void (*on_gone)(void *owner) = pump->settings.on_gone;
+    void *owner = pump->settings.owner;
+    pump_close(pump);
+    on_gone(owner);
+}
+
+/* What comes of a turn. */
+static void pump_settle(struct pump *pump)
+{
+    const struct pump_way *of_target = &pump->ways[PUMP_TARGET];
+    bool is_finishing = pump->state == PUMP_FINISHING;
+    if (is_finishing &&
+        (pump->error != ERR_NONE || (of_target->is_over && pump->ways[PUMP_CLIENT].has_ended))) {
+        pump_vanish(pump);
+        return;
+    }
+    if (!is_finishing && pump->error != ERR_NONE) {
+        pump_tell(pump, pump->failed_side, pump->error);
+        return;
+    }
+    if (!is_finishing && of_target->is_over) {
+        pump_tell(pump, PUMP_TARGET, pump->is_target_broken ? ERR_IO : ERR_NONE);
+        return;
+    }
+    if (pump->is_target_broken && pump_reads(of_target)) {
+        pump_defer(pump); /* nothing tells that a broken stream can be read */
+    }
+    pump_watch(pump);
 }
 
 static void pump_go_on(struct pump *pump, enum pump_side side, unsigned events)
 {
-    struct pump_way *out = &pump->ways[side];
-    struct pump_way *in = &pump->ways[pump_other(side)];
-    enum err err = ERR_NONE;
     if ((events & STREAM_WRITABLE) != 0) {
-        err = pump_flush(in);
+        pump_flush(&pump->ways[pump_other(side)]);
     }
-    if (err == ERR_NONE && (events & STREAM_READABLE) != 0) {
-        err = pump_carry(out);
+    if (pump->error == ERR_NONE && (events & STREAM_READABLE) != 0) {
+        pump_carry(&pump->ways[side]);
     }
-    if (err != ERR_NONE || pump->ways[PUMP_TARGET].is_over) {
-        pump_tell(pump, err);
-        return;
-    }
-    pump_watch(pump);
+    pump_settle(pump);
 }
 
 static void pump_on_client(void *owner, unsigned events)
@@ -143,56 +304,112 @@ static void pump_on_target(void *owner, unsigned events)
     pump_go_on(owner, PUMP_TARGET, events);
 }
 
-/* What came before the pump, in a turn of its own: the owner may not be ready for on_end yet. */
-static void pump_start(void *owner)
+/* What was put off, so that no callback comes out of a call of the owner's. */
+static void pump_on_task(void *owner)
 {
     struct pump *pump = owner;
-    for (int i = 0; i < 2; i++) {
-        if (pump_flush(&pump->ways[i]) != ERR_NONE) {
-            pump_tell(pump, ERR_IO);
-            return;
-        }
+    if (pump->state == PUMP_ENDED) {
+        return;
     }
-    pump_watch(pump);
+    for (int i = 0; i < 2 && pump->error == ERR_NONE; i++) {
+        pump_show_unseen(&pump->ways[i]);
+        pump_flush(&pump->ways[i]);
+    }
+    if (pump->state == PUMP_STARTING) {
+        pump->state = PUMP_CARRYING;
+    }
+    if (pump->is_target_broken && pump->error == ERR_NONE) {
+        pump_carry(&pump->ways[PUMP_TARGET]);
+    }
+    pump_settle(pump);
 }
+
+static void pump_on_time(void *owner)
+{
+    pump_vanish(owner);
+}
+
+/* From outside -------------------------------------------------------------------------------- */
 
 struct pump *pump_new(const struct pump_settings *settings)
 {
     struct pump *pump = memory_new(sizeof(*pump));
-    pump->scratch = settings->scratch;
-    pump->scratch_size = settings->scratch_size;
-    pump->on_end = settings->on_end;
-    pump->owner = settings->owner;
+    pump->settings = *settings;
     for (int i = 0; i < 2; i++) {
         struct pump_way *way = &pump->ways[i];
+        struct slice waiting = settings->waiting[i];
         pump->streams[i] = settings->take_streams[i];
         way->pump = pump;
         way->from = (enum pump_side)i;
-        way->count = settings->waiting[i].len;
-        buf_init(&way->waiting, settings->scratch_size + settings->waiting[i].len);
-        must(buf_append(&way->waiting, settings->waiting[i]) == ERR_NONE);
+        way->count = waiting.len;
+        way->unseen_size = waiting.len;
+        buf_init(&way->waiting, settings->scratch_size + waiting.len + LIMIT_PUMP_OWN_SIZE);
+        must(buf_append(&way->waiting, waiting) == ERR_NONE);
+        pump->settings.waiting[i] = SLICE_NONE;
     }
     stream_own(pump->streams[PUMP_CLIENT], pump_on_client, pump);
     stream_own(pump->streams[PUMP_TARGET], pump_on_target, pump);
-    loop_task_init(&pump->started, pump_start, pump);
-    loop_defer(pump->streams[PUMP_CLIENT]->loop, &pump->started);
+    loop_task_init(&pump->task, pump_on_task, pump);
+    timer_init(&pump->timer, pump_on_time, pump);
+    pump_defer(pump);
     return pump;
-}
-
-struct stream *pump_close_target(struct pump *pump)
-{
-    struct stream *client = pump->streams[PUMP_CLIENT];
-    loop_task_cancel(&pump->started);
-    stream_close(pump->streams[PUMP_TARGET]);
-    buf_release(&pump->ways[PUMP_CLIENT].waiting);
-    buf_release(&pump->ways[PUMP_TARGET].waiting);
-    memory_free(pump);
-    return client;
 }
 
 void pump_close(struct pump *pump)
 {
-    stream_close(pump_close_target(pump));
+    must(!pump->is_passing);
+    loop_task_cancel(&pump->task);
+    timer_stop(&pump->timer);
+    for (int i = 0; i < 2; i++) {
+        if (pump->streams[i] != NULL) {
+            stream_close(pump->streams[i]);
+        }
+        buf_release(&pump->ways[i].waiting);
+    }
+    memory_free(pump);
+}
+
+void pump_resume(struct pump *pump, enum pump_side side)
+{
+    if (pump->ways[side].is_held) {
+        pump->ways[side].is_held = false;
+        pump_defer(pump);
+    }
+}
+
+void pump_hold_client(struct pump *pump, bool is_held)
+{
+    pump->is_client_held = is_held;
+    if (pump->state == PUMP_CARRYING) {
+        pump_watch(pump);
+    }
+}
+
+enum err pump_say(struct pump *pump, struct slice bytes)
+{
+    struct buf *waiting = &pump->ways[PUMP_TARGET].waiting;
+    must(!pump->is_passing && pump->state != PUMP_FINISHING);
+    pump_defer(pump);
+    return bytes.len > LIMIT_PUMP_OWN_SIZE ? ERR_LIMIT : buf_append(waiting, bytes);
+}
+
+void pump_finish(struct pump *pump)
+{
+    struct pump_way *of_target = &pump->ways[PUMP_TARGET];
+    struct pump_way *of_client = &pump->ways[PUMP_CLIENT];
+    must(!pump->is_passing && pump->state != PUMP_FINISHING);
+    pump->state = PUMP_FINISHING;
+    pump->error = ERR_NONE;
+    pump->is_target_broken = false;
+    stream_close(pump->streams[PUMP_TARGET]);
+    pump->streams[PUMP_TARGET] = NULL;
+    buf_clear(&of_client->waiting);
+    of_client->unseen_size = 0;
+    of_client->is_over = true;
+    of_target->has_ended = true;
+    of_target->is_over = false;
+    timer_start(pump->streams[PUMP_CLIENT]->loop, &pump->timer, LIMIT_PUMP_FINISH_MS);
+    pump_defer(pump);
 }
 
 uint64_t pump_count(const struct pump *pump, enum pump_side side)

@@ -28,14 +28,24 @@ struct fixture {
     int fds[2]; /* by side */
     char scratch[SCRATCH_SIZE];
     unsigned end_count;
+    unsigned gone_count;
+    enum pump_side end_side;
     enum err end;
 };
 
-static void on_end(void *owner, enum err err)
+static void on_end(void *owner, enum pump_side side, enum err err)
 {
     struct fixture *fixture = owner;
     fixture->end_count++;
+    fixture->end_side = side;
     fixture->end = err;
+}
+
+static void on_gone(void *owner)
+{
+    struct fixture *fixture = owner;
+    fixture->gone_count++;
+    fixture->pump = NULL;
 }
 
 static struct stream *open_side(struct fixture *fixture, int side)
@@ -53,6 +63,7 @@ static void start(struct fixture *fixture, struct slice of_client, struct slice 
         .scratch = fixture->scratch,
         .scratch_size = SCRATCH_SIZE,
         .on_end = on_end,
+        .on_gone = on_gone,
         .owner = fixture,
     };
     for (int side = 0; side < 2; side++) {
@@ -196,19 +207,24 @@ static void a_client_that_ends_is_still_answered(void **state)
 static void a_target_that_ends_leaves_the_client_to_be_told(void **state)
 {
     struct fixture *fixture = *state;
-    size_t len = 0;
+    char byte = 0;
     start(fixture, SLICE_NONE, SLICE_NONE);
     say(fixture, PUMP_TARGET, SLICE("bye"));
     assert_int_equal(shutdown(fixture->fds[PUMP_TARGET], SHUT_RDWR), 0);
     assert_received(fixture, PUMP_CLIENT, "bye");
     turn(fixture);
     assert_int_equal(fixture->end_count, 1);
-    struct stream *client = pump_close_target(fixture->pump);
-    fixture->pump = NULL;
-    const struct slice parts[] = {SLICE("it is gone")};
-    assert_int_equal(stream_write(client, parts, 1, &len), ERR_NONE);
+    assert_int_equal(fixture->end_side, PUMP_TARGET);
+    assert_int_equal(pump_say(fixture->pump, SLICE("it is gone")), ERR_NONE);
+    pump_finish(fixture->pump);
     assert_received(fixture, PUMP_CLIENT, "it is gone");
-    stream_close(client);
+    turn(fixture);
+    assert_int_equal(read(fixture->fds[PUMP_CLIENT], &byte, 1), 0);
+    assert_int_equal(fixture->gone_count, 0);
+    assert_int_equal(shutdown(fixture->fds[PUMP_CLIENT], SHUT_WR), 0);
+    turn(fixture);
+    assert_int_equal(fixture->gone_count, 1);
+    assert_int_equal(fixture->end_count, 1);
 }
 
 static void a_client_that_is_gone_is_an_error(void **state)
@@ -223,6 +239,7 @@ static void a_client_that_is_gone_is_an_error(void **state)
         turn(fixture);
     }
     assert_int_equal(fixture->end_count, 1);
+    assert_int_equal(fixture->end_side, PUMP_CLIENT);
     assert_int_equal(fixture->end, ERR_IO);
 }
 
