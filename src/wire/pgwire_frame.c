@@ -279,6 +279,34 @@ enum err pgwire_framer_next(struct pgwire_framer *framer, struct slice input, si
     return next_header(framer, input, ret_taken, ret_event, reterr_error);
 }
 
+bool pgwire_framer_is_between(const struct pgwire_framer *framer)
+{
+    return framer->left == 0 && framer->header_len == 0 && !framer->is_collecting;
+}
+
+size_t pgwire_framer_hop(struct pgwire_framer *framer, struct slice input, uint64_t *count)
+{
+    struct bounds bounds = bounds_of(framer->sender, framer->frame.type);
+    struct reader reader = reader_of(input);
+    size_t taken = 0;
+    must(pgwire_framer_is_between(framer) && framer->frame.packet == PGWIRE_MESSAGE);
+    while (reader_left(&reader) >= PGWIRE_HEADER_SIZE) {
+        char type = (char)reader_u8(&reader);
+        /* A length below 4 becomes a size that no message may have. */
+        uint32_t size = reader_u32(&reader) - LENGTH_SIZE;
+        if (type != bounds.type || size < bounds.min || size > bounds.max ||
+            size > reader_left(&reader)) {
+            break;
+        }
+        reader_skip(&reader, size);
+        taken = reader.index;
+        framer->frame.size = size;
+        (*count)++;
+    }
+    framer->is_collectable = false;
+    return taken;
+}
+
 enum err pgwire_framer_collect(struct pgwire_framer *framer, struct buf *body,
                                struct error *reterr_error)
 {

@@ -66,6 +66,15 @@ void pgwire_framer_skip_start(struct pgwire_framer *framer);
 enum err pgwire_framer_next(struct pgwire_framer *framer, struct slice input, size_t *ret_taken,
                             struct pgwire_event *ret_event, struct error *reterr_error) MUST_USE;
 
+/* Where it stands behind the last byte that it was given. */
+bool pgwire_framer_is_between(const struct pgwire_framer *framer);
+
+/* Between two messages: takes, all at once, those at the front of 'input' that have the type of the
+ * one before and are whole, for long runs of rows. Adds their number to *count and returns how many
+ * bytes they are, with their headers; 0 when there is none. Says nothing of what is wrong with the
+ * next one: pgwire_framer_next() does. */
+size_t pgwire_framer_hop(struct pgwire_framer *framer, struct slice input, uint64_t *count);
+
 /* Right after a header: the body is to come whole, in one PGWIRE_EVENT_BODY (an empty one, too).
  * 'body' is empty, its maximum is the limit, and it is the caller's to clear afterwards. ERR_LIMIT
  * when it is too small; the message can still be taken in parts. */

@@ -6,7 +6,8 @@
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_auth.h"
 
-#define QUEUE_CAPACITY_MIN 16
+#define QUEUE_CAPACITY_MIN  16
+#define QUEUE_CAPACITY_KEPT 64 /* by a connection that owes nothing */
 
 /* The queue ----------------------------------------------------------------------------------- */
 
@@ -54,6 +55,12 @@ static void queue_drop(struct pgwire_state *state)
 {
     state->first = (state->first + 1) % state->capacity;
     state->count--;
+    if (state->count == 0 && state->capacity > QUEUE_CAPACITY_KEPT) {
+        memory_free(state->requests);
+        state->requests = NULL;
+        state->capacity = 0;
+        state->first = 0;
+    }
 }
 
 /* The end of a copy that never began is one that the server ignores (protocol-flow, "COPY
@@ -278,6 +285,11 @@ enum err pgwire_state_client(struct pgwire_state *state, const struct pgwire_fra
                              struct pgwire_step *ret_step, struct error *reterr_error)
 {
     return client_message(state, frame, false, ret_step, reterr_error);
+}
+
+void pgwire_state_more_data(struct pgwire_state *state, uint64_t count)
+{
+    state->next_id += count;
 }
 
 enum err pgwire_state_refuse(struct pgwire_state *state, const struct pgwire_frame *frame,

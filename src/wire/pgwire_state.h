@@ -62,7 +62,7 @@ struct pgwire_state {
     uint32_t spare_sync;   /* Syncs sent into a copy, which the server may or may not answer */
     uint64_t next_id;
     enum pgwire_transaction transaction; /* as the server last said */
-    struct pgwire_request *requests;     /* a ring */
+    struct pgwire_request *requests;     /* a ring; NULL before the first, and after a long queue */
     size_t capacity;
     size_t first;
     size_t count;
@@ -88,6 +88,9 @@ struct pgwire_step {
  * ERR_INPUT: the server would end the connection for it. ERR_LIMIT: the queue is full. */
 enum err pgwire_state_client(struct pgwire_state *state, const struct pgwire_frame *frame,
                              struct pgwire_step *ret_step, struct error *reterr_error) MUST_USE;
+
+/* So many more CopyData pass, right behind one for which pgwire_state_client() was called. */
+void pgwire_state_more_data(struct pgwire_state *state, uint64_t count);
 
 /* Instead of pgwire_state_client(): the message is refused and does not pass. An error takes the
  * place of its answer, when its turn comes; after one of the extended protocol, all up to the next

@@ -340,6 +340,45 @@ static void headers_are_written_as_they_were_read(void **state)
     }
 }
 
+/* A row with its body, then what is to be hopped over. */
+static void check_hop(struct slice input, size_t hopped, uint64_t count)
+{
+    struct pgwire_framer framer;
+    struct pgwire_event event;
+    size_t taken = 0;
+    pgwire_framer_init(&framer, PGWIRE_FROM_SERVER);
+    assert_true(pgwire_framer_is_between(&framer));
+    assert_int_equal(pgwire_framer_next(&framer, SLICE("D\0\0"), &taken, &event, NULL), ERR_MORE);
+    assert_false(pgwire_framer_is_between(&framer));
+    assert_int_equal(pgwire_framer_next(&framer, SLICE("\0\6"), &taken, &event, NULL), ERR_NONE);
+    assert_false(pgwire_framer_is_between(&framer));
+    assert_int_equal(pgwire_framer_next(&framer, SLICE("\0\0"), &taken, &event, NULL), ERR_NONE);
+    assert_true(pgwire_framer_is_between(&framer));
+    uint64_t counted = 7;
+    assert_int_equal(pgwire_framer_hop(&framer, input, &counted), hopped);
+    assert_int_equal(counted, 7 + count);
+    assert_true(pgwire_framer_is_between(&framer));
+}
+
+static void rows_that_are_whole_are_hopped_over(void **state)
+{
+    (void)state;
+    check_hop(SLICE(""), 0, 0);
+    check_hop(SLICE("D"), 0, 0);
+    check_hop(SLICE("D\0\0\0\6\0"), 0, 0);
+    check_hop(SLICE("D\0\0\0\6\0\0"), 7, 1);
+    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0\010\0\1xy"), 7 + 9, 2);
+    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0\010\0\1x"), 7, 1);
+    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0"), 7, 1);
+    check_hop(SLICE("D\0\0\0\6\0\0C\0\0\0\6\0\0D\0\0\0\6\0\0"), 7, 1);
+    check_hop(SLICE("d\0\0\0\6\0\0"), 0, 0);
+    /* What no row may be is left to those who say so. */
+    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0\5\0D\0\0\0\6\0\0"), 7, 1);
+    check_hop(SLICE("D\0\0\0\0\0\0\0\0"), 0, 0);
+    check_hop(SLICE("D\0\0\0\3\0\0\0\0"), 0, 0);
+    check_hop(SLICE("D\xff\xff\xff\xff\0\0\0\0"), 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +394,7 @@ int main(void)
         cmocka_unit_test(nothing_may_follow_what_must_be_answered_first),
         cmocka_unit_test(kinds_depend_on_the_direction),
         cmocka_unit_test(headers_are_written_as_they_were_read),
+        cmocka_unit_test(rows_that_are_whole_are_hopped_over),
     };
     return cmocka_run_group_tests_name("wire/pgwire_frame", tests, NULL, NULL);
 }

@@ -357,6 +357,42 @@ static void the_queue_is_bounded(void **state)
     pgwire_state_release(&s);
 }
 
+static void a_long_queue_is_not_kept(void **state)
+{
+    (void)state;
+    struct pgwire_state s;
+    begin(&s);
+    assert_true(s.requests == NULL);
+    for (uint64_t round = 0; round < 3; round++) {
+        for (size_t i = 0; i < 1000; i++) {
+            send_all(&s, "S");
+        }
+        for (uint64_t i = 0; i < 1000; i++) {
+            assert_true(s.requests != NULL);
+            expect(&s, 'Z', round * 1000 + i, true);
+        }
+        assert_true(s.requests == NULL);
+    }
+    end(&s, PGWIRE_PHASE_READY);
+}
+
+static void data_of_a_copy_may_be_counted_at_once(void **state)
+{
+    (void)state;
+    struct pgwire_state s;
+    begin(&s);
+    send_all(&s, "Q");
+    expect(&s, 'G', 0, false);
+    send_all(&s, "d");
+    pgwire_state_more_data(&s, 100);
+    send_all(&s, "cQ");
+    expect(&s, 'C', 0, false);
+    expect(&s, 'Z', 0, true);
+    expect(&s, 'C', 103, false);
+    expect(&s, 'Z', 103, true);
+    end(&s, PGWIRE_PHASE_READY);
+}
+
 static void a_client_says_nothing_unasked_before_it_is_authenticated(void **state)
 {
     (void)state;
@@ -439,6 +475,8 @@ int main(void)
         cmocka_unit_test(requests_behind_a_copy_that_has_no_end_are_refused),
         cmocka_unit_test(a_sync_that_was_sent_into_a_copy_may_be_answered),
         cmocka_unit_test(the_queue_is_bounded),
+        cmocka_unit_test(a_long_queue_is_not_kept),
+        cmocka_unit_test(data_of_a_copy_may_be_counted_at_once),
         cmocka_unit_test(a_client_says_nothing_unasked_before_it_is_authenticated),
         cmocka_unit_test(the_transaction_is_as_the_server_says),
         cmocka_unit_test(a_cancel_request_is_all_there_is),
