@@ -30,8 +30,8 @@ struct pg_record {
     enum pg_record_kind kind;
     enum pump_side side;
     char type; /* but for PG_RECORD_COUNT */
-    /* The number of the client's message, counted from 0 (the first of PG_RECORD_ROWS); of the
-     * server's, the one that they answer, or PG_RECORD_NOBODY: nobody asked. */
+    /* The number of the client's message, counted from 0 (of rows, of the first); of the server's,
+     * the one that is being answered, or PG_RECORD_NOBODY: nobody asked. */
     uint64_t request;
     uint32_t size;      /* of the whole body; PG_RECORD_MESSAGE and _MORE only */
     bool is_last;       /* the message is complete with these bytes; always but for those two */
