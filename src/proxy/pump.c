@@ -285,6 +285,9 @@ static void pump_settle(struct pump *pump)
 
 static void pump_go_on(struct pump *pump, enum pump_side side, unsigned events)
 {
+    if (pump->state == PUMP_ENDED) {
+        return;
+    }
     if ((events & STREAM_WRITABLE) != 0) {
         pump_flush(&pump->ways[pump_other(side)]);
     }
@@ -313,7 +316,9 @@ static void pump_on_task(void *owner)
     }
     for (int i = 0; i < 2 && pump->error == ERR_NONE; i++) {
         pump_show_unseen(&pump->ways[i]);
-        pump_flush(&pump->ways[i]);
+        if (pump->error == ERR_NONE) {
+            pump_flush(&pump->ways[i]);
+        }
     }
     if (pump->state == PUMP_STARTING) {
         pump->state = PUMP_CARRYING;

@@ -1,134 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "proxy/pump.h"
+/* Bytes that pass, and how it ends. */
+#include "pump_help.h"
 
-#include "base/buf.h"
-#include "base/memory.h"
-#include "io/socket_stream.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define SCRATCH_SIZE 4096
-#define TURNS        20000
-
-/* A pump between two socket pairs; the test holds the far ends. */
-struct fixture {
-    struct loop *loop;
-    struct pump *pump;
-    int fds[2]; /* by side */
-    char scratch[SCRATCH_SIZE];
-    unsigned end_count;
-    unsigned gone_count;
-    enum pump_side end_side;
-    enum err end;
-};
-
-static void on_end(void *owner, enum pump_side side, enum err err)
-{
-    struct fixture *fixture = owner;
-    fixture->end_count++;
-    fixture->end_side = side;
-    fixture->end = err;
-}
-
-static void on_gone(void *owner)
-{
-    struct fixture *fixture = owner;
-    fixture->gone_count++;
-    fixture->pump = NULL;
-}
-
-static struct stream *open_side(struct fixture *fixture, int side)
-{
-    int fds[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
-    fixture->fds[side] = fds[1];
-    return socket_stream_new(fixture->loop, fds[0]);
-}
-
-static void start(struct fixture *fixture, struct slice of_client, struct slice of_target)
-{
-    struct pump_settings settings = {
-        .waiting = {of_client, of_target},
-        .scratch = fixture->scratch,
-        .scratch_size = SCRATCH_SIZE,
-        .on_end = on_end,
-        .on_gone = on_gone,
-        .owner = fixture,
-    };
-    for (int side = 0; side < 2; side++) {
-        settings.take_streams[side] = open_side(fixture, side);
-    }
-    fixture->pump = pump_new(&settings);
-}
-
-static int set_up(void **state)
-{
-    struct fixture *fixture = memory_new(sizeof(*fixture));
-    fixture->loop = loop_new(NULL);
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-    if (fixture->pump != NULL) {
-        pump_close(fixture->pump);
-    }
-    for (int side = 0; side < 2; side++) {
-        (void)close(fixture->fds[side]);
-    }
-    loop_turn(fixture->loop);
-    loop_free(fixture->loop);
-    memory_free(fixture);
-    return 0;
-}
-
-/* What the far end of a side gets within some turns. */
-static struct slice receive(struct fixture *fixture, int side, char *at, size_t size)
-{
-    size_t len = 0;
-    for (int turn = 0; turn < TURNS && len < size; turn++) {
-        ssize_t got = read(fixture->fds[side], at + len, size - len);
-        if (got == 0) {
-            break;
-        }
-        len += got > 0 ? (size_t)got : 0;
-        loop_turn(fixture->loop);
-    }
-    return slice_of(at, len);
-}
-
-static void say(const struct fixture *fixture, int side, struct slice text)
-{
-    assert_int_equal(write(fixture->fds[side], text.at, text.len), (ssize_t)text.len);
-}
-
-static void turn(struct fixture *fixture)
-{
-    for (int i = 0; i < 50; i++) {
-        loop_turn(fixture->loop);
-    }
-}
-
-#define assert_received(fixture, side, text)                                                       \
-    do {                                                                                           \
-        char got_at[64];                                                                           \
-        struct slice got = receive(fixture, side, got_at, strlen(text));                           \
-        assert_int_equal(got.len, strlen(text));                                                   \
-        assert_memory_equal(got.at, text, got.len);                                                \
-    } while (0)
 
 static void carries_both_ways(void **state)
 {
@@ -207,7 +81,6 @@ static void a_client_that_ends_is_still_answered(void **state)
 static void a_target_that_ends_leaves_the_client_to_be_told(void **state)
 {
     struct fixture *fixture = *state;
-    char byte = 0;
     start(fixture, SLICE_NONE, SLICE_NONE);
     say(fixture, PUMP_TARGET, SLICE("bye"));
     assert_int_equal(shutdown(fixture->fds[PUMP_TARGET], SHUT_RDWR), 0);
@@ -215,11 +88,13 @@ static void a_target_that_ends_leaves_the_client_to_be_told(void **state)
     turn(fixture);
     assert_int_equal(fixture->end_count, 1);
     assert_int_equal(fixture->end_side, PUMP_TARGET);
-    assert_int_equal(pump_say(fixture->pump, SLICE("it is gone")), ERR_NONE);
+    assert_int_equal(fixture->end, ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, SLICE("it is ")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, SLICE("gone")), ERR_NONE);
+    must_be_silent(fixture, PUMP_CLIENT);
     pump_finish(fixture->pump);
     assert_received(fixture, PUMP_CLIENT, "it is gone");
-    turn(fixture);
-    assert_int_equal(read(fixture->fds[PUMP_CLIENT], &byte, 1), 0);
+    must_have_ended(fixture, PUMP_CLIENT);
     assert_int_equal(fixture->gone_count, 0);
     assert_int_equal(shutdown(fixture->fds[PUMP_CLIENT], SHUT_WR), 0);
     turn(fixture);
@@ -227,13 +102,62 @@ static void a_target_that_ends_leaves_the_client_to_be_told(void **state)
     assert_int_equal(fixture->end_count, 1);
 }
 
+/* It says why and closes, with something unread: what the client says next cannot be written. */
+static void a_target_that_breaks_is_read_to_its_end(void **state)
+{
+    struct fixture *fixture = *state;
+    start_watched(fixture, SLICE_NONE, SLICE_NONE);
+    turn(fixture);
+    say(fixture, PUMP_CLIENT, SLICE("question"));
+    must_be_silent(fixture, PUMP_CLIENT);
+    say(fixture, PUMP_TARGET, SLICE("why"));
+    vanish(fixture, PUMP_TARGET);
+    say(fixture, PUMP_CLIENT, SLICE("another"));
+    assert_received(fixture, PUMP_CLIENT, "why");
+    turn(fixture);
+    assert_int_equal(fixture->end_count, 1);
+    assert_int_equal(fixture->end_side, PUMP_TARGET);
+    assert_int_equal(fixture->end, ERR_IO);
+    must_have_seen(fixture, PUMP_TARGET, "why");
+}
+
+static void what_waits_for_the_client_survives_the_target(void **state)
+{
+    struct fixture *fixture = *state;
+    char at[SCRATCH_SIZE];
+    start_watched(fixture, SLICE_NONE, SLICE_NONE);
+    say(fixture, PUMP_CLIENT, SLICE("question"));
+    turn(fixture);
+    (void)fill(fixture, PUMP_TARGET);
+    vanish(fixture, PUMP_TARGET);
+    (void)!write(fixture->fds[PUMP_CLIENT], "another", 7);
+    turn(fixture);
+    assert_int_equal(fixture->end_count, 0);
+    size_t got = 0;
+    for (int i = 0; i < 100000 && fixture->end_count == 0; i++) {
+        got += receive(fixture, PUMP_CLIENT, at, 100).len;
+    }
+    assert_int_equal(fixture->end_count, 1);
+    assert_int_equal(fixture->end_side, PUMP_TARGET);
+    assert_int_equal(fixture->end, ERR_IO);
+    assert_int_equal(pump_say(fixture->pump, SLICE("it broke")), ERR_NONE);
+    pump_finish(fixture->pump);
+    for (size_t len = 1; len > 0;) {
+        len = receive(fixture, PUMP_CLIENT, at, sizeof(at)).len;
+        got += len;
+        if (len > 0 && len < sizeof(at)) {
+            assert_true(slice_ends_with(slice_of(at, len), SLICE("it broke")));
+        }
+    }
+    assert_int_equal(got, buf_view(&fixture->seen[PUMP_TARGET]).len + strlen("it broke"));
+}
+
 static void a_client_that_is_gone_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
     start(fixture, SLICE_NONE, SLICE_NONE);
     turn(fixture);
-    (void)close(fixture->fds[PUMP_CLIENT]);
-    fixture->fds[PUMP_CLIENT] = -1;
+    vanish(fixture, PUMP_CLIENT);
     for (int i = 0; i < 100 && fixture->end_count == 0; i++) {
         (void)!write(fixture->fds[PUMP_TARGET], "x", 1);
         turn(fixture);
@@ -241,6 +165,20 @@ static void a_client_that_is_gone_is_an_error(void **state)
     assert_int_equal(fixture->end_count, 1);
     assert_int_equal(fixture->end_side, PUMP_CLIENT);
     assert_int_equal(fixture->end, ERR_IO);
+    pump_finish(fixture->pump); /* nobody is there to hear it */
+    turn(fixture);
+    assert_int_equal(fixture->gone_count, 1);
+}
+
+static void it_may_be_closed_as_it_ends(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->closes_at_end = true;
+    start(fixture, SLICE_NONE, SLICE_NONE);
+    vanish(fixture, PUMP_TARGET);
+    turn(fixture);
+    assert_int_equal(fixture->end_count, 1);
+    must_have_ended(fixture, PUMP_CLIENT);
 }
 
 static void nothing_is_told_after_the_end(void **state)
@@ -253,19 +191,24 @@ static void nothing_is_told_after_the_end(void **state)
     assert_int_equal(fixture->end_count, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(carries_both_ways),
+        TEST_DISTURBED(carries_both_ways),
         TEST(what_came_before_goes_first),
+        TEST_DISTURBED(what_came_before_goes_first),
         TEST(nothing_is_lost_when_one_side_is_slow),
         TEST(a_client_that_ends_is_still_answered),
+        TEST_DISTURBED(a_client_that_ends_is_still_answered),
         TEST(a_target_that_ends_leaves_the_client_to_be_told),
+        TEST_DISTURBED(a_target_that_ends_leaves_the_client_to_be_told),
+        TEST(a_target_that_breaks_is_read_to_its_end),
+        TEST(what_waits_for_the_client_survives_the_target),
         TEST(a_client_that_is_gone_is_an_error),
+        TEST(it_may_be_closed_as_it_ends),
         TEST(nothing_is_told_after_the_end),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as the program does */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("proxy/pump", tests, NULL, NULL);
 }
