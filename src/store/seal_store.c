@@ -26,6 +26,8 @@ static const struct seal_place seal_places[] = {
      "UPDATE auth_config SET client_secret = $2 WHERE id = $1"},
     {"SELECT user_id, secret FROM second_factor WHERE user_id > $1 ORDER BY user_id LIMIT $2",
      "UPDATE second_factor SET secret = $2 WHERE user_id = $1"},
+    {"SELECT id, verifier FROM credential WHERE id > $1 ORDER BY id LIMIT $2",
+     "UPDATE credential SET verifier = $2 WHERE id = $1"},
 };
 
 struct seal_portion {

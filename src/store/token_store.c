@@ -19,6 +19,19 @@
     "EXISTS (SELECT 1 FROM attribute_access rb WHERE rb.organization_id = o.id) "                  \
     "THEN 1 ELSE 0 END"
 
+#define SERVICE_ACCOUNT                                                                            \
+    "SELECT s.id, s.organization_id, o.name, s.subject, "                                          \
+    "CASE WHEN s.name = '' THEN s.subject ELSE s.name END, "                                       \
+    "CASE WHEN s.name = '' THEN s.subject ELSE s.name END, "                                       \
+    "m.group_name, " ORGANIZATION " FROM service_account s "                                       \
+    "JOIN organization o ON o.id = s.organization_id "                                             \
+    "LEFT JOIN group_member m ON m.member_id = s.id "
+#define API_KEY                                                                                    \
+    "SELECT k.id, k.organization_id, o.name, k.id, k.name, k.name, m.group_name, " ORGANIZATION    \
+    ", k.last_used_at, k.expires_at FROM api_key k "                                               \
+    "JOIN organization o ON o.id = k.organization_id "                                             \
+    "LEFT JOIN group_member m ON m.member_id = k.id "
+
 /* One row for each group, which is in column 6; all others are the same in all. */
 static enum err token_store_take(struct arena *arena, struct store_rows *rows,
                                  struct caller *ret_caller, struct error *reterr)
@@ -93,20 +106,14 @@ enum err token_store_service_account(struct store_tx *tx, struct arena *arena, s
                                      struct caller *ret_caller, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err =
-        store_query_one(tx,
-                        "SELECT s.id, s.organization_id, o.name, s.subject, "
-                        "CASE WHEN s.name = '' THEN s.subject ELSE s.name END, "
-                        "CASE WHEN s.name = '' THEN s.subject ELSE s.name END, "
-                        "m.group_name, " ORGANIZATION " FROM service_account s "
-                        "JOIN organization o ON o.id = s.organization_id "
-                        "LEFT JOIN group_member m ON m.member_id = s.id "
-                        "WHERE s.id = (SELECT a.id FROM service_account a "
+    enum err err = store_query_one(
+        tx,
+        SERVICE_ACCOUNT "WHERE s.id = (SELECT a.id FROM service_account a "
                         "JOIN organization p ON p.id = a.organization_id "
                         "WHERE a.subject = $1 "
                         "ORDER BY CASE WHEN p.name = 'default' THEN 0 ELSE 1 END, p.name LIMIT 1) "
                         "AND s.status = 'active'",
-                        PARAMS(store_text(subject)), &rows, reterr);
+        PARAMS(store_text(subject)), &rows, reterr);
     return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
 }
 
@@ -116,13 +123,8 @@ enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct sl
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(tx,
-                                   "SELECT k.id, k.organization_id, o.name, k.id, k.name, k.name, "
-                                   "m.group_name, " ORGANIZATION
-                                   ", k.last_used_at, k.expires_at FROM api_key k "
-                                   "JOIN organization o ON o.id = k.organization_id "
-                                   "LEFT JOIN group_member m ON m.member_id = k.id "
-                                   "WHERE k.hash = $1 AND k.deactivated_at = 0 "
-                                   "AND (k.expires_at = 0 OR k.expires_at > $2)",
+                                   API_KEY "WHERE k.hash = $1 AND k.deactivated_at = 0 "
+                                           "AND (k.expires_at = 0 OR k.expires_at > $2)",
                                    PARAMS(store_blob(hash), store_int(clock_now())), &rows, reterr);
     if (err != ERR_NONE) {
         return err;
@@ -134,6 +136,44 @@ enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct sl
     err = token_store_take(arena, &rows, ret_caller, reterr);
     ret_caller->is_key = true;
     return err;
+}
+
+static enum err token_store_key_of_id(struct store_tx *tx, struct arena *arena, struct slice id,
+                                      struct caller *ret_caller, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx,
+                                   API_KEY "WHERE k.id = $1 AND k.deactivated_at = 0 "
+                                           "AND (k.expires_at = 0 OR k.expires_at > $2)",
+                                   PARAMS(store_text(id), store_int(clock_now())), &rows, reterr);
+    if (err == ERR_NONE) {
+        err = token_store_take(arena, &rows, ret_caller, reterr);
+        ret_caller->is_key = true;
+    }
+    return err;
+}
+
+static enum err token_store_account_of_id(struct store_tx *tx, struct arena *arena, struct slice id,
+                                          struct caller *ret_caller, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx, SERVICE_ACCOUNT "WHERE s.id = $1 AND s.status = 'active'",
+                                   PARAMS(store_text(id)), &rows, reterr);
+    return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
+}
+
+enum err token_store_member(struct store_tx *tx, struct arena *arena, struct slice id,
+                            struct caller *ret_caller, struct error *reterr)
+{
+    /* No token: none was revoked. */
+    const struct token_claims claims = {
+        .user_id = id, .token_id = SLICE(""), .issued_at = INT64_MAX};
+    enum err err = token_store_user(tx, arena, &claims, ret_caller, reterr);
+    if (err == ERR_NOT_FOUND) {
+        err = token_store_key_of_id(tx, arena, id, ret_caller, reterr);
+    }
+    return err == ERR_NOT_FOUND ? token_store_account_of_id(tx, arena, id, ret_caller, reterr)
+                                : err;
 }
 
 enum err token_store_used_api_key(struct store_tx *tx, struct slice id, int64_t now,

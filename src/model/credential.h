@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* A credential for native clients: with it one member reaches one connection, with the connection's
+ * name as user name and a secret that is shown once and not kept. */
+#ifndef GH_MODEL_CREDENTIAL_H
+#define GH_MODEL_CREDENTIAL_H
+
+#include "codec/shape.h"
+#include "model/connection.h"
+
+#define CREDENTIAL_DURATION_MAX 172800 /* seconds; of those that are asked for */
+
+/* What a client is given. Empty members are left out. */
+struct credential_access {
+    struct slice hostname;
+    struct slice port;
+    struct slice username;
+    struct slice password; /* of a new one, shown once */
+    struct slice database_name;
+    struct slice connection_string; /* likewise */
+};
+
+struct credential {
+    struct slice id;
+    struct slice organization_id;
+    struct slice connection_id;
+    struct slice connection_name;
+    struct slice connection_type;
+    struct slice connection_subtype;
+    struct slice member_id; /* of the row in user_account, api_key or service_account */
+    struct slice member_email;
+    struct slice member_name;
+    struct credential_access *access;
+    struct slice session_id; /* of a review; there is none yet */
+    struct shape_bool has_review;
+    int64_t created_at;
+    int64_t expires_at; /* 0: never */
+    int64_t revoked_at; /* 0: it was not */
+};
+
+extern const struct shape credential_shape;
+
+struct credential_request {
+    struct shape_int access_duration_seconds;
+};
+
+extern const struct shape credential_request_shape;
+
+/* Whether native clients may be let through to the connection, whose document is open and whose
+ * effective features are known. ERR_INPUT says why not: for a client, or for who asks for a
+ * credential. What needs a review is refused as long as nothing can review it. */
+enum err credential_check_connection(const struct connection *connection,
+                                     struct error *reterr) MUST_USE;
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* A session: one use of a connection by somebody, from its start to its end. It holds the names as
+ * they were then, so that it can be read when what they named is gone. */
+#ifndef GH_MODEL_SESSION_H
+#define GH_MODEL_SESSION_H
+
+#include "codec/shape.h"
+
+#define SESSION_OPEN  "open"
+#define SESSION_DONE  "done"
+#define SESSION_LIMIT 20 /* of a page, when none is asked for */
+
+struct session {
+    struct slice id;
+    struct slice organization_id;
+    struct slice credential_id; /* "": none */
+    struct slice connection_id;
+    struct slice connection_name;
+    struct slice connection_type;
+    struct slice connection_subtype;
+    struct slice resource_name;
+    struct slice user_id;
+    struct slice user_email;
+    struct slice user_name;
+    struct slice identity_type; /* "user" or "machine" */
+    struct slice verb;          /* "connect" or "exec" */
+    struct slice status;
+    struct slice client_ip;
+    struct slice application_name;
+    int64_t started_at;
+    int64_t ended_at; /* 0: it goes on */
+    struct slice end_reason;
+    struct shape_int bytes_in;  /* from the client */
+    struct shape_int bytes_out; /* to the client */
+};
+
+extern const struct shape session_shape;
+
+#endif

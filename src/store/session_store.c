@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/session_store.h"
+
+#include "base/memory.h"
+#include "store/rows.h"
+
+#define COLUMNS                                                                                    \
+    "SELECT id, organization_id, credential_id, connection_id, connection_name, "                  \
+    "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "         \
+    "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
+    "bytes_in, bytes_out FROM session "
+
+static void session_store_take(struct arena *arena, const struct store_rows *rows,
+                               struct session *session)
+{
+    *session = (struct session){
+        .id = rows_text_in(arena, rows, 0),
+        .organization_id = rows_text_in(arena, rows, 1),
+        .credential_id = rows_text_in(arena, rows, 2),
+        .connection_id = rows_text_in(arena, rows, 3),
+        .connection_name = rows_text_in(arena, rows, 4),
+        .connection_type = rows_text_in(arena, rows, 5),
+        .connection_subtype = rows_text_in(arena, rows, 6),
+        .resource_name = rows_text_in(arena, rows, 7),
+        .user_id = rows_text_in(arena, rows, 8),
+        .user_email = rows_text_in(arena, rows, 9),
+        .user_name = rows_text_in(arena, rows, 10),
+        .identity_type = rows_text_in(arena, rows, 11),
+        .verb = rows_text_in(arena, rows, 12),
+        .status = rows_text_in(arena, rows, 13),
+        .client_ip = rows_text_in(arena, rows, 14),
+        .application_name = rows_text_in(arena, rows, 15),
+        .started_at = store_rows_int(rows, 16),
+        .ended_at = store_rows_int(rows, 17),
+        .end_reason = rows_text_in(arena, rows, 18),
+        .bytes_in = {.value = store_rows_int(rows, 19), .is_given = true},
+        .bytes_out = {.value = store_rows_int(rows, 20), .is_given = true},
+    };
+}
+
+enum err session_store_insert(struct store_tx *tx, const struct session *session,
+                              struct error *reterr)
+{
+    return store_exec(
+        tx,
+        "INSERT INTO session (id, organization_id, credential_id, connection_id, connection_name, "
+        "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "
+        "identity_type, verb, status, client_ip, application_name, started_at) VALUES ($1, $2, "
+        "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'open', $14, $15, $16)",
+        PARAMS(store_text(session->id), store_text(session->organization_id),
+               store_text(session->credential_id), store_text(session->connection_id),
+               store_text(session->connection_name), store_text(session->connection_type),
+               store_text(session->connection_subtype), store_text(session->resource_name),
+               store_text(session->user_id), store_text(session->user_email),
+               store_text(session->user_name), store_text(session->identity_type),
+               store_text(session->verb), store_text(session->client_ip),
+               store_text(session->application_name), store_int(session->started_at)),
+        NULL, reterr);
+}
+
+enum err session_store_end(struct store_tx *tx, const struct session *session, struct error *reterr)
+{
+    uint64_t changed = 0;
+    enum err err =
+        store_exec(tx,
+                   "UPDATE session SET status = 'done', ended_at = $2, end_reason = $3, "
+                   "bytes_in = $4, bytes_out = $5 WHERE id = $1 AND status = 'open'",
+                   PARAMS(store_text(session->id), store_int(session->ended_at),
+                          store_text(session->end_reason), store_int(session->bytes_in.value),
+                          store_int(session->bytes_out.value)),
+                   &changed, reterr);
+    return err == ERR_NONE && changed == 0
+               ? fail(reterr, ERR_NOT_FOUND, "there is no open session '%.*s'",
+                      SLICE_ARG(session->id))
+               : err;
+}
+
+enum err session_store_get(struct store_tx *tx, struct arena *arena,
+                           const struct session_scope *scope, struct slice id,
+                           struct session *ret_session, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(
+        tx,
+        COLUMNS "WHERE id = $1 AND organization_id = $2 "
+                "AND ($3 = '' OR user_id = $3)",
+        PARAMS(store_text(id), store_text(scope->organization_id), store_text(scope->user_id)),
+        &rows, reterr);
+    if (err == ERR_NONE) {
+        session_store_take(arena, &rows, ret_session);
+    }
+    return err == ERR_NOT_FOUND ? fail(reterr, err, "there is no session '%.*s'", SLICE_ARG(id))
+                                : err;
+}
+
+/* Lists ---------------------------------------------------------------------------------------- */
+
+/* Each its own statement, so that each has an index that fits. */
+#define OF_ALL "WHERE organization_id = $1 AND $2 = '' "
+#define OF_ONE "WHERE organization_id = $1 AND user_id = $2 "
+#define FILTER                                                                                     \
+    "AND ($3 = '' OR user_id = $3 OR user_email = $3) "                                            \
+    "AND ($4 = '' OR connection_name = $4) AND ($5 = '' OR connection_type = $5) "                 \
+    "AND started_at >= $6 AND started_at <= $7 "
+#define ORDER      "ORDER BY started_at DESC, id DESC LIMIT $8 OFFSET $9"
+#define COUNT(who) "SELECT count(*) FROM (SELECT 1 FROM session " who FILTER "LIMIT $8) AS counted"
+
+#define FILTER_PARAMS 9
+
+static void session_store_bind(const struct session_scope *scope,
+                               const struct session_filter *filter, struct store_value *values)
+{
+    values[0] = store_text(scope->organization_id);
+    values[1] = store_text(scope->user_id);
+    values[2] = store_text(filter->user);
+    values[3] = store_text(filter->connection);
+    values[4] = store_text(filter->type);
+    values[5] = store_int(filter->start_date);
+    values[6] = store_int(filter->end_date == 0 ? INT64_MAX : filter->end_date);
+}
+
+static enum err session_store_count(struct store_tx *tx, bool is_one, struct store_value *values,
+                                    struct session_list *list, struct error *reterr)
+{
+    values[7] = store_int(SESSION_COUNTED_MAX + 1);
+    enum err err = rows_number(tx, is_one ? COUNT(OF_ONE) : COUNT(OF_ALL),
+                               (struct store_params){values, 8}, &list->total, reterr);
+    list->total_is_capped = list->total > SESSION_COUNTED_MAX;
+    list->total = list->total_is_capped ? SESSION_COUNTED_MAX : list->total;
+    return err;
+}
+
+enum err session_store_list(struct store_tx *tx, struct arena *arena,
+                            const struct session_scope *scope, const struct session_filter *filter,
+                            struct session_list *ret_list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct session)};
+    struct store_value values[FILTER_PARAMS] = {{.kind = STORE_NULL}};
+    bool is_one = scope->user_id.len > 0;
+    size_t limit = (size_t)filter->limit;
+    session_store_bind(scope, filter, values);
+    *ret_list = (struct session_list){0};
+    enum err err = session_store_count(tx, is_one, values, ret_list, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    values[7] = store_int(filter->limit + 1);
+    values[8] = store_int(filter->offset);
+    err = store_query(tx, is_one ? COLUMNS OF_ONE FILTER ORDER : COLUMNS OF_ALL FILTER ORDER,
+                      (struct store_params){values, FILTER_PARAMS}, &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        session_store_take(arena, &rows, rows_list_add(&list));
+    }
+    ret_list->sessions = list.items;
+    ret_list->has_more = list.count > limit;
+    ret_list->count = ret_list->has_more ? limit : list.count;
+    return rows_end(err);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions in the store. */
+#ifndef GH_STORE_SESSION_STORE_H
+#define GH_STORE_SESSION_STORE_H
+
+#include "base/arena.h"
+#include "model/session.h"
+#include "store/store.h"
+
+#define SESSION_COUNTED_MAX 10000 /* totals stop there */
+
+enum err session_store_insert(struct store_tx *tx, const struct session *session,
+                              struct error *reterr) MUST_USE;
+
+/* How one ended: its id, ended_at, end_reason and the counters of 'session'. One that is done stays
+ * as it was: ERR_NOT_FOUND. */
+enum err session_store_end(struct store_tx *tx, const struct session *session,
+                           struct error *reterr) MUST_USE;
+
+/* Of an organization; with 'user_id', only when it is that user's. */
+struct session_scope {
+    struct slice organization_id;
+    struct slice user_id;
+};
+
+enum err session_store_get(struct store_tx *tx, struct arena *arena,
+                           const struct session_scope *scope, struct slice id,
+                           struct session *ret_session, struct error *reterr) MUST_USE;
+
+struct session_filter {
+    struct slice user; /* id or address; empty, like the others: any */
+    struct slice connection;
+    struct slice type;
+    int64_t start_date; /* of the start; 0: any; both inclusive */
+    int64_t end_date;
+    int64_t limit;
+    int64_t offset;
+};
+
+struct session_list {
+    struct session *sessions;
+    size_t count;
+    int64_t total; /* at most SESSION_COUNTED_MAX */
+    bool total_is_capped;
+    bool has_more;
+};
+
+/* Newest first. */
+enum err session_store_list(struct store_tx *tx, struct arena *arena,
+                            const struct session_scope *scope, const struct session_filter *filter,
+                            struct session_list *ret_list, struct error *reterr) MUST_USE;
+
+#endif
