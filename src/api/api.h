@@ -33,6 +33,8 @@ struct api {
     struct slice setup_code;  /* lets the first person in from elsewhere than this machine */
     struct slice description; /* the OpenAPI document */
     bool uses_tls;
+    struct slice postgres_host; /* where native clients of PostgreSQL connect to */
+    unsigned postgres_port;     /* 0: they cannot */
 };
 
 struct api_route;

@@ -3,6 +3,7 @@
 #include "base/timestamp.h"
 #include "io/clock.h"
 #include "store/api_key_store.h"
+#include "store/credential_store.h"
 #include "store/row_id.h"
 
 #define MASKED_SHOWN 8
@@ -172,6 +173,9 @@ static enum err api_key_revoke_body(struct store_tx *tx, void *context, struct e
     self->key.deactivated_at = clock_now();
     self->key.deactivated_by = self->call->caller.email;
     err = api_key_store_update(tx, &self->key, reterr);
+    if (err == ERR_NONE) {
+        err = credential_store_revoke_of_member(tx, self->key.id, self->key.deactivated_at, reterr);
+    }
     struct slice payload = api_key_payload(self);
     return err == ERR_NONE ? api_audit(self->call, tx, "revoke", 204, payload, reterr) : err;
 }

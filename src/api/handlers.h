@@ -46,6 +46,15 @@ HANDLER(connection_access_put);
 extern const struct shape connection_query_shape;
 extern const struct shape connection_access_shape;
 
+/* credentials.c, sessions.c */
+HANDLER(credentials_post);
+HANDLER(credentials_get);
+HANDLER(credentials_revoke);
+HANDLER(credentials_list);
+HANDLER(sessions_list);
+HANDLER(sessions_get);
+extern const struct shape session_query_shape;
+
 /* attributes.c */
 HANDLER(attributes_list);
 HANDLER(attributes_get);

@@ -6,8 +6,10 @@
 #include "base/memory.h"
 #include "model/agent.h"
 #include "model/attribute.h"
+#include "model/credential.h"
 #include "model/machine.h"
 #include "model/resource.h"
+#include "model/session.h"
 #include "model/user.h"
 
 #define BODY       .body_size_max = LIMIT_HTTP_BODY_SIZE
@@ -113,6 +115,28 @@ const struct api_route api_routes[] = {
      .shape = &connection_access_shape, .errors = {404}},
     {"GET", "/api/connection-tags", API_MEMBER, 0, connection_tags_list, "connections",
      "Tags in use", .status = 200, .answer = API_OBJECT},
+
+    {"POST", "/api/connections/{nameOrID}/credentials", API_MEMBER, .handler = credentials_post,
+     .noun = "connection_credentials",
+     .summary = "Ask for a credential for native clients, which is shown once; an older one ends",
+     SMALL_BODY, .body = &credential_request_shape, .status = 201, .answer = API_ONE,
+     .shape = &credential_shape, .errors = {404}},
+    {"GET", "/api/connections/{nameOrID}/credentials", API_MEMBER, 0, credentials_get,
+     "connection_credentials", "The credential that one has, without its secret", .status = 200,
+     .answer = API_ONE, .shape = &credential_shape, .errors = {404}},
+    {"POST", "/api/connections/{nameOrID}/credentials/{credentialID}/revoke", API_MEMBER, 0,
+     credentials_revoke, "connection_credentials",
+     "End a credential: one's own, or anybody's for an admin", .status = 204, .answer = API_NOTHING,
+     .errors = {404}},
+    {"GET", "/api/connection-credentials", API_MEMBER, 0, credentials_list,
+     "connection_credentials", "Credentials that are good now, without their secrets",
+     .status = 200, .answer = API_ARRAY, .shape = &credential_shape},
+
+    {"GET", "/api/sessions", API_MEMBER, 0, sessions_list, "sessions",
+     "List sessions, the newest first", .query = &session_query_shape, .status = 200,
+     .answer = API_OBJECT},
+    {"GET", "/api/sessions/{id}", API_MEMBER, 0, sessions_get, "sessions", "Get a session",
+     .status = 200, .answer = API_ONE, .shape = &session_shape, .errors = {404}},
 
     {"GET", "/api/attributes", API_MEMBER, 0, attributes_list, "attributes", "List attributes",
      .query = &attribute_query_shape, .status = 200, .answer = API_PAGE, .shape = &attribute_shape},

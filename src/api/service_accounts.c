@@ -2,6 +2,7 @@
 #include "api/handlers.h"
 #include "io/clock.h"
 #include "model/machine.h"
+#include "store/credential_store.h"
 #include "store/row_id.h"
 #include "store/service_account_store.h"
 
@@ -148,6 +149,9 @@ static enum err service_account_delete_body(struct store_tx *tx, void *context,
     enum err err = service_account_find(self, tx, self->name, reterr);
     if (err == ERR_NONE) {
         err = service_account_store_delete(tx, self->account.id, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = credential_store_revoke_of_member(tx, self->account.id, clock_now(), reterr);
     }
     return err == ERR_NONE ? service_account_audit(self, tx, "delete", 204, reterr) : err;
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/clock.h"
 #include "model/name.h"
+#include "store/credential_store.h"
 #include "store/row_id.h"
 #include "store/token_store.h"
 #include "store/user_store.h"
@@ -232,6 +233,9 @@ static enum err user_delete_body(struct store_tx *tx, void *context, struct erro
     }
     if (err == ERR_NONE) {
         err = user_store_delete(tx, self->user.id, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = credential_store_revoke_of_member(tx, self->user.id, clock_now(), reterr);
     }
     struct slice payload = user_payload(self, &self->user);
     return err == ERR_NONE ? api_audit(self->call, tx, "delete", 204, payload, reterr) : err;

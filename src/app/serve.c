@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/base64.h"
+#include "codec/url.h"
 #include "console/console.h"
 #include "io/fault.h"
 #include "io/fetch.h"
@@ -268,6 +269,26 @@ static enum err serve_find_urls(struct serve *serve, struct error *reterr)
                       "to it");
 }
 
+/* What native clients are told; where the gateway listens on every address, people's name for it.
+ */
+static void serve_name_postgres(struct serve *serve, struct api *api)
+{
+    struct slice listen = slice_of_text(settings_text(serve->settings, SETTING_POSTGRES_LISTEN));
+    struct url url = {.host = SLICE("")};
+    if (listen.len == 0) {
+        return;
+    }
+    const char *colon = strrchr(listen.at, ':');
+    struct slice host = slice_trim(slice_sub(listen, 0, (size_t)(colon - listen.at)), "[]");
+    bool is_any =
+        host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("::"));
+    if (is_any && url_parse(serve->public_url, &url, NULL) == ERR_NONE) {
+        host = url.host;
+    }
+    api->postgres_host = host;
+    api->postgres_port = (unsigned)strtoul(colon + 1, NULL, 10);
+}
+
 /* As many connections as the machine allows, not as many as a shell starts with. */
 static void serve_raise_limits(void)
 {
@@ -435,6 +456,7 @@ static void serve_make_server(struct serve *serve)
         .description = openapi_make_in(&serve->arena),
         .uses_tls = serve->tls != NULL,
     };
+    serve_name_postgres(serve, &serve->api);
 }
 
 static enum err serve_start_workers(struct serve *serve, struct error *reterr)

@@ -318,6 +318,18 @@ static enum err settings_read_flags(char **arguments, struct settings *settings,
     return err;
 }
 
+/* Clients are told the port before anything listens there. */
+static enum err settings_check_postgres(const struct settings *settings, struct error *reterr)
+{
+    const char *value = settings_text(settings, SETTING_POSTGRES_LISTEN);
+    const char *colon = strrchr(value, ':');
+    return colon == NULL || strtoull(colon + 1, NULL, 10) > 0
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT,
+                      "--postgres-listen (GATEHOUSE_POSTGRES_LISTEN): '%s': a port is expected",
+                      value);
+}
+
 static enum err settings_check_oidc(const struct settings *settings, struct error *reterr)
 {
     bool has_issuer = !settings_is(settings, SETTING_OIDC_ISSUER, "");
@@ -361,7 +373,8 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
             arena_format(arena, "%s/master.key", settings.values[SETTING_DATA_DIR]).at;
     }
     *ret_settings = settings;
-    return settings_check_oidc(&settings, reterr);
+    err = settings_check_postgres(&settings, reterr);
+    return err == ERR_NONE ? settings_check_oidc(&settings, reterr) : err;
 }
 
 const char *settings_text(const struct settings *settings, enum setting setting)

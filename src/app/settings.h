@@ -39,6 +39,8 @@ enum setting_kind {
       "the keys of the secrets in the store; by default made in the data folder")                  \
     X(SETTING_LISTEN, "listen", SETTING_ADDRESS, "127.0.0.1:8009", "HOST:PORT", 0, 0,              \
       "where the API and the pages are served; port 0 takes a free one")                           \
+    X(SETTING_POSTGRES_LISTEN, "postgres-listen", SETTING_ADDRESS, "", "HOST:PORT", 0, 0,          \
+      "where native clients of PostgreSQL connect to; by default nowhere")                         \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
       "how people reach this gateway, when a proxy or another name stands before it")              \
     X(SETTING_TLS_CERT, "tls-cert", SETTING_PATH, "", "FILE", 0, 0,                                \

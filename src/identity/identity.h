@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "identity/native_credential.h"
 #include "identity/provider.h"
 #include "model/caller.h"
 #include "store/auth_config_store.h"
@@ -72,6 +73,14 @@ enum err identity_make_token_in(struct arena *arena, const struct identity *iden
 struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash);
 /* What a new agent will prove itself with, likewise. */
 struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *ret_hash);
+
+/* The salt of all credentials for connections of this name: the same each time, so that a client
+ * learns nothing from it of what exists. */
+void identity_salt(const struct identity *identity, struct slice connection_name,
+                   unsigned char salt[NATIVE_SALT_SIZE]);
+/* A new credential for native clients of a connection. */
+void identity_credential_in(struct arena *arena, const struct identity *identity,
+                            struct slice connection_name, struct native_credential *ret_credential);
 
 struct slice identity_admin_group(const struct identity *identity);
 struct slice identity_auditor_group(const struct identity *identity);

@@ -305,10 +305,10 @@ def gateway(tmp_path_factory):
 def admin(request, tmp_path_factory):
     """The first admin of a gateway of this file, on both stores."""
     folder = tmp_path_factory.mktemp("api")
-    arguments = []
+    arguments = ["--postgres-listen", f"127.0.0.1:{lasting_port()}"]
     if request.param == "postgres":
         server = request.getfixturevalue("postgres")
-        arguments = ["--database-url", server.create(f"api_{time.monotonic_ns()}")]
+        arguments += ["--database-url", server.create(f"api_{time.monotonic_ns()}")]
     gateway = Gateway(folder, *arguments)
     yield register(gateway)
     assert gateway.is_alive(), gateway.text()

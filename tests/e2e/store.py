@@ -58,6 +58,17 @@ class Store:
                  *row.values())
         return row["id"]
 
+    def add_session(self, organization_id, **columns):
+        row = {"id": str(uuid.uuid4()), "organization_id": organization_id,
+               "connection_id": str(uuid.uuid4()), "connection_name": "db",
+               "connection_type": "database", "connection_subtype": "postgres",
+               "user_id": str(uuid.uuid4()), "user_email": "x@example.com", "user_name": "X",
+               "identity_type": "user", "verb": "connect", "status": "open",
+               "started_at": 1, **columns}
+        self.ask(f"INSERT INTO session ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                 *row.values())
+        return row["id"]
+
 
 def new_organization(admin):
     """The admin, an API key, of a fresh organization of the same gateway."""

@@ -10,7 +10,7 @@ from store import Store, new_organization
 
 TABLES = ["resource", "connection", "tag", "attribute", "rule", "user_account", "user_group",
           "group_member", "api_key", "connection_access", "attribute_access", "agent",
-          "service_account", "machine_identity"]
+          "service_account", "machine_identity", "credential", "session"]
 
 
 class Full:
@@ -43,9 +43,14 @@ class Full:
             boss.post("/machineidentities", {
                 "name": f"machine-{word}", "connection_names": [f"role-{word}"],
                 "attributes": [f"attribute-{word}"]}),
-            boss.post("/agents", {"name": f"agent-{word}"})]
+            boss.post("/agents", {"name": f"agent-{word}"}),
+            boss.post(f"/connections/connection-{word}/credentials", {})]
         assert all(answer.status in (200, 201) for answer in answers), answers
+        self.session = self.store.add_session(
+            home, connection_name=f"connection-{word}", user_id=boss.get("/userinfo").json["id"])
         self.names = {
+            "credentials": [answers[9].json["id"]],
+            "sessions": [self.session],
             "resources": [f"box-{word}", answers[1].json["id"]],
             "connections": [f"role-{word}", f"connection-{word}", answers[2].json["id"],
                             answers[1].json["roles"][0]["id"]],
@@ -83,7 +88,11 @@ def calls_by_name(other):
                         ("PATCH", "/connections/{}", {"tags": []}),
                         ("DELETE", "/connections/{}", None),
                         ("GET", "/connections/{}/access", None),
-                        ("PUT", "/connections/{}/access", {"groups": []})],
+                        ("PUT", "/connections/{}/access", {"groups": []}),
+                        ("POST", "/connections/{}/credentials", {}),
+                        ("GET", "/connections/{}/credentials", None)],
+        "credentials": [("POST", "/connections/{}/credentials/{}/revoke", None)],
+        "sessions": [("GET", "/sessions/{}", None)],
         "attributes": [("GET", "/attributes/{}", None), ("PUT", "/attributes/{}", {"name": "x"}),
                        ("DELETE", "/attributes/{}", None)],
         "groups": [("DELETE", "/users/groups/{}", None)],
@@ -132,8 +141,8 @@ def test_what_is_another_organizations_is_not_there(two):
     mine, theirs = two
     before = mine.rows(), theirs.rows()
     for name, method, path, body in calls_by_name(theirs):
-        answer = mine.boss.call(method, path.format(name), body)
-        missing = mine.boss.call(method, path.format("nothing"), body)
+        answer = mine.boss.call(method, path.format(name, name), body)
+        missing = mine.boss.call(method, path.format("nothing", "nothing"), body)
         assert answer.status == missing.status == 404, (method, path, name, answer)
         assert answer.body == missing.body.replace(b"nothing", name.encode()), (method, path)
     for method, path, body in calls_by_body(mine, theirs):

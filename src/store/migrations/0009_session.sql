@@ -44,6 +44,6 @@ CREATE TABLE session (
     bytes_out @int NOT NULL DEFAULT 0
 ) @strict;
 
-CREATE INDEX session_newest ON session (organization_id, started_at, id);
-CREATE INDEX session_user ON session (organization_id, user_id, started_at, id);
-CREATE INDEX session_status ON session (status, started_at);
+CREATE INDEX session_by_start ON session (organization_id, started_at, id);
+CREATE INDEX session_by_user ON session (organization_id, user_id, started_at, id);
+CREATE INDEX session_by_status ON session (status, started_at);

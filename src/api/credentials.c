@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Credentials with which native clients reach connections. Only the hash of a secret and its
+ * verifier are kept: asking again makes a new one and ends the one before. */
+#include "api/connections.h"
+#include "api/handlers.h"
+#include "base/timestamp.h"
+#include "codec/url.h"
+#include "io/clock.h"
+#include "store/credential_store.h"
+#include "store/row_id.h"
+
+struct credential_call {
+    struct api_call *call;
+    struct credential_request wanted;
+    struct connection connection; /* as the caller sees it */
+    struct native_credential made;
+    struct credential credential;
+};
+
+struct credentials_listing {
+    struct api_call *call;
+    struct credential_list list;
+};
+
+/* The connection of the path with all that decides whether it may be reached. */
+static enum err credential_load_connection(struct credential_call *self, struct store_tx *tx,
+                                           struct error *reterr)
+{
+    struct api_call *call = self->call;
+    struct connection_list list = {.wants_features = true};
+    enum err err = connection_answer_load(call, tx, call->request->values[0], &list, reterr);
+    if (err == ERR_NONE) {
+        err = connection_store_open_document(call->arena, list.rows[0], reterr);
+    }
+    if (err == ERR_NONE) {
+        self->connection = list.rows[0]->connection;
+    }
+    return err;
+}
+
+/* What to tell a client. The database's name is left to what the gateway hides from everybody. */
+static void credential_fill_access(struct credential_call *self)
+{
+    struct arena *arena = self->call->arena;
+    const struct api *api = self->call->api;
+    struct slice database = self->connection.default_database;
+    if (api->postgres_port == 0) {
+        return;
+    }
+    struct credential_access *access = arena_alloc(arena, sizeof(*access));
+    *access = (struct credential_access){
+        .hostname = api->postgres_host,
+        .port = arena_format(arena, "%u", api->postgres_port),
+        .username = self->connection.name,
+        .password = self->made.secret,
+        .database_name = database.len > 0 ? database : SLICE("postgres"),
+    };
+    if (self->made.secret.len > 0) {
+        bool is_ipv6 = slice_find_byte(access->hostname, ':') < access->hostname.len;
+        access->connection_string = arena_format(
+            arena, "postgres://%.*s:%.*s@%s%.*s%s:%u/%.*s?sslmode=%s",
+            SLICE_ARG(url_encode(arena, access->username)), SLICE_ARG(access->password),
+            is_ipv6 ? "[" : "", SLICE_ARG(access->hostname), is_ipv6 ? "]" : "", api->postgres_port,
+            SLICE_ARG(url_encode(arena, access->database_name)),
+            api->uses_tls ? "require" : "disable");
+    }
+    self->credential.access = access;
+}
+
+static enum err credential_answer(struct credential_call *self, int status, struct error *reterr)
+{
+    credential_fill_access(self);
+    self->call->response->is_compressible = false;
+    struct json_writer json = api_answer(self->call, status);
+    shape_write(&credential_shape, &self->credential, &json);
+    return api_answer_end(self->call, &json, reterr);
+}
+
+static struct slice credential_payload(const struct credential_call *self)
+{
+    const struct credential *credential = &self->credential;
+    struct api_text text;
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_text(&text.json, "id", credential->id);
+    json_member_text(&text.json, "connection_name", credential->connection_name);
+    json_member_text(&text.json, "user_email", credential->member_email);
+    if (credential->expires_at != 0) {
+        json_member_timestamp(&text.json, "expire_at", credential->expires_at);
+    } else {
+        json_member_no_value(&text.json, "expire_at");
+    }
+    json_end_object(&text.json);
+    return api_text_end_in(self->call->arena, &text);
+}
+
+/* Asking for one ------------------------------------------------------------------------------- */
+
+static enum err credential_prepare_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct credential_call *self = context;
+    enum err err = credential_load_connection(self, tx, reterr);
+    return err == ERR_NONE ? credential_check_connection(&self->connection, reterr) : err;
+}
+
+/* Never longer than the connection allows, which may be less than what was asked for. */
+static int64_t credential_expiry(const struct credential_call *self, int64_t now)
+{
+    const struct shape_int *most = &self->connection.access_max_duration;
+    const struct shape_int *asked = &self->wanted.access_duration_seconds;
+    bool is_asked = asked->is_given && !asked->is_null;
+    bool is_bounded = most->is_given && !most->is_null && most->value > 0;
+    int64_t seconds = is_asked ? asked->value : 0;
+    if (is_bounded && (!is_asked || most->value < seconds)) {
+        seconds = most->value;
+    }
+    return seconds == 0 ? 0 : now + seconds * TIMESTAMP_SECOND;
+}
+
+static enum err credential_post_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct credential_call *self = context;
+    struct credential *credential = &self->credential;
+    const struct credential_proof proof = {.hash = self->made.hash,
+                                           .verifier = self->made.verifier};
+    struct slice name = self->connection.name;
+    enum err err = credential_prepare_body(tx, context, reterr);
+    if (err == ERR_NONE && !slice_equals(name, self->connection.name)) {
+        err = fail(reterr, ERR_NOT_FOUND, "the connection '%.*s' is gone", SLICE_ARG(name));
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    credential->connection_id = self->connection.id;
+    credential->connection_name = self->connection.name;
+    credential->connection_type = self->connection.type;
+    credential->connection_subtype = self->connection.subtype;
+    credential->expires_at = credential_expiry(self, credential->created_at);
+    err = credential_store_revoke_older(tx, credential, credential->created_at, reterr);
+    if (err == ERR_NONE) {
+        err = credential_store_insert(tx, self->call->arena, credential, &proof, reterr);
+    }
+    struct slice payload = credential_payload(self);
+    return err == ERR_NONE ? api_audit(self->call, tx, "create", 201, payload, reterr) : err;
+}
+
+enum err credentials_post(struct api_call *call, struct error *reterr)
+{
+    struct credential_call self = {.call = call};
+    const struct caller *caller = &call->caller;
+    enum err err =
+        api_read_body(call, SHAPE_WHOLE, &credential_request_shape, &self.wanted, reterr);
+    if (err == ERR_NONE) {
+        err = store_read(call->api->store, credential_prepare_body, &self, reterr);
+    }
+    if (err == ERR_NONE && call->api->postgres_port == 0) {
+        err = fail(reterr, ERR_INPUT,
+                   "this gateway does not listen for native clients of PostgreSQL "
+                   "(--postgres-listen)");
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    /* Before the transaction: it takes its time. */
+    identity_credential_in(call->arena, call->api->identity, self.connection.name, &self.made);
+    self.credential = (struct credential){
+        .id = row_id_new(call->arena),
+        .organization_id = caller->organization_id,
+        .member_id = caller->id,
+        .member_email = caller->email,
+        .member_name = caller->name,
+        .has_review = {.is_given = true},
+        .created_at = clock_now(),
+    };
+    err = store_write(call->api->store, credential_post_body, &self, reterr);
+    return err == ERR_NONE ? credential_answer(&self, 201, reterr) : err;
+}
+
+/* Looking, and ending -------------------------------------------------------------------------- */
+
+static enum err credential_get_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct credential_call *self = context;
+    enum err err = credential_load_connection(self, tx, reterr);
+    const struct credential of = {.member_id = self->call->caller.id,
+                                  .connection_id = self->connection.id};
+    return err == ERR_NONE ? credential_store_current(tx, self->call->arena, &of, clock_now(),
+                                                      &self->credential, reterr)
+                           : err;
+}
+
+enum err credentials_get(struct api_call *call, struct error *reterr)
+{
+    struct credential_call self = {.call = call};
+    enum err err = store_read(call->api->store, credential_get_body, &self, reterr);
+    return err == ERR_NONE ? credential_answer(&self, 200, reterr) : err;
+}
+
+/* Who lost the connection may still end what he has for it, so its visibility does not count. */
+static enum err credential_revoke_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct credential_call *self = context;
+    struct api_call *call = self->call;
+    struct slice connection = call->request->values[0];
+    struct slice id = call->request->values[1];
+    struct credential *found = &self->credential;
+    enum err err =
+        credential_store_find(tx, call->arena, call->caller.organization_id, id, found, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    bool is_own = slice_equals(found->member_id, call->caller.id);
+    bool is_there = slice_equals(found->connection_name, connection) ||
+                    slice_equals(found->connection_id, connection);
+    if (!is_there || !(is_own || caller_reads_all(&call->caller))) {
+        return fail(reterr, ERR_NOT_FOUND, "there is no credential '%.*s'", SLICE_ARG(id));
+    }
+    if (!is_own && !call->caller.is_admin) {
+        return fail(reterr, ERR_DENIED, "the credential is somebody else's");
+    }
+    err = credential_store_revoke(tx, found->id, clock_now(), reterr);
+    struct slice payload = credential_payload(self);
+    return err == ERR_NONE ? api_audit(call, tx, "revoke", 204, payload, reterr) : err;
+}
+
+enum err credentials_revoke(struct api_call *call, struct error *reterr)
+{
+    struct credential_call self = {.call = call};
+    call->response->status = 204;
+    return store_write(call->api->store, credential_revoke_body, &self, reterr);
+}
+
+static enum err credentials_list_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct credentials_listing *listing = context;
+    const struct caller *caller = &listing->call->caller;
+    const struct credential of = {
+        .organization_id = caller->organization_id,
+        .member_id = caller_reads_all(caller) ? SLICE("") : caller->id,
+    };
+    return credential_store_list(tx, listing->call->arena, &of, clock_now(), &listing->list,
+                                 reterr);
+}
+
+enum err credentials_list(struct api_call *call, struct error *reterr)
+{
+    struct credentials_listing listing = {.call = call};
+    enum err err = store_read(call->api->store, credentials_list_body, &listing, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json_writer json = api_answer(call, 200);
+    json_begin_array(&json);
+    for (size_t i = 0; i < listing.list.count; i++) {
+        shape_write(&credential_shape, &listing.list.credentials[i], &json);
+    }
+    json_end_array(&json);
+    return api_answer_end(call, &json, reterr);
+}
