@@ -5,6 +5,7 @@
 #include "api/handlers.h"
 #include "base/timestamp.h"
 #include "codec/url.h"
+#include "identity/native_credential.h"
 #include "io/clock.h"
 #include "store/credential_store.h"
 #include "store/row_id.h"
@@ -162,7 +163,8 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
         return err;
     }
     /* Before the transaction: it takes its time. */
-    identity_credential_in(call->arena, call->api->identity, self.connection.name, &self.made);
+    native_credential_make_in(call->arena, identity_scram_key(call->api->identity),
+                              self.connection.name, &self.made);
     self.credential = (struct credential){
         .id = row_id_new(call->arena),
         .organization_id = caller->organization_id,

@@ -18,9 +18,8 @@
 #include <sodium.h>
 
 #define API_KEY_RANDOM_SIZE 32
-#define SALT_KEY_SIZE       32
-#define SALT_KEY_CONTEXT    "gatehouse: salts of native credentials, 1"
-#define SALT_PREFIX         "scram salt "
+#define SCRAM_KEY_SIZE      32
+#define SCRAM_KEY_CONTEXT   "gatehouse: salts of native credentials, 1"
 #define API_KEY_SIZE_MAX    128
 #define CLAIMS_SIZE_MAX     4096
 /* When a key was last used is told to the minute. */
@@ -33,7 +32,7 @@ struct identity {
     struct slice admin_group;
     struct slice auditor_group;
     struct proof_cache *proofs;
-    unsigned char salt_key[SALT_KEY_SIZE];
+    struct secret scram_key;
     struct provider *given_provider; /* of the settings; may be NULL */
     pthread_mutex_t lock;            /* of what follows */
     struct provider *provider;       /* in use; may be NULL */
@@ -48,12 +47,15 @@ static enum err identity_make_given_provider(const struct provider_settings *set
 }
 
 /* Of the seed that all gateways of a store share, so that they make the same salts. */
-static void identity_derive_salt_key(struct identity *identity, const struct secret *seed)
+static void identity_derive_scram_key(struct identity *identity, const struct secret *seed)
 {
+    unsigned char derived[SCRAM_KEY_SIZE];
     struct slice key = secret_view(seed);
-    (void)crypto_generichash(identity->salt_key, SALT_KEY_SIZE,
-                             (const unsigned char *)SALT_KEY_CONTEXT, strlen(SALT_KEY_CONTEXT),
-                             (const unsigned char *)key.at, key.len);
+    (void)crypto_generichash(derived, sizeof(derived), (const unsigned char *)SCRAM_KEY_CONTEXT,
+                             strlen(SCRAM_KEY_CONTEXT), (const unsigned char *)key.at, key.len);
+    secret_init(&identity->scram_key);
+    must(secret_set(&identity->scram_key, slice_of(derived, sizeof(derived))) == ERR_NONE);
+    sodium_memzero(derived, sizeof(derived));
 }
 
 enum err identity_new(const struct identity_settings *settings, struct identity **ret_identity,
@@ -86,7 +88,7 @@ enum err identity_new(const struct identity_settings *settings, struct identity 
         .given_provider = provider,
         .provider_generation = -1,
     };
-    identity_derive_salt_key(identity, &seed);
+    identity_derive_scram_key(identity, &seed);
     must(pthread_mutex_init(&identity->lock, NULL) == 0);
     *ret_identity = identity;
     return ERR_NONE;
@@ -100,7 +102,7 @@ void identity_free(struct identity *identity)
         provider_unref(identity->provider);
         provider_unref(identity->given_provider);
         (void)pthread_mutex_destroy(&identity->lock);
-        sodium_memzero(identity->salt_key, sizeof(identity->salt_key));
+        secret_release(&identity->scram_key);
         memory_free(identity);
     }
 }
@@ -144,24 +146,9 @@ struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *re
     return identity_make_key_in(arena, IDENTITY_AGENT_PREFIX, ret_hash);
 }
 
-void identity_salt(const struct identity *identity, struct slice connection_name,
-                   unsigned char salt[NATIVE_SALT_SIZE])
+const struct secret *identity_scram_key(const struct identity *identity)
 {
-    crypto_generichash_state state;
-    (void)crypto_generichash_init(&state, identity->salt_key, SALT_KEY_SIZE, NATIVE_SALT_SIZE);
-    (void)crypto_generichash_update(&state, (const unsigned char *)SALT_PREFIX,
-                                    strlen(SALT_PREFIX));
-    (void)crypto_generichash_update(&state, (const unsigned char *)connection_name.at,
-                                    connection_name.len);
-    (void)crypto_generichash_final(&state, salt, NATIVE_SALT_SIZE);
-}
-
-void identity_credential_in(struct arena *arena, const struct identity *identity,
-                            struct slice connection_name, struct native_credential *ret_credential)
-{
-    unsigned char salt[NATIVE_SALT_SIZE];
-    identity_salt(identity, connection_name, salt);
-    native_credential_make_in(arena, salt, ret_credential);
+    return &identity->scram_key;
 }
 
 /* The provider --------------------------------------------------------------------------------- */

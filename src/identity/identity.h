@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "identity/native_credential.h"
 #include "identity/provider.h"
 #include "model/caller.h"
 #include "store/auth_config_store.h"
@@ -74,13 +73,8 @@ struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_has
 /* What a new agent will prove itself with, likewise. */
 struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *ret_hash);
 
-/* The salt of all credentials for connections of this name: the same each time, so that a client
- * learns nothing from it of what exists. */
-void identity_salt(const struct identity *identity, struct slice connection_name,
-                   unsigned char salt[NATIVE_SALT_SIZE]);
-/* A new credential for native clients of a connection. */
-void identity_credential_in(struct arena *arena, const struct identity *identity,
-                            struct slice connection_name, struct native_credential *ret_credential);
+/* What the salts of native clients' credentials are made with; as old as the store. */
+const struct secret *identity_scram_key(const struct identity *identity);
 
 struct slice identity_admin_group(const struct identity *identity);
 struct slice identity_auditor_group(const struct identity *identity);

@@ -1,49 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 #include "identity/native_credential.h"
 
+#include "base/memory.h"
 #include "base/must.h"
 #include "codec/base64.h"
 
-#include <openssl/evp.h>
 #include <sodium.h>
 
 #define RANDOM_SIZE 32
-#define KEY_SIZE    32
 
-static void native_credential_hmac(const unsigned char *key, struct slice text, unsigned char *out)
-{
-    _Static_assert(crypto_auth_hmacsha256_KEYBYTES == KEY_SIZE, "the key is a hash");
-    (void)crypto_auth_hmacsha256(out, (const unsigned char *)text.at, text.len, key);
-}
-
-void native_credential_verifier(struct slice secret, const unsigned char *salt,
-                                unsigned char *verifier)
-{
-    unsigned char salted[KEY_SIZE];
-    unsigned char client_key[KEY_SIZE];
-    must(PKCS5_PBKDF2_HMAC(secret.at, (int)secret.len, salt, NATIVE_SALT_SIZE, NATIVE_ITERATIONS,
-                           EVP_sha256(), KEY_SIZE, salted) == 1);
-    native_credential_hmac(salted, SLICE("Client Key"), client_key);
-    (void)crypto_hash_sha256(verifier, client_key, sizeof(client_key));
-    native_credential_hmac(salted, SLICE("Server Key"), verifier + KEY_SIZE);
-    sodium_memzero(salted, sizeof(salted));
-    sodium_memzero(client_key, sizeof(client_key));
-}
-
-void native_credential_make_in(struct arena *arena, const unsigned char *salt,
-                               struct native_credential *ret_credential)
+static struct slice native_credential_secret_in(struct arena *arena)
 {
     unsigned char random[RANDOM_SIZE];
-    unsigned char *hash = arena_alloc(arena, crypto_hash_sha256_BYTES);
-    unsigned char *verifier = arena_alloc(arena, NATIVE_VERIFIER_SIZE);
     randombytes_buf(random, sizeof(random));
     struct slice secret = base64_encode_in(arena, BASE64_URL, slice_of(random, sizeof(random)));
     sodium_memzero(random, sizeof(random));
+    return secret;
+}
+
+static struct slice native_credential_keys_in(struct arena *arena, const struct secret *key,
+                                              struct slice connection_name, struct slice text)
+{
+    struct secret password CLEANUP(secret_release);
+    struct scram_verifier verifier;
+    unsigned char *keys = arena_alloc(arena, NATIVE_VERIFIER_SIZE);
+    secret_init(&password);
+    must(secret_set(&password, text) == ERR_NONE);
+    scram_verifier_mock(key, connection_name, &verifier);
+    scram_verifier_derive(&password, slice_of(verifier.salt, verifier.salt_size),
+                          verifier.iterations, &verifier);
+    memcpy(keys, verifier.stored_key, SCRAM_HASH_SIZE);
+    memcpy(keys + SCRAM_HASH_SIZE, verifier.server_key, SCRAM_HASH_SIZE);
+    scram_verifier_wipe(&verifier);
+    return slice_of(keys, NATIVE_VERIFIER_SIZE);
+}
+
+void native_credential_make_in(struct arena *arena, const struct secret *key,
+                               struct slice connection_name,
+                               struct native_credential *ret_credential)
+{
+    unsigned char *hash = arena_alloc(arena, crypto_hash_sha256_BYTES);
+    struct slice secret = native_credential_secret_in(arena);
     (void)crypto_hash_sha256(hash, (const unsigned char *)secret.at, secret.len);
-    native_credential_verifier(secret, salt, verifier);
     *ret_credential = (struct native_credential){
         .secret = secret,
         .hash = slice_of(hash, crypto_hash_sha256_BYTES),
-        .verifier = slice_of(verifier, NATIVE_VERIFIER_SIZE),
+        .verifier = native_credential_keys_in(arena, key, connection_name, secret),
     };
+}
+
+void native_credential_verifier(const struct secret *key, struct slice connection_name,
+                                struct slice kept, struct scram_verifier *ret_verifier)
+{
+    must(kept.len == NATIVE_VERIFIER_SIZE);
+    scram_verifier_mock(key, connection_name, ret_verifier);
+    memcpy(ret_verifier->stored_key, kept.at, SCRAM_HASH_SIZE);
+    memcpy(ret_verifier->server_key, kept.at + SCRAM_HASH_SIZE, SCRAM_HASH_SIZE);
+    ret_verifier->is_mock = false;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The secret of a native client's credential, and what is kept of it: a hash to know it again, and
- * the verifier of SCRAM-SHA-256 (RFC 5802, RFC 7677), with which a client proves that it knows the
- * secret without sending it, and the gateway that it has the verifier. */
+ * the keys of its SCRAM-SHA-256 verifier, with which a client proves that it knows the secret
+ * without sending it. The salt comes from the name of the connection, so that a client learns
+ * nothing from it of what exists, and all credentials for one name are checked by one proof. */
 #ifndef GH_IDENTITY_NATIVE_CREDENTIAL_H
 #define GH_IDENTITY_NATIVE_CREDENTIAL_H
 
 #include "base/arena.h"
+#include "identity/scram.h"
 
-#define NATIVE_SALT_SIZE     16
-#define NATIVE_ITERATIONS    4096
-#define NATIVE_VERIFIER_SIZE 64 /* StoredKey, then ServerKey */
+#define NATIVE_VERIFIER_SIZE (2 * SCRAM_HASH_SIZE) /* StoredKey, then ServerKey */
 
 struct native_credential {
     struct slice secret; /* ASCII */
@@ -17,11 +17,13 @@ struct native_credential {
     struct slice verifier;
 };
 
-/* A new one, from 32 random bytes. Computes for some milliseconds. */
-void native_credential_make_in(struct arena *arena, const unsigned char *salt,
+/* A new one, from 32 random bytes. Computes for some milliseconds. 'key' as for
+ * scram_verifier_mock(). */
+void native_credential_make_in(struct arena *arena, const struct secret *key,
+                               struct slice connection_name,
                                struct native_credential *ret_credential);
-/* The verifier of a secret. 'verifier' holds NATIVE_VERIFIER_SIZE bytes. */
-void native_credential_verifier(struct slice secret, const unsigned char *salt,
-                                unsigned char *verifier);
+/* What a proof is held against; 'kept' has NATIVE_VERIFIER_SIZE bytes. */
+void native_credential_verifier(const struct secret *key, struct slice connection_name,
+                                struct slice kept, struct scram_verifier *ret_verifier);
 
 #endif
