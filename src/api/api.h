@@ -15,6 +15,8 @@
 
 #include <stdatomic.h>
 
+struct gate;
+
 struct api {
     struct store *store;
     struct identity *identity;
@@ -35,6 +37,7 @@ struct api {
     bool uses_tls;
     struct slice postgres_host; /* where native clients of PostgreSQL connect to */
     unsigned postgres_port;     /* 0: they cannot */
+    struct gate *gate;          /* NULL: there are no native clients */
 };
 
 struct api_route;

@@ -5,13 +5,13 @@
 #include "api/openapi.h"
 #include "api/rate_limit.h"
 #include "api/routes.h"
+#include "app/doors.h"
 #include "app/greeting.h"
 #include "app/version.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/base64.h"
-#include "codec/url.h"
 #include "console/console.h"
 #include "io/fault.h"
 #include "io/fetch.h"
@@ -67,6 +67,7 @@ struct serve {
     struct api api;
     struct worker *workers[LIMIT_WORKER_COUNT];
     struct http_worker *https[LIMIT_WORKER_COUNT];
+    struct doors doors;
 };
 
 /* Opening -------------------------------------------------------------------------------------- */
@@ -238,6 +239,11 @@ static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
         return err;
     }
     serve->port = listener_port(serve->listen_fds[0]);
+    err = doors_open_sockets(&serve->doors, &serve->arena, serve->settings, serve->worker_count,
+                             reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
     return listener_open_unix(arena_format(&serve->arena, "%s/control.sock", folder).at,
                               &serve->control_fd, reterr);
 }
@@ -267,26 +273,6 @@ static enum err serve_find_urls(struct serve *serve, struct error *reterr)
                : fail(reterr, ERR_INPUT,
                       "--public-url is needed with --oidc-issuer: the provider sends people back "
                       "to it");
-}
-
-/* What native clients are told; where the gateway listens on every address, people's name for it.
- */
-static void serve_name_postgres(struct serve *serve, struct api *api)
-{
-    struct slice listen = slice_of_text(settings_text(serve->settings, SETTING_POSTGRES_LISTEN));
-    struct url url = {.host = SLICE("")};
-    if (listen.len == 0) {
-        return;
-    }
-    const char *colon = strrchr(listen.at, ':');
-    struct slice host = slice_trim(slice_sub(listen, 0, (size_t)(colon - listen.at)), "[]");
-    bool is_any =
-        host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("::"));
-    if (is_any && url_parse(serve->public_url, &url, NULL) == ERR_NONE) {
-        host = url.host;
-    }
-    api->postgres_host = host;
-    api->postgres_port = (unsigned)strtoul(colon + 1, NULL, 10);
 }
 
 /* As many connections as the machine allows, not as many as a shell starts with. */
@@ -456,7 +442,23 @@ static void serve_make_server(struct serve *serve)
         .description = openapi_make_in(&serve->arena),
         .uses_tls = serve->tls != NULL,
     };
-    serve_name_postgres(serve, &serve->api);
+    doors_name(&serve->doors, serve->settings, serve->public_url);
+    serve->api.postgres_host = serve->doors.postgres_host;
+    serve->api.postgres_port = serve->doors.postgres_port;
+}
+
+static enum err serve_make_doors(struct serve *serve, struct error *reterr)
+{
+    struct gate_settings gate = {
+        .store = serve->store,
+        .identity = serve->identity,
+        .pool = serve->pool,
+        .slow_pool = serve->slow_pool,
+        .keys = serve->keys,
+    };
+    enum err err = doors_make(&serve->doors, &serve->arena, serve->settings, &gate, reterr);
+    serve->api.gate = serve->doors.gate;
+    return err;
 }
 
 static enum err serve_start_workers(struct serve *serve, struct error *reterr)
@@ -465,6 +467,7 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
         serve->workers[i] = worker_new(i, serve->has_fault ? &serve->fault : NULL);
         serve->https[i] = http_worker_new(&serve->server, serve->workers[i], serve->listen_fds[i],
                                           i == 0 ? serve->control_fd : -1, serve->tls);
+        doors_start(&serve->doors, i, serve->workers[i], serve->tls);
     }
     for (size_t i = 0; i < serve->worker_count; i++) {
         if (worker_start(serve->workers[i]) != ERR_NONE) {
@@ -484,7 +487,9 @@ static void serve_greet(const struct serve *serve)
     });
     log_line(LOG_APP, LOG_INFO, "listening",
              log_text("address", slice_of_text(settings_text(serve->settings, SETTING_LISTEN))),
-             log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),
+             log_number("port", serve->port),
+             log_number("postgres_port", serve->doors.postgres_port),
+             log_number("workers", (int64_t)serve->worker_count),
              log_number("landlock", serve->sandbox.landlock_version),
              log_number("seccomp", serve->sandbox.has_filter ? 1 : 0));
 }
@@ -503,6 +508,7 @@ static void serve_reload(struct serve *serve)
     for (size_t i = 0; i < serve->worker_count; i++) {
         http_worker_set_tls(serve->https[i], tls);
     }
+    doors_set_tls(&serve->doors, tls);
     tls_server_unref(serve->tls);
     serve->tls = tls;
     log_line(LOG_APP, LOG_INFO, "the certificate was read again",
@@ -517,16 +523,19 @@ static void serve_stop(struct serve *serve)
     for (size_t i = 0; i < serve->worker_count; i++) {
         http_worker_drain(serve->https[i], seconds * 1000);
     }
+    doors_drain(&serve->doors, seconds * 1000);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_join(serve->workers[i]);
     }
     pool_free(serve->pool);
     pool_free(serve->slow_pool);
+    pool_free(serve->hashing);
+    doors_stop(&serve->doors);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_free(serve->workers[i]);
         http_worker_free(serve->https[i]);
     }
-    pool_free(serve->hashing);
+    doors_free(&serve->doors);
     rate_limit_free(serve->address_rate);
     rate_limit_free(serve->account_rate);
     router_free(serve->router);
@@ -558,6 +567,9 @@ enum err serve_run(const struct settings *settings, struct error *reterr)
     enum err err = serve_open(&serve, reterr);
     if (err == ERR_NONE) {
         serve_make_server(&serve);
+        err = serve_make_doors(&serve, reterr);
+    }
+    if (err == ERR_NONE) {
         err = serve_start_workers(&serve, reterr);
         if (err == ERR_NONE) {
             serve_greet(&serve);

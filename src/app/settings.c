@@ -132,6 +132,10 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return value.len > 0 ? NULL : "a path is expected";
     case SETTING_ADDRESS:
         return setting_is_address(value) ? NULL : "HOST:PORT is expected, like 127.0.0.1:8009";
+    case SETTING_DOOR:
+        return setting_is_address(value) || slice_equals(value, SLICE("off"))
+                   ? NULL
+                   : "HOST:PORT is expected, like 127.0.0.1:15432, or off";
     case SETTING_URL:
         return setting_is_base_url(value) ? NULL : "http(s)://HOST is expected, without a query";
     case SETTING_STORE:
@@ -318,18 +322,6 @@ static enum err settings_read_flags(char **arguments, struct settings *settings,
     return err;
 }
 
-/* Clients are told the port before anything listens there. */
-static enum err settings_check_postgres(const struct settings *settings, struct error *reterr)
-{
-    const char *value = settings_text(settings, SETTING_POSTGRES_LISTEN);
-    const char *colon = strrchr(value, ':');
-    return colon == NULL || strtoull(colon + 1, NULL, 10) > 0
-               ? ERR_NONE
-               : fail(reterr, ERR_INPUT,
-                      "--postgres-listen (GATEHOUSE_POSTGRES_LISTEN): '%s': a port is expected",
-                      value);
-}
-
 static enum err settings_check_oidc(const struct settings *settings, struct error *reterr)
 {
     bool has_issuer = !settings_is(settings, SETTING_OIDC_ISSUER, "");
@@ -373,8 +365,7 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
             arena_format(arena, "%s/master.key", settings.values[SETTING_DATA_DIR]).at;
     }
     *ret_settings = settings;
-    err = settings_check_postgres(&settings, reterr);
-    return err == ERR_NONE ? settings_check_oidc(&settings, reterr) : err;
+    return settings_check_oidc(&settings, reterr);
 }
 
 const char *settings_text(const struct settings *settings, enum setting setting)

@@ -16,6 +16,7 @@
 enum setting_kind {
     SETTING_PATH,
     SETTING_ADDRESS, /* host:port */
+    SETTING_DOOR,    /* the same, or off */
     SETTING_URL,     /* http or https */
     SETTING_STORE,   /* sqlite: or postgres:// */
     SETTING_NUMBER,  /* between the bounds */
@@ -39,8 +40,9 @@ enum setting_kind {
       "the keys of the secrets in the store; by default made in the data folder")                  \
     X(SETTING_LISTEN, "listen", SETTING_ADDRESS, "127.0.0.1:8009", "HOST:PORT", 0, 0,              \
       "where the API and the pages are served; port 0 takes a free one")                           \
-    X(SETTING_POSTGRES_LISTEN, "postgres-listen", SETTING_ADDRESS, "", "HOST:PORT", 0, 0,          \
-      "where native clients of PostgreSQL connect to; by default nowhere")                         \
+    X(SETTING_POSTGRES_LISTEN, "postgres-listen", SETTING_DOOR, "127.0.0.1:15432",                 \
+      "HOST:PORT|off", 0, 0,                                                                       \
+      "where native clients of PostgreSQL connect to; port 0 takes a free one")                    \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
       "how people reach this gateway, when a proxy or another name stands before it")              \
     X(SETTING_TLS_CERT, "tls-cert", SETTING_PATH, "", "FILE", 0, 0,                                \
@@ -71,6 +73,8 @@ enum setting_kind {
       "for which access tokens must be made; by default the client's id")                          \
     X(SETTING_OIDC_GROUPS_CLAIM, "oidc-groups-claim", SETTING_TEXT, "groups", "CLAIM", 0, 0,       \
       "the claim that holds a person's groups")                                                    \
+    X(SETTING_RECORDING, "recording", SETTING_CHOICE, "standard", "standard|strict", 0, 0,         \
+      "strict: what is recorded is on the disk before it is passed on")                            \
     X(SETTING_LOG_FORMAT, "log-format", SETTING_CHOICE, "text", "text|json", 0, 0,                 \
       "lines for people or for machines; they go to the standard error")                           \
     X(SETTING_LOG_LEVEL, "log-level", SETTING_LEVELS, "info", "LEVELS", 0, 0,                      \

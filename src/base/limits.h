@@ -80,6 +80,12 @@
 #define LIMIT_PUMP_OWN_SIZE  LIMIT_KIB(64) /* of the gateway's own words to a slow client */
 #define LIMIT_PUMP_FINISH_MS 5000
 
+/* the gate of native clients */
+#define LIMIT_GATE_SESSIONS  20000 /* of a worker */
+#define LIMIT_GATE_OPEN_MS   30000 /* to the target and its sign-in */
+#define LIMIT_GATE_CANCEL_MS 10000
+#define LIMIT_GATE_WATCH_MS  400 /* until it is asked again who may go on */
+
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS      10000

@@ -92,7 +92,7 @@ static void http_worker_on_drained(void *owner)
 {
     struct http_worker *http = owner;
     timer_stop(&http->drain_deadline);
-    worker_stop(http->worker);
+    worker_leave(http->worker);
 }
 
 static void http_worker_cut(void *owner)
@@ -125,6 +125,7 @@ struct http_worker *http_worker_new(const struct http_server *server, struct wor
         http->control_listener =
             listener_new(http->loop, take_control_fd, http_worker_on_control, http);
     }
+    worker_enter(worker);
     return http;
 }
 

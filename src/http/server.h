@@ -53,7 +53,7 @@ void http_worker_free(struct http_worker *http);
 /* From any thread: connections from now on use this certificate. */
 void http_worker_set_tls(struct http_worker *http, struct tls_server *tls);
 /* From any thread: accepts nothing more, ends idle connections, ends the others after their answer;
- * after 'deadline_ms' cuts what is left; then stops the worker. */
+ * after 'deadline_ms' cuts what is left; then leaves the worker. */
 void http_worker_drain(struct http_worker *http, uint64_t deadline_ms);
 
 /* For the metrics page; counters of other threads, each read whole. */

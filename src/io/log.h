@@ -31,6 +31,7 @@ enum log_level {
     X(LOG_IO, "io")                                                                                \
     X(LOG_HTTP, "http")                                                                            \
     X(LOG_STORE, "store")                                                                          \
+    X(LOG_GATE, "gate")                                                                            \
     X(LOG_API, "api")
 
 #define LOG_COMPONENT_ENUM(name, text) name,

@@ -11,6 +11,7 @@ struct worker {
     struct loop *loop;
     struct mailbox *mailbox;
     pthread_t thread;
+    size_t part_count;
 };
 
 struct worker *worker_new(size_t index, struct fault *fault)
@@ -52,6 +53,20 @@ void worker_join(struct worker *worker)
 void worker_stop(struct worker *worker)
 {
     loop_stop(worker->loop);
+}
+
+void worker_enter(struct worker *worker)
+{
+    worker->part_count++;
+}
+
+void worker_leave(struct worker *worker)
+{
+    must(worker->part_count > 0);
+    worker->part_count--;
+    if (worker->part_count == 0) {
+        worker_stop(worker);
+    }
 }
 
 size_t worker_index(const struct worker *worker)

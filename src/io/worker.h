@@ -19,6 +19,11 @@ void worker_join(struct worker *worker);
 /* On the worker's thread: its loop ends with this turn. */
 void worker_stop(struct worker *worker);
 
+/* One more part of the program is on this loop; before worker_start. */
+void worker_enter(struct worker *worker);
+/* On the worker's thread: it is done there. With the last one the loop ends. */
+void worker_leave(struct worker *worker);
+
 size_t worker_index(const struct worker *worker);
 struct loop *worker_loop(struct worker *worker);
 struct mailbox *worker_mailbox(struct worker *worker);

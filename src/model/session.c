@@ -62,6 +62,9 @@ static const struct shape_field session_fields[] = {
     TEXT("end_reason", end_reason),
     COUNT("bytes_in", bytes_in, "from the client"),
     COUNT("bytes_out", bytes_out, "to the client"),
+    TEXT("recording_head", recording_head),
+    COUNT("recording_size", recording_size, "of the file, once it is closed"),
+    TEXT("recording_error", recording_error),
 };
 
 const struct shape session_shape = {

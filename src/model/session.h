@@ -32,6 +32,10 @@ struct session {
     struct slice end_reason;
     struct shape_int bytes_in;  /* from the client */
     struct shape_int bytes_out; /* to the client */
+    /* Of one that is done. */
+    struct slice recording_head; /* of its chain, in hex */
+    struct shape_int recording_size;
+    struct slice recording_error; /* why it is not whole */
 };
 
 extern const struct shape session_shape;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "model/secret_map.h"
 #include "store/agent_store.h"
 #include "store/connection_internal.h"
 #include "store/rows.h"
@@ -233,19 +234,83 @@ enum err connection_store_of_resources(struct store_tx *tx, const struct visibil
     return err;
 }
 
+/* Of the row with this id, sealed for it; null: none. */
+static enum err connection_store_open_pairs(struct store_tx *tx, struct arena *arena,
+                                            struct slice id, const struct store_rows *rows,
+                                            struct shape_pairs *ret_pairs, struct error *reterr)
+{
+    struct slice plain = SLICE_NONE;
+    *ret_pairs = (struct shape_pairs){.is_given = true};
+    if (store_rows_is_null(rows, 0)) {
+        return ERR_NONE;
+    }
+    enum err err = unseal_in(arena, store_keys(tx), id, store_rows_view(rows, 0), &plain, reterr);
+    return err == ERR_NONE ? rows_pairs_parse_in(arena, plain, ret_pairs, reterr) : err;
+}
+
 enum err connection_store_secret(struct store_tx *tx, struct arena *arena, struct slice id,
                                  struct shape_pairs *ret_secret, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    struct slice plain = SLICE_NONE;
     *ret_secret = (struct shape_pairs){.is_given = true};
     enum err err = store_query_one(tx, "SELECT secret FROM connection WHERE id = $1",
                                    PARAMS(store_text(id)), &rows, reterr);
-    if (err != ERR_NONE || store_rows_is_null(&rows, 0)) {
-        return rows_end(err);
+    return err == ERR_NONE ? connection_store_open_pairs(tx, arena, id, &rows, ret_secret, reterr)
+                           : rows_end(err);
+}
+
+static enum err connection_store_inherited(struct store_tx *tx, struct arena *arena,
+                                           struct slice id, struct shape_pairs *ret_variables,
+                                           struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    *ret_variables = (struct shape_pairs){.is_given = true};
+    enum err err = store_query_one(tx,
+                                   "SELECT r.env_vars, r.id FROM connection c "
+                                   "JOIN resource r ON r.id = c.resource_id WHERE c.id = $1",
+                                   PARAMS(store_text(id)), &rows, reterr);
+    return err == ERR_NONE ? connection_store_open_pairs(tx, arena, rows_text_in(arena, &rows, 1),
+                                                         &rows, ret_variables, reterr)
+                           : rows_end(err);
+}
+
+/* A variable may be written NAME or envvar:NAME. */
+static bool connection_has_variable(const struct shape_pairs *own, struct slice key)
+{
+    struct slice name;
+    (void)secret_key_place(key, &name);
+    for (size_t i = 0; i < own->count; i++) {
+        struct slice other;
+        (void)secret_key_place(own->pairs[i].key, &other);
+        if (slice_equals(name, other)) {
+            return true;
+        }
     }
-    err = unseal_in(arena, store_keys(tx), id, store_rows_view(&rows, 0), &plain, reterr);
-    return err == ERR_NONE ? rows_pairs_parse_in(arena, plain, ret_secret, reterr) : err;
+    return false;
+}
+
+enum err connection_store_variables(struct store_tx *tx, struct arena *arena, struct slice id,
+                                    struct shape_pairs *ret_variables, struct error *reterr)
+{
+    struct shape_pairs own;
+    struct shape_pairs inherited = {.count = 0};
+    enum err err = connection_store_secret(tx, arena, id, &own, reterr);
+    if (err == ERR_NONE) {
+        err = connection_store_inherited(tx, arena, id, &inherited, reterr);
+    }
+    size_t count = own.count;
+    struct shape_pair *pairs =
+        arena_alloc_array(arena, own.count + inherited.count + 1, sizeof(*pairs));
+    for (size_t i = 0; i < own.count; i++) {
+        pairs[i] = own.pairs[i];
+    }
+    for (size_t i = 0; i < inherited.count; i++) {
+        if (!connection_has_variable(&own, inherited.pairs[i].key)) {
+            pairs[count++] = inherited.pairs[i];
+        }
+    }
+    *ret_variables = (struct shape_pairs){.pairs = pairs, .count = count, .is_given = true};
+    return err;
 }
 
 enum err connection_store_open_document(struct arena *arena, struct connection_row *row,

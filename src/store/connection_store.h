@@ -81,6 +81,11 @@ enum err connection_store_list(struct store_tx *tx, const struct visibility *vis
 /* The secrets themselves. */
 enum err connection_store_secret(struct store_tx *tx, struct arena *arena, struct slice id,
                                  struct shape_pairs *ret_secret, struct error *reterr) MUST_USE;
+/* What a session is opened with: the connection's own and those of its resource that it does not
+ * have itself. */
+enum err connection_store_variables(struct store_tx *tx, struct arena *arena, struct slice id,
+                                    struct shape_pairs *ret_variables,
+                                    struct error *reterr) MUST_USE;
 
 /* Fills attributes, managed_attributes and guardrail_rules of what was read. */
 enum err connection_store_load_links(struct store_tx *tx, struct connection_list *list,

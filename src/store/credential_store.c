@@ -273,8 +273,8 @@ enum err credential_store_check(struct store_tx *tx, struct arena *arena,
         err = credential_store_read_connection(tx, arena, &grant, reterr);
     }
     if (err == ERR_NONE && question->wants_secret) {
-        err = connection_store_secret(tx, arena, grant.connection.connection.id, &grant.secret,
-                                      reterr);
+        err = connection_store_variables(tx, arena, grant.connection.connection.id, &grant.secret,
+                                         reterr);
     }
     if (err == ERR_NONE) {
         *ret_grant = grant;

@@ -8,7 +8,7 @@
     "SELECT id, organization_id, credential_id, connection_id, connection_name, "                  \
     "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "         \
     "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
-    "bytes_in, bytes_out FROM session "
+    "bytes_in, bytes_out, recording_head, recording_size, recording_error FROM session "
 
 static void session_store_take(struct arena *arena, const struct store_rows *rows,
                                struct session *session)
@@ -35,6 +35,9 @@ static void session_store_take(struct arena *arena, const struct store_rows *row
         .end_reason = rows_text_in(arena, rows, 18),
         .bytes_in = {.value = store_rows_int(rows, 19), .is_given = true},
         .bytes_out = {.value = store_rows_int(rows, 20), .is_given = true},
+        .recording_head = rows_text_in(arena, rows, 21),
+        .recording_size = {.value = store_rows_int(rows, 22), .is_given = true},
+        .recording_error = rows_text_in(arena, rows, 23),
     };
 }
 
@@ -61,14 +64,16 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
 enum err session_store_end(struct store_tx *tx, const struct session *session, struct error *reterr)
 {
     uint64_t changed = 0;
-    enum err err =
-        store_exec(tx,
-                   "UPDATE session SET status = 'done', ended_at = $2, end_reason = $3, "
-                   "bytes_in = $4, bytes_out = $5 WHERE id = $1 AND status = 'open'",
-                   PARAMS(store_text(session->id), store_int(session->ended_at),
-                          store_text(session->end_reason), store_int(session->bytes_in.value),
-                          store_int(session->bytes_out.value)),
-                   &changed, reterr);
+    enum err err = store_exec(
+        tx,
+        "UPDATE session SET status = 'done', ended_at = $2, end_reason = $3, "
+        "bytes_in = $4, bytes_out = $5, recording_head = $6, recording_size = $7, "
+        "recording_error = $8 WHERE id = $1 AND status = 'open'",
+        PARAMS(store_text(session->id), store_int(session->ended_at),
+               store_text(session->end_reason), store_int(session->bytes_in.value),
+               store_int(session->bytes_out.value), store_text(session->recording_head),
+               store_int(session->recording_size.value), store_text(session->recording_error)),
+        &changed, reterr);
     return err == ERR_NONE && changed == 0
                ? fail(reterr, ERR_NOT_FOUND, "there is no open session '%.*s'",
                       SLICE_ARG(session->id))
@@ -155,5 +160,19 @@ enum err session_store_list(struct store_tx *tx, struct arena *arena,
     ret_list->sessions = list.items;
     ret_list->has_more = list.count > limit;
     ret_list->count = ret_list->has_more ? limit : list.count;
+    return rows_end(err);
+}
+
+enum err session_store_list_open(struct store_tx *tx, struct arena *arena,
+                                 struct session_list *ret_list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct session)};
+    enum err err = store_query(tx, COLUMNS "WHERE status = 'open' ORDER BY started_at, id",
+                               NO_PARAMS, &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        session_store_take(arena, &rows, rows_list_add(&list));
+    }
+    *ret_list = (struct session_list){.sessions = list.items, .count = list.count};
     return rows_end(err);
 }

@@ -50,4 +50,8 @@ enum err session_store_list(struct store_tx *tx, struct arena *arena,
                             const struct session_scope *scope, const struct session_filter *filter,
                             struct session_list *ret_list, struct error *reterr) MUST_USE;
 
+/* Those that are open, of all organizations, oldest first. */
+enum err session_store_list_open(struct store_tx *tx, struct arena *arena,
+                                 struct session_list *ret_list, struct error *reterr) MUST_USE;
+
 #endif

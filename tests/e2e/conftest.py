@@ -101,7 +101,8 @@ class Gateway(Program):
         self.folder = str(folder)
         self.data = os.path.join(self.folder, "data")
         os.makedirs(self.folder, exist_ok=True)
-        flags = ["serve", "--data-dir", self.data, "--listen", "127.0.0.1:0"]
+        flags = ["serve", "--data-dir", self.data, "--listen", "127.0.0.1:0",
+                 "--postgres-listen", "127.0.0.1:0"]
         if IS_SANITIZED:
             flags += ["--sandbox", "off"]
         full_env = {k: v for k, v in os.environ.items() if not k.startswith("GATEHOUSE_")}
@@ -305,10 +306,10 @@ def gateway(tmp_path_factory):
 def admin(request, tmp_path_factory):
     """The first admin of a gateway of this file, on both stores."""
     folder = tmp_path_factory.mktemp("api")
-    arguments = ["--postgres-listen", f"127.0.0.1:{lasting_port()}"]
+    arguments = []
     if request.param == "postgres":
         server = request.getfixturevalue("postgres")
-        arguments += ["--database-url", server.create(f"api_{time.monotonic_ns()}")]
+        arguments = ["--database-url", server.create(f"api_{time.monotonic_ns()}")]
     gateway = Gateway(folder, *arguments)
     yield register(gateway)
     assert gateway.is_alive(), gateway.text()

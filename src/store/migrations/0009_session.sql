@@ -41,7 +41,10 @@ CREATE TABLE session (
     ended_at @int NOT NULL DEFAULT 0,
     end_reason @text NOT NULL DEFAULT '',
     bytes_in @int NOT NULL DEFAULT 0,
-    bytes_out @int NOT NULL DEFAULT 0
+    bytes_out @int NOT NULL DEFAULT 0,
+    recording_head @text NOT NULL DEFAULT '',
+    recording_size @int NOT NULL DEFAULT 0,
+    recording_error @text NOT NULL DEFAULT ''
 ) @strict;
 
 CREATE INDEX session_by_start ON session (organization_id, started_at, id);

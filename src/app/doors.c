@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "app/doors.h"
+
+#include "codec/url.h"
+#include "io/listener.h"
+
+enum err doors_open_sockets(struct doors *doors, struct arena *arena,
+                            const struct settings *settings, size_t worker_count,
+                            struct error *reterr)
+{
+    struct slice address = slice_of_text(settings_text(settings, SETTING_POSTGRES_LISTEN));
+    doors->worker_count = worker_count;
+    if (slice_equals(address, SLICE("off"))) {
+        return ERR_NONE;
+    }
+    enum err err = listener_open_sockets(address, doors->worker_count, doors->postgres_fds, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr,
+                     arena_format(arena, "--postgres-listen: %.*s: ", SLICE_ARG(address)).at);
+        return err;
+    }
+    doors->postgres_port = listener_port(doors->postgres_fds[0]);
+    return ERR_NONE;
+}
+
+void doors_name(struct doors *doors, const struct settings *settings, struct slice public_url)
+{
+    struct slice listen = slice_of_text(settings_text(settings, SETTING_POSTGRES_LISTEN));
+    struct url url = {.host = SLICE("")};
+    if (doors->postgres_port == 0) {
+        return;
+    }
+    const char *colon = strrchr(listen.at, ':');
+    struct slice host = slice_trim(slice_sub(listen, 0, (size_t)(colon - listen.at)), "[]");
+    bool is_any =
+        host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("::"));
+    if (is_any && url_parse(public_url, &url, NULL) == ERR_NONE) {
+        host = url.host;
+    }
+    doors->postgres_host = host;
+}
+
+enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
+                    struct gate_settings *gate, struct error *reterr)
+{
+    if (doors->postgres_port == 0) {
+        return ERR_NONE;
+    }
+    doors->sync = pool_new(LIMIT_RECORDING_SYNC_THREADS, SIZE_MAX);
+    doors->resolver = resolver_new(NULL);
+    gate->sync = doors->sync;
+    gate->resolver = doors->resolver;
+    gate->recordings =
+        arena_format(arena, "%s/recordings", settings_text(settings, SETTING_DATA_DIR)).at;
+    gate->is_strict = settings_is(settings, SETTING_RECORDING, "strict");
+    doors->gate = gate_new(gate);
+    return gate_recover(doors->gate, reterr);
+}
+
+void doors_start(struct doors *doors, size_t index, struct worker *worker, struct tls_server *tls)
+{
+    if (doors->gate != NULL) {
+        doors->workers[index] =
+            gate_worker_new(doors->gate, worker, doors->postgres_fds[index], tls);
+    }
+}
+
+void doors_set_tls(struct doors *doors, struct tls_server *tls)
+{
+    for (size_t i = 0; i < doors->worker_count && doors->gate != NULL; i++) {
+        gate_worker_set_tls(doors->workers[i], tls);
+    }
+}
+
+void doors_drain(struct doors *doors, uint64_t deadline_ms)
+{
+    for (size_t i = 0; i < doors->worker_count && doors->gate != NULL; i++) {
+        gate_worker_drain(doors->workers[i], deadline_ms);
+    }
+}
+
+void doors_stop(struct doors *doors)
+{
+    if (doors->gate != NULL) {
+        resolver_free(doors->resolver);
+        pool_free(doors->sync);
+    }
+}
+
+void doors_free(struct doors *doors)
+{
+    for (size_t i = 0; i < doors->worker_count; i++) {
+        gate_worker_free(doors->workers[i]);
+    }
+    gate_free(doors->gate);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The doors for native clients as a part of 'serve': their listening sockets, what they need beyond
+ * what HTTP has, and their start and end among the workers. */
+#ifndef GH_APP_DOORS_H
+#define GH_APP_DOORS_H
+
+#include "app/settings.h"
+#include "gate/gate.h"
+
+struct doors {
+    size_t worker_count;
+    int postgres_fds[LIMIT_WORKER_COUNT];
+    unsigned postgres_port; /* 0: nobody listens */
+    struct slice postgres_host;
+    struct pool *sync;
+    struct resolver *resolver;
+    struct gate *gate;
+    struct gate_worker *workers[LIMIT_WORKER_COUNT];
+};
+
+enum err doors_open_sockets(struct doors *doors, struct arena *arena,
+                            const struct settings *settings, size_t worker_count,
+                            struct error *reterr) MUST_USE;
+/* What native clients are told; where the gateway listens on every address, people's name for it.
+ */
+void doors_name(struct doors *doors, const struct settings *settings, struct slice public_url);
+
+/* 'gate' is filled but for what the doors have themselves. Also ends what a gateway that was killed
+ * left open. */
+enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
+                    struct gate_settings *gate, struct error *reterr) MUST_USE;
+void doors_start(struct doors *doors, size_t index, struct worker *worker, struct tls_server *tls);
+void doors_set_tls(struct doors *doors, struct tls_server *tls);
+void doors_drain(struct doors *doors, uint64_t deadline_ms);
+/* After the workers were joined: threads that send them mail end before the mailboxes do. */
+void doors_stop(struct doors *doors);
+/* After the workers were freed. */
+void doors_free(struct doors *doors);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "gate/gate.h"
+
+#include "base/memory.h"
+#include "codec/hex.h"
+#include "gate/gate_internal.h"
+#include "gate/session_jobs.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "session/recording.h"
+#include "session/recording_folder.h"
+#include "store/session_store.h"
+
+struct gate *gate_new(const struct gate_settings *settings)
+{
+    struct gate *gate = memory_new(sizeof(*gate));
+    gate->settings = *settings;
+    gate->table = session_table_new();
+    gate->generation = -1;
+    return gate;
+}
+
+void gate_free(struct gate *gate)
+{
+    if (gate != NULL) {
+        session_table_free(gate->table);
+        memory_free(gate);
+    }
+}
+
+enum err gate_kill(struct gate *gate, struct slice session_id, struct slice reason)
+{
+    struct gate_worker *door = NULL;
+    enum err err = session_table_find(gate->table, session_id, &door);
+    if (err == ERR_NONE) {
+        gate_worker_kill(door, session_id, reason);
+    }
+    return err;
+}
+
+size_t gate_session_count(struct gate *gate)
+{
+    return session_table_count(gate->table);
+}
+
+/* After a crash ------------------------------------------------------------------------------- */
+
+struct recover_body {
+    struct arena *arena;
+    struct session_list open;
+};
+
+static enum err gate_read_open(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct recover_body *body = context;
+    return session_store_list_open(tx, body->arena, &body->open, reterr);
+}
+
+/* Sessions of other gateways have their recordings elsewhere and are left alone. */
+static enum err gate_recover_session(struct gate *gate, struct arena *arena,
+                                     struct session *session, struct error *reterr)
+{
+    struct recording_state state;
+    const char *path =
+        recording_path_in(arena, gate->settings.recordings, session->id, session->started_at);
+    enum err err = recording_recover(path, gate->settings.keys, clock_now(), &state, reterr);
+    if (err == ERR_NOT_FOUND || err == ERR_BUSY) {
+        return ERR_NONE;
+    }
+    if (err != ERR_NONE) {
+        session->recording_error = arena_format(arena, "%s", reterr->message);
+        log_line(LOG_GATE, LOG_ERROR, "a recording is damaged", log_text("id", session->id),
+                 log_error_field(reterr));
+    }
+    session->recording_head = hex_encode(arena, slice_of(state.head, sizeof(state.head)));
+    session->recording_size.value = (int64_t)state.size;
+    session->ended_at = clock_now();
+    session->end_reason = SLICE("the gateway stopped");
+    return session_leave(gate->settings.store, arena, session, reterr);
+}
+
+enum err gate_recover(struct gate *gate, struct error *reterr)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct recover_body body = {.arena = &arena};
+    enum err err = store_read(gate->settings.store, gate_read_open, &body, reterr);
+    for (size_t i = 0; i < body.open.count && err == ERR_NONE; i++) {
+        err = gate_recover_session(gate, &arena, &body.open.sessions[i], reterr);
+    }
+    arena_release(&arena);
+    return err;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The gate: where native clients come in. A gate_worker on each worker accepts them and leads each
+ * to its target (pg_session.h); the gate itself is what all of them share: which sessions there
+ * are, who may go on, how one is ended from elsewhere. */
+#ifndef GH_GATE_GATE_H
+#define GH_GATE_GATE_H
+
+#include "identity/identity.h"
+#include "io/pool.h"
+#include "io/resolver.h"
+#include "io/tls_server.h"
+#include "io/worker.h"
+#include "store/store.h"
+
+struct gate;
+struct gate_worker;
+struct seal_keys;
+
+struct gate_settings {
+    struct store *store;
+    struct identity *identity;
+    struct pool *pool;         /* what asks the store, and computes SCRAM */
+    struct pool *slow_pool;    /* what asks others for secrets */
+    struct resolver *resolver; /* of the targets' names */
+    struct seal_keys *keys;
+    struct pool *sync;      /* of recordings */
+    const char *recordings; /* their folder */
+    bool is_strict;         /* nothing is passed on before its record is on the disk */
+};
+
+/* The settings are copied, what they name must last as long. */
+struct gate *gate_new(const struct gate_settings *settings);
+/* After all its workers. */
+void gate_free(struct gate *gate);
+
+/* Ends what a gateway that was killed left open in the store and in its recordings. Before the
+ * first worker; blocks. */
+enum err gate_recover(struct gate *gate, struct error *reterr) MUST_USE;
+
+/* From any thread: the session is told why and ended. ERR_NOT_FOUND: there is none of that id here.
+ */
+enum err gate_kill(struct gate *gate, struct slice session_id, struct slice reason) MUST_USE;
+size_t gate_session_count(struct gate *gate);
+
+/* Before the worker's thread starts. Takes over the listening socket. */
+struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, int take_fd,
+                                    struct tls_server *tls);
+/* After the worker has been joined. */
+void gate_worker_free(struct gate_worker *door);
+
+/* From any thread: clients from now on see this certificate. */
+void gate_worker_set_tls(struct gate_worker *door, struct tls_server *tls);
+/* From any thread: accepts nobody more, ends sessions as soon as they are idle, and after
+ * 'deadline_ms' all of them; then the worker may stop. */
+void gate_worker_drain(struct gate_worker *door, uint64_t deadline_ms);
+
+#endif

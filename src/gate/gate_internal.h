@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* The gate, between its files: gate.c what all workers share, gate_worker.c the doors, gate_watch.c
+ * who may go on, pg_session.c one client's way. */
+#ifndef GH_GATE_GATE_INTERNAL_H
+#define GH_GATE_GATE_INTERNAL_H
+
+#include "gate/gate.h"
+#include "gate/session_table.h"
+#include "io/listener.h"
+#include "io/timer.h"
+#include "proxy/pg_front.h"
+#include "session/recorder.h"
+
+struct gate {
+    struct gate_settings settings;
+    struct session_table *table;
+    struct gate_worker *watcher; /* the worker that looks who may go on */
+    int64_t generation;          /* of callers, as of the last look; the watcher's */
+};
+
+struct gate_worker {
+    struct gate *gate;
+    struct worker *worker;
+    struct loop *loop;
+    struct listener *listener;
+    struct pg_front_config front;
+    struct tls_server *tls;
+    struct recorder_shop *shop;
+    char *scratch; /* for the pumps */
+    struct list sessions;
+    size_t session_count;
+    size_t job_count; /* on pools */
+    bool is_draining;
+    struct timer drain_deadline;
+    struct timer watch_timer;
+    struct loop_task drained;
+};
+
+/* From any thread, to the worker's: what becomes of a session of it. Nothing when it is gone. */
+void gate_worker_cancel_query(struct gate_worker *door, struct slice session_id);
+void gate_worker_kill(struct gate_worker *door, struct slice session_id, struct slice reason);
+
+/* Ends the worker's part when nothing of it is left. */
+void gate_worker_check_drained(struct gate_worker *door);
+
+/* Who may go on (gate_watch.c): looks again and again whether the sessions of all workers still
+ * may, from the loop of the one that is called first. */
+void gate_watch_start(struct gate_worker *door);
+void gate_watch_stop(struct gate_worker *door);
+
+#endif

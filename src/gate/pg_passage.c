@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* An open session: its bytes pass as they are, each piece on record before it goes on. */
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/reader.h"
+#include "gate/pg_session_internal.h"
+#include "io/log.h"
+#include "wire/pgwire_answer.h"
+
+#define FATAL_SIZE LIMIT_KIB(4)
+
+static enum record_side pg_side(enum pump_side side)
+{
+    return side == PUMP_CLIENT ? RECORD_FROM_CLIENT : RECORD_FROM_TARGET;
+}
+
+/* Words of our own ---------------------------------------------------------------------------- */
+
+static void pg_passage_say(struct pg_session *session, const char *sqlstate, struct slice reason)
+{
+    struct buf buf;
+    buf_init(&buf, FATAL_SIZE);
+    const struct pgwire_notice notice = {
+        .severity = SLICE("FATAL"), .sqlstate = slice_of_text(sqlstate), .message = reason};
+    if (pg_tap_is_between(session->tap, PUMP_TARGET) &&
+        pgwire_error_write(&buf, &notice) == ERR_NONE &&
+        pump_say(session->pump, buf_view(&buf)) != ERR_NONE) {
+        log_line(LOG_GATE, LOG_DEBUG, "a client that does not read is not told why it ends",
+                 log_text("id", session->session.id));
+    }
+    buf_release(&buf);
+}
+
+void pg_passage_end(struct pg_session *session, const char *sqlstate, struct slice reason)
+{
+    if (session->session.end_reason.len > 0) {
+        return; /* it ends already */
+    }
+    session->session.end_reason = arena_copy(&session->arena, reason);
+    if (!pg_tap_is_idle(session->tap)) {
+        pg_session_cancel_query(session);
+    }
+    pg_passage_say(session, sqlstate, reason);
+    pump_finish(session->pump);
+}
+
+/* What passes --------------------------------------------------------------------------------- */
+
+/* A target that says FATAL goes: nothing has to be said for it. */
+static void pg_passage_look_at_error(struct pg_session *session, const struct pg_record *record)
+{
+    struct slice fields;
+    if (record->is_last && pgwire_notice_read(record->bytes, &fields, NULL) == ERR_NONE) {
+        struct slice severity = pgwire_notice_find(fields, PGWIRE_FIELD_SEVERITY_PLAIN);
+        session->has_fatal =
+            slice_equals(severity, SLICE("FATAL")) || slice_equals(severity, SLICE("PANIC"));
+    }
+}
+
+static void pg_passage_add_message(struct pg_session *session, const struct pg_record *record)
+{
+    char head[RECORD_MESSAGE_HEAD];
+    const struct slice parts[] = {record_message_head(record->type, record->size, head),
+                                  record->bytes};
+    recorder_add(session->recorder, RECORD_MESSAGE, pg_side(record->side), parts, COUNT_OF(parts));
+}
+
+/* Each a message of its own. They are whole, which the tap has checked. */
+static void pg_passage_add_rows(struct pg_session *session, const struct pg_record *record)
+{
+    struct reader reader = reader_of(record->bytes);
+    while (reader_left(&reader) > 0) {
+        struct pg_record row = {.side = record->side};
+        row.type = (char)reader_u8(&reader);
+        row.size = reader_u32(&reader) - (uint32_t)sizeof(uint32_t);
+        row.bytes = reader_view(&reader, row.size);
+        must(!reader.failed);
+        pg_passage_add_message(session, &row);
+    }
+}
+
+static void pg_passage_add_count(struct pg_session *session, const struct pg_record *record)
+{
+    char payload[RECORD_COUNT_SIZE];
+    const struct record_count count = {
+        .rows = record->rows, .bytes = record->row_bytes, .is_cut = record->is_cut};
+    struct slice part = record_count_write(&count, payload);
+    recorder_add(session->recorder, RECORD_COUNT, pg_side(record->side), &part, 1);
+}
+
+static void pg_passage_on_record(void *owner, const struct pg_record *record)
+{
+    struct pg_session *session = owner;
+    switch (record->kind) {
+    case PG_RECORD_MESSAGE:
+        session->has_terminated =
+            session->has_terminated || (record->side == PUMP_CLIENT && record->type == 'X');
+        if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_ERROR) {
+            pg_passage_look_at_error(session, record);
+        }
+        pg_passage_add_message(session, record);
+        break;
+    case PG_RECORD_MORE:
+        recorder_add(session->recorder, RECORD_MORE, pg_side(record->side), &record->bytes, 1);
+        break;
+    case PG_RECORD_ROWS:
+        pg_passage_add_rows(session, record);
+        break;
+    case PG_RECORD_COUNT:
+        pg_passage_add_count(session, record);
+        break;
+    }
+}
+
+static void pg_passage_on_durable(void *owner, const struct error *error)
+{
+    struct pg_session *session = owner;
+    if (session->pump == NULL) {
+        return;
+    }
+    if (error != NULL) {
+        session->error = *error;
+        pg_passage_end(session, "58030", SLICE("the session cannot be recorded"));
+        return;
+    }
+    pump_resume(session->pump, PUMP_CLIENT);
+    pump_resume(session->pump, PUMP_TARGET);
+}
+
+static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slice bytes)
+{
+    struct pg_session *session = owner;
+    enum err err = pg_tap_pass(session->tap, side, bytes, &session->error);
+    if (err == ERR_NONE) {
+        err = recorder_flush(session->recorder, &session->error);
+        err = err == ERR_NONE ? err : ERR_IO;
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    pump_hold_client(session->pump, pg_tap_is_full(session->tap));
+    if (session->is_draining) {
+        loop_defer(session->door->loop, &session->drain_task);
+    }
+    if (recorder_is_durable(session->recorder)) {
+        return ERR_NONE;
+    }
+    recorder_await(session->recorder, pg_passage_on_durable, session);
+    return ERR_AGAIN;
+}
+
+/* The end ------------------------------------------------------------------------------------- */
+
+static void pg_passage_on_gone(void *owner)
+{
+    struct pg_session *session = owner;
+    session->session.bytes_in.value = (int64_t)pg_tap_counts(session->tap)->bytes[PUMP_CLIENT];
+    session->session.bytes_out.value = (int64_t)pg_tap_counts(session->tap)->bytes[PUMP_TARGET];
+    session->pump = NULL;
+    pg_session_end(session, SLICE(""));
+}
+
+/* What broke, in words for the record, and whether the client has to be told. */
+static void pg_passage_on_end(void *owner, enum pump_side side, enum err err)
+{
+    struct pg_session *session = owner;
+    struct slice reason = SLICE("");
+    const char *sqlstate = NULL;
+    if (session->error.code != ERR_NONE && err != ERR_NONE) {
+        bool is_recorder = err == ERR_IO;
+        sqlstate = is_recorder ? "58030" : "08P01";
+        reason = is_recorder ? SLICE("the session cannot be recorded")
+                             : SLICE("the session breaks the protocol");
+        log_line(LOG_GATE, LOG_ERROR, "a session was ended", log_text("id", session->session.id),
+                 log_error_field(&session->error));
+    } else if (side == PUMP_CLIENT) {
+        reason = SLICE("the client's connection broke");
+    } else if (session->has_terminated) {
+        reason = SLICE("the client left");
+    } else if (session->has_fatal) {
+        reason = SLICE("the target ended it");
+    } else {
+        sqlstate = "08006";
+        reason = SLICE("the connection to the target was lost");
+    }
+    if (session->session.end_reason.len == 0) {
+        session->session.end_reason = reason;
+        if (sqlstate != NULL) {
+            pg_passage_say(session, sqlstate, reason);
+        }
+    }
+    pump_finish(session->pump);
+}
+
+void pg_passage_check_drain(void *owner)
+{
+    struct pg_session *session = owner;
+    if (session->pump != NULL && session->is_draining && pg_tap_is_idle(session->tap) &&
+        pg_tap_transaction(session->tap) == PGWIRE_IDLE) {
+        pg_passage_end(session, "57P01",
+                       SLICE("terminating connection because the gateway is stopping"));
+    }
+}
+
+void pg_passage_start(struct pg_session *session, struct stream *take_stream, struct slice behind)
+{
+    const struct pg_tap_settings tap = {
+        .row_limit = LIMIT_PG_TAP_ROWS_SIZE, .on_record = pg_passage_on_record, .owner = session};
+    const struct pump_settings pump = {
+        .take_streams = {take_stream, session->arrival.stream},
+        .waiting = {behind, buf_view(&session->arrival.rest)},
+        .scratch = session->door->scratch,
+        .scratch_size = LIMIT_READ_SIZE,
+        .on_pass = pg_passage_on_pass,
+        .on_end = pg_passage_on_end,
+        .on_gone = pg_passage_on_gone,
+        .owner = session,
+    };
+    session->arrival.stream = NULL;
+    session->tap = pg_tap_new(&tap);
+    session->pump = pump_new(&pump);
+    buf_release(&session->arrival.rest);
+}

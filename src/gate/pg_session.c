@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: MIT */
+#include "gate/pg_session.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "codec/hex.h"
+#include "codec/json_writer.h"
+#include "gate/pg_session_internal.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "io/socket_stream.h"
+#include "store/row_id.h"
+#include "wire/address.h"
+#include "wire/pgwire_answer.h"
+#include "wire/pgwire_frame.h"
+
+#include <netinet/in.h>
+
+#define RETRY_MS 2000 /* until the store is told again */
+
+/* The end ------------------------------------------------------------------------------------- */
+
+static void pg_session_free(void *owner)
+{
+    struct pg_session *session = owner;
+    struct gate_worker *door = session->door;
+    list_remove(&session->link);
+    door->session_count--;
+    pg_tap_free(session->tap);
+    tls_client_unref(session->tls);
+    arena_release(&session->arena);
+    memory_free(session);
+    gate_worker_check_drained(door);
+}
+
+/* Not before a request to cancel what it did has been heard. */
+static void pg_session_free_later(struct pg_session *session)
+{
+    session->is_over = true;
+    if (session->stop != NULL) {
+        return;
+    }
+    loop_task_cancel(&session->drain_task);
+    loop_defer(session->door->loop, &session->free_task);
+}
+
+static void pg_session_leave(void *owner);
+
+static void pg_session_on_left(struct gate_job *job)
+{
+    struct pg_session *session = job->owner;
+    bool is_told = job->err == ERR_NONE;
+    if (!is_told) {
+        log_line(LOG_GATE, LOG_ERROR, "the end of a session is not in the store yet",
+                 log_text("id", session->session.id), log_error_field(&job->error));
+    }
+    gate_job_free(job);
+    if (is_told || session->door->is_draining) {
+        pg_session_free_later(session); /* what is not told now, the next start tells */
+    } else {
+        timer_start(session->door->loop, &session->retry, RETRY_MS);
+    }
+}
+
+static void pg_session_leave(void *owner)
+{
+    struct pg_session *session = owner;
+    struct error error;
+    if (!session->is_enrolled) {
+        pg_session_free_later(session);
+    } else if (leave_job_start(session->door, &session->session, pg_session_on_left, session,
+                               &error) != ERR_NONE) {
+        timer_start(session->door->loop, &session->retry, RETRY_MS);
+    }
+}
+
+static void pg_session_on_recorded(void *owner, const struct recorder_summary *summary)
+{
+    struct pg_session *session = owner;
+    struct session *row = &session->session;
+    row->recording_head =
+        hex_encode(&session->arena, slice_of(summary->head, sizeof(summary->head)));
+    row->recording_size.value = (int64_t)summary->size;
+    row->recording_error = summary->error == NULL
+                               ? SLICE("")
+                               : arena_format(&session->arena, "%s", summary->error->message);
+    pg_session_leave(session);
+}
+
+static void pg_session_close_recorder(struct pg_session *session)
+{
+    const struct session *row = &session->session;
+    struct buf buf;
+    buf_init(&buf, LIMIT_KIB(4));
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    json_member_text(&json, "reason", row->end_reason);
+    if (session->tap != NULL) {
+        const struct pg_tap_counts *counts = pg_tap_counts(session->tap);
+        json_member_int(&json, "statements", (int64_t)counts->statements);
+        json_member_int(&json, "errors", (int64_t)counts->errors);
+        json_member_int(&json, "rows", (int64_t)counts->rows);
+        json_member_int(&json, "bytes_in", row->bytes_in.value);
+        json_member_int(&json, "bytes_out", row->bytes_out.value);
+    }
+    json_end_object(&json);
+    must(json_writer_done(&json) == ERR_NONE);
+    struct recorder *recorder = session->recorder;
+    session->recorder = NULL;
+    recorder_close(recorder, buf_view(&buf), pg_session_on_recorded, session);
+    buf_release(&buf);
+}
+
+/* All that leads anywhere is cut; then the record, then the store, then nothing is left. */
+static void pg_session_cut(struct pg_session *session)
+{
+    gate_job_abandon(session->job);
+    session->job = NULL;
+    if (session->candidates != NULL) {
+        gate_job_free(&session->candidates->job);
+        session->candidates = NULL;
+    }
+    if (session->admitted != NULL) {
+        gate_job_free(&session->admitted->job);
+        session->admitted = NULL;
+    }
+    if (session->open != NULL) {
+        pg_open_cancel(session->open);
+        session->open = NULL;
+    }
+    if (session->arrival.stream != NULL) {
+        stream_close(session->arrival.stream);
+        session->arrival.stream = NULL;
+    }
+    buf_release(&session->arrival.greeting);
+    buf_release(&session->arrival.rest);
+}
+
+void pg_session_end(struct pg_session *session, struct slice reason)
+{
+    if (session->is_ending) {
+        return;
+    }
+    struct session *row = &session->session;
+    session->is_ending = true;
+    if (row->end_reason.len == 0) {
+        row->end_reason = arena_copy(&session->arena, reason);
+    }
+    row->ended_at = clock_now();
+    pg_session_cut(session);
+    if (row->id.len > 0) {
+        session_table_remove(session->door->gate->table, row->id);
+    }
+    if (session->tap != NULL) {
+        pg_tap_end(session->tap);
+    }
+    if (session->is_enrolling) {
+        return; /* goes on when it is known how that went */
+    }
+    if (session->recorder != NULL) {
+        pg_session_close_recorder(session);
+    } else {
+        pg_session_leave(session);
+    }
+}
+
+void pg_session_note(struct pg_session *session, const char *what, struct slice why)
+{
+    struct buf buf;
+    if (session->recorder == NULL) {
+        return;
+    }
+    buf_init(&buf, LIMIT_KIB(4));
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    json_member_text(&json, "event", slice_of_text(what));
+    json_member_text(&json, "reason", why);
+    json_end_object(&json);
+    must(json_writer_done(&json) == ERR_NONE);
+    struct slice part = buf_view(&buf);
+    recorder_add(session->recorder, RECORD_NOTE, RECORD_FROM_GATEWAY, &part, 1);
+    buf_release(&buf);
+}
+
+/* A client that is not through yet is told why it never will be; on_closed follows. */
+static void pg_session_refuse(struct pg_session *session, const char *sqlstate, struct slice why,
+                              struct slice hint)
+{
+    if (session->session.end_reason.len == 0) {
+        session->session.end_reason = arena_copy(&session->arena, why);
+    }
+    pg_front_fail(session->front, slice_of_text(sqlstate), why, hint);
+}
+
+/* What the client hears of a failure: its cause where he can do something about it, else the log
+ * has it. */
+static void pg_session_refuse_for(struct pg_session *session, const struct error *error)
+{
+    static const struct {
+        enum err code;
+        const char *sqlstate;
+        const char *hint;
+    } told[] = {
+        {ERR_UNAUTHENTICATED, "28000", ""},
+        {ERR_DENIED, "28000", ""},
+        {ERR_INPUT, "08001", "An administrator of the gateway can correct the connection."},
+        {ERR_BUSY, "53300", ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(told); i++) {
+        if (told[i].code == error->code) {
+            pg_session_refuse(session, told[i].sqlstate, slice_of_text(error->message),
+                              slice_of_text(told[i].hint));
+            return;
+        }
+    }
+    log_line(LOG_GATE, LOG_ERROR, "a client was sent away", log_error_field(error),
+             log_text("client", session->session.client_ip));
+    pg_session_refuse(session, "57P03", SLICE("the gateway cannot open the session now"),
+                      SLICE("Its log says why."));
+}
+
+/* To the target -------------------------------------------------------------------------------- */
+
+static void pg_session_let_through(struct pg_session *session)
+{
+    if (!session->is_ready || !session->is_enrolled) {
+        return;
+    }
+    const struct pg_front_session answer = {
+        .parameter_statuses = buf_view(&session->arrival.greeting),
+        .key = session->key,
+        .transaction = session->arrival.transaction,
+    };
+    if (pg_front_ready(session->front, &answer) != ERR_NONE) {
+        pg_session_refuse(session, "08P01", SLICE("the target says too much at the start"),
+                          SLICE(""));
+    }
+}
+
+static void pg_session_on_enrolled(struct gate_job *job)
+{
+    struct pg_session *session = job->owner;
+    struct error error = job->error;
+    session->is_enrolling = false;
+    session->is_enrolled = job->err == ERR_NONE;
+    gate_job_free(job);
+    if (session->is_ending) {
+        session->is_ending = false;
+        pg_session_end(session, SLICE(""));
+    } else if (!session->is_enrolled) {
+        pg_session_refuse_for(session, &error);
+    } else {
+        pg_session_let_through(session);
+    }
+}
+
+static void pg_session_keep_arrival(struct pg_session *session, const struct pg_target_ready *ready)
+{
+    struct pg_arrival *arrival = &session->arrival;
+    arrival->stream = ready->take_stream;
+    arrival->transaction = ready->transaction;
+    must(buf_append(&arrival->greeting, ready->greeting) == ERR_NONE);
+    must(buf_append(&arrival->rest, ready->rest) == ERR_NONE);
+    session->target_key.process = ready->key.process;
+    session->target_key.secret =
+        ready->key.secret.at == NULL ? SLICE_NONE : arena_copy(&session->arena, ready->key.secret);
+}
+
+static void pg_session_on_target(void *owner, const struct pg_target_ready *ready,
+                                 const struct pg_target_failure *failure)
+{
+    struct pg_session *session = owner;
+    session->open = NULL;
+    gate_job_free(&session->admitted->job);
+    session->admitted = NULL;
+    if (ready != NULL) {
+        pg_session_keep_arrival(session, ready);
+        session->is_ready = true;
+        pg_session_let_through(session);
+        return;
+    }
+    log_line(LOG_GATE, LOG_WARN, "a target was not reached",
+             log_text("connection", session->session.connection_name),
+             log_error_field(&failure->error));
+    struct slice fields = slice_from(failure->answer, PGWIRE_HEADER_SIZE);
+    struct slice hint = pgwire_notice_find(fields, PGWIRE_FIELD_HINT);
+    pg_session_refuse(session, failure->sqlstate, pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE),
+                      hint.at == NULL ? SLICE("") : hint);
+}
+
+/* The name that clients take for the database when none is given is that of their user, which is
+ * the connection here, so it says nothing. */
+static struct slice pg_session_database(const struct pg_session *session,
+                                        const struct pgwire_startup *startup)
+{
+    bool is_default = slice_equals(startup->database, startup->user) ||
+                      slice_equals(startup->database, session->session.connection_name);
+    return is_default ? SLICE("") : startup->database;
+}
+
+static void pg_session_open_target(struct pg_session *session)
+{
+    const struct gate_settings *settings = &session->door->gate->settings;
+    const struct pgwire_startup *startup = pg_front_startup(session->front);
+    const struct pg_road road = {
+        .worker = session->door->worker, .pool = settings->pool, .resolver = settings->resolver};
+    const struct pg_open_settings open = {
+        .place = &session->admitted->place,
+        .tls = session->tls,
+        .database = pg_session_database(session, startup),
+        .parameters = startup->parameters,
+        .parameter_count = startup->parameter_count,
+        .version = startup->version,
+        .timeout_ms = LIMIT_GATE_OPEN_MS,
+    };
+    session->open = pg_open_start(&road, &open, pg_session_on_target, session);
+}
+
+/* What the session is ------------------------------------------------------------------------- */
+
+static void pg_session_describe(struct pg_session *session)
+{
+    struct arena *arena = &session->arena;
+    struct session *row = &session->session;
+    const struct credential_grant *grant = &session->admitted->grant;
+    const struct connection *connection = &grant->connection.connection;
+    row->organization_id = arena_copy(arena, grant->credential.organization_id);
+    row->credential_id = arena_copy(arena, grant->credential.id);
+    row->connection_id = arena_copy(arena, connection->id);
+    row->connection_name = arena_copy(arena, connection->name);
+    row->connection_type = arena_copy(arena, connection->type);
+    row->connection_subtype = arena_copy(arena, connection->subtype);
+    row->resource_name = arena_copy(arena, connection->resource_name);
+    row->user_id = arena_copy(arena, grant->caller.id);
+    row->user_email = arena_copy(arena, grant->caller.email);
+    row->user_name = arena_copy(arena, grant->caller.name);
+    row->identity_type = grant->caller.is_key ? SLICE("machine") : SLICE("user");
+    row->verb = SLICE("connect");
+    row->status = SLICE(SESSION_OPEN);
+    row->started_at = clock_now();
+    session->place = (struct pg_place){
+        .host = arena_copy(arena, session->admitted->place.host),
+        .port = session->admitted->place.port,
+        .mode = session->admitted->place.mode,
+    };
+    session->tls = session->admitted->tls == NULL ? NULL : tls_client_ref(session->admitted->tls);
+}
+
+static enum err pg_session_start_recording(struct pg_session *session, struct error *reterr)
+{
+    const struct session *row = &session->session;
+    enum err err =
+        recorder_open(session->door->shop, row->id, row->started_at, &session->recorder, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct buf buf;
+    buf_init(&buf, LIMIT_KIB(64));
+    struct json_writer json = json_writer_to(&buf);
+    shape_write(&session_shape, row, &json);
+    must(json_writer_done(&json) == ERR_NONE);
+    struct slice part = buf_view(&buf);
+    recorder_add(session->recorder, RECORD_OPEN, RECORD_FROM_GATEWAY, &part, 1);
+    buf_release(&buf);
+    return recorder_flush(session->recorder, reterr);
+}
+
+static void pg_session_on_admitted(struct gate_job *job)
+{
+    struct pg_session *session = job->owner;
+    struct error error = job->error;
+    session->job = NULL;
+    if (job->err != ERR_NONE) {
+        gate_job_free(job);
+        pg_session_refuse_for(session, &error);
+        return;
+    }
+    session->admitted = CONTAINER_OF(job, struct admit_job, job);
+    pg_session_describe(session);
+    session_table_expire(session->door->gate->table, session->session.id,
+                         session->admitted->grant.credential.expires_at);
+    enum err err = pg_session_start_recording(session, &error);
+    if (err != ERR_NONE) {
+        log_line(LOG_GATE, LOG_ERROR, "a session cannot be recorded", log_error_field(&error));
+        pg_session_refuse(session, "58030", SLICE("the session cannot be recorded"),
+                          SLICE("An administrator of the gateway finds the cause in its log."));
+        return;
+    }
+    err =
+        enroll_job_start(session->door, &session->session, pg_session_on_enrolled, session, &error);
+    if (err != ERR_NONE) {
+        pg_session_refuse_for(session, &error);
+        return;
+    }
+    session->is_enrolling = true;
+    pg_session_open_target(session);
+}
+
+/* The client ---------------------------------------------------------------------------------- */
+
+static void pg_session_on_candidates(struct gate_job *job)
+{
+    struct pg_session *session = job->owner;
+    struct error error = job->error;
+    session->job = NULL;
+    if (job->err != ERR_NONE) {
+        gate_job_free(job);
+        pg_session_refuse_for(session, &error);
+        return;
+    }
+    session->candidates = CONTAINER_OF(job, struct candidates_job, job);
+    pg_front_answer(session->front, session->candidates->verifiers,
+                    session->candidates->found.count);
+}
+
+static void pg_session_on_name(void *owner, const struct pgwire_startup *startup)
+{
+    struct pg_session *session = owner;
+    struct error error;
+    struct slice name = pgwire_startup_find(startup, SLICE("application_name"));
+    session->session.application_name =
+        name.at == NULL ? SLICE("") : arena_copy(&session->arena, slice_sub(name, 0, 254));
+    if (session->is_draining) {
+        pg_session_refuse(session, "57P03", SLICE("the gateway is stopping"), SLICE(""));
+    } else if (candidates_job_start(session->door, startup->user, pg_session_on_candidates, session,
+                                    &session->job, &error) != ERR_NONE) {
+        pg_session_refuse_for(session, &error);
+    }
+}
+
+static void pg_session_on_refused(void *owner, const struct pgwire_startup *startup)
+{
+    const struct pg_session *session = owner;
+    log_line(LOG_GATE, LOG_WARN, "a wrong secret for a connection",
+             log_text("connection", startup->user), log_text("client", session->session.client_ip));
+}
+
+/* Named before it is asked whether it may come in, so that whoever is locked out meanwhile is. */
+static void pg_session_join_table(struct pg_session *session, struct slice credential_id)
+{
+    bool has_long_key = pg_front_startup(session->front)->version > PGWIRE_VERSION(3, 0);
+    struct session_entry entry = {
+        .id = row_id_new(&session->arena),
+        .credential_id = credential_id,
+        .door = session->door,
+        .key_size = has_long_key ? SESSION_KEY_SIZE : PGWIRE_KEY_SIZE_MIN,
+    };
+    session->session.id = entry.id;
+    session_table_add(session->door->gate->table, &entry, &entry);
+    session->key.process = entry.process;
+    session->key.secret = arena_copy(&session->arena, slice_of(entry.key, entry.key_size));
+}
+
+static void pg_session_on_known(void *owner, size_t index)
+{
+    struct pg_session *session = owner;
+    struct error error;
+    struct slice credential_id = session->candidates->found.candidates[index].credential_id;
+    pg_session_join_table(session, credential_id);
+    enum err err = admit_job_start(session->door, credential_id, pg_session_on_admitted, session,
+                                   &session->job, &error);
+    gate_job_free(&session->candidates->job);
+    session->candidates = NULL;
+    if (err != ERR_NONE) {
+        pg_session_refuse_for(session, &error);
+    }
+}
+
+static void pg_session_on_open(void *owner)
+{
+    struct pg_session *session = owner;
+    struct slice behind;
+    struct stream *stream = pg_front_take_stream(session->front, &behind);
+    session->front = NULL;
+    buf_release(&session->arrival.greeting);
+    pg_passage_start(session, stream, behind);
+}
+
+static void pg_session_on_closed(void *owner, const struct error *reason)
+{
+    struct pg_session *session = owner;
+    session->front = NULL;
+    pg_session_end(session, slice_of_text(reason->message));
+}
+
+static void pg_session_on_cancel(void *owner, const struct pgwire_key *key)
+{
+    const struct pg_session *session = owner;
+    struct gate_worker *door = NULL;
+    struct slice id;
+    struct arena arena;
+    arena_init(&arena);
+    if (session_table_find_key(session->door->gate->table, key, &arena, &id, &door) == ERR_NONE) {
+        gate_worker_cancel_query(door, id);
+    }
+    arena_release(&arena);
+}
+
+static const struct pg_front_events pg_session_events = {
+    .on_name = pg_session_on_name,
+    .on_refused = pg_session_on_refused,
+    .on_known = pg_session_on_known,
+    .on_open = pg_session_on_open,
+    .on_cancel = pg_session_on_cancel,
+    .on_closed = pg_session_on_closed,
+};
+
+static struct slice pg_session_peer_in(struct arena *arena, const struct sockaddr_storage *peer)
+{
+    char text[ADDRESS_TEXT_SIZE];
+    struct address address;
+    if (peer->ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)peer;
+        address = address_of_v4((const unsigned char *)&in->sin_addr.s_addr);
+    } else {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
+        memcpy(address.bytes, in6->sin6_addr.s6_addr, sizeof(address.bytes));
+    }
+    return arena_copy(arena, address_format(&address, text));
+}
+
+void pg_session_start(struct gate_worker *door, int take_fd, const struct sockaddr_storage *peer)
+{
+    struct pg_session *session = memory_new(sizeof(*session));
+    session->door = door;
+    arena_init(&session->arena);
+    arena_hold_secrets(&session->arena);
+    buf_init(&session->arrival.greeting, LIMIT_PG_GREETING_SIZE);
+    buf_init(&session->arrival.rest, LIMIT_PG_GREETING_SIZE);
+    loop_task_init(&session->drain_task, pg_passage_check_drain, session);
+    loop_task_init(&session->free_task, pg_session_free, session);
+    timer_init(&session->retry, pg_session_leave, session);
+    session->session.id = SLICE("");
+    session->session.end_reason = SLICE("");
+    session->session.client_ip = pg_session_peer_in(&session->arena, peer);
+    session->is_draining = door->is_draining;
+    list_append(&door->sessions, &session->link);
+    door->session_count++;
+    session->front = pg_front_new(socket_stream_new(door->loop, take_fd), &door->front,
+                                  &pg_session_events, session);
+}
+
+/* From outside -------------------------------------------------------------------------------- */
+
+void pg_session_kill(struct pg_session *session, const char *sqlstate, struct slice reason)
+{
+    if (session->is_ending) {
+        return;
+    }
+    pg_session_note(session, "killed", reason);
+    if (session->pump != NULL) {
+        pg_passage_end(session, sqlstate, reason);
+    } else if (session->front != NULL) {
+        pg_session_refuse(session, sqlstate, reason, SLICE(""));
+    }
+}
+
+static void pg_session_on_stopped(void *owner, const struct error *error)
+{
+    struct pg_session *session = owner;
+    session->stop = NULL;
+    if (error != NULL) {
+        log_line(LOG_GATE, LOG_WARN, "a query could not be cancelled",
+                 log_text("id", session->session.id), log_error_field(error));
+    }
+    if (session->is_over) {
+        pg_session_free_later(session);
+    }
+}
+
+void pg_session_cancel_query(struct pg_session *session)
+{
+    if (session->pump == NULL || session->stop != NULL || session->target_key.secret.at == NULL) {
+        return;
+    }
+    const struct gate_settings *settings = &session->door->gate->settings;
+    const struct pg_road road = {
+        .worker = session->door->worker, .pool = settings->pool, .resolver = settings->resolver};
+    const struct pg_stop_settings stop = {
+        .place = &session->place,
+        .tls = session->tls,
+        .key = session->target_key,
+        .timeout_ms = LIMIT_GATE_CANCEL_MS,
+    };
+    session->stop = pg_stop_start(&road, &stop, pg_session_on_stopped, session);
+}
+
+void pg_session_drain(struct pg_session *session)
+{
+    session->is_draining = true;
+    loop_defer(session->door->loop, &session->drain_task);
+}
+
+struct slice pg_session_id(const struct pg_session *session)
+{
+    return session->session.id;
+}
+
+struct pg_session *pg_session_of(struct list *link)
+{
+    return LIST_ITEM(link, struct pg_session, link);
+}

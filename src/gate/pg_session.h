@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* One client of PostgreSQL, from the accepted connection to the last record: who it is, whether it
+ * may, the way to its target, the bytes in between, the end. All of it on one worker's loop; what
+ * blocks is done by jobs (session_jobs.h). */
+#ifndef GH_GATE_PG_SESSION_H
+#define GH_GATE_PG_SESSION_H
+
+#include "gate/gate_internal.h"
+
+#include <sys/socket.h>
+
+struct pg_session;
+
+/* Takes the socket. The session is in the door's list until it frees itself. */
+void pg_session_start(struct gate_worker *door, int take_fd, const struct sockaddr_storage *peer);
+
+/* Its client is told, where it can be, and it ends. 'sqlstate' is a constant. */
+void pg_session_kill(struct pg_session *session, const char *sqlstate, struct slice reason);
+/* What it does at the target is to be cancelled. */
+void pg_session_cancel_query(struct pg_session *session);
+/* What the gateway did, on record. 'what' is a word. */
+void pg_session_note(struct pg_session *session, const char *what, struct slice why);
+/* It ends when it is idle, from now on. */
+void pg_session_drain(struct pg_session *session);
+
+/* "" before its client is known. */
+struct slice pg_session_id(const struct pg_session *session);
+struct pg_session *pg_session_of(struct list *link);
+
+#endif

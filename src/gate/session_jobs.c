@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "gate/session_jobs.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "codec/json_writer.h"
+#include "identity/native_credential.h"
+#include "io/clock.h"
+#include "model/secret_map.h"
+#include "store/audit_store.h"
+#include "store/row_id.h"
+#include "store/session_store.h"
+#include "target/secret_source.h"
+
+#define JOB_OF(pointer, type) CONTAINER_OF(pointer, struct type, job)
+
+/* Whose credentials ---------------------------------------------------------------------------- */
+
+static enum err candidates_read(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct candidates_job *self = context;
+    const struct credential_search search = {
+        .connection_name = self->name,
+        .now = clock_now(),
+        .limit = LIMIT_SCRAM_VERIFIERS,
+    };
+    return credential_store_candidates(tx, &self->job.arena, &search, &self->found, reterr);
+}
+
+static void candidates_run(struct gate_job *job)
+{
+    struct candidates_job *self = JOB_OF(job, candidates_job);
+    const struct gate_settings *settings = &job->door->gate->settings;
+    const struct secret *key = identity_scram_key(settings->identity);
+    job->err = store_read(settings->store, candidates_read, self, &job->error);
+    size_t count = job->err == ERR_NONE ? self->found.count : 0;
+    self->verifiers = arena_alloc_array(&job->arena, count + 1, sizeof(*self->verifiers));
+    for (size_t i = 0; i < count; i++) {
+        native_credential_verifier(key, self->name, self->found.candidates[i].verifier,
+                                   &self->verifiers[i]);
+    }
+}
+
+static enum err session_job_start(struct gate_job *job, struct pool *pool,
+                                  struct gate_job **ret_job, struct error *reterr)
+{
+    enum err err = gate_job_start(job, pool, reterr);
+    *ret_job = err == ERR_NONE ? job : NULL;
+    if (err != ERR_NONE) {
+        gate_job_free(job);
+    }
+    return err;
+}
+
+enum err candidates_job_start(struct gate_worker *door, struct slice name, gate_job_fn done,
+                              void *owner, struct gate_job **ret_job, struct error *reterr)
+{
+    struct candidates_job *self = gate_job_new(sizeof(*self), door, owner);
+    self->name = arena_copy(&self->job.arena, name);
+    self->job.run = candidates_run;
+    self->job.done = done;
+    return session_job_start(&self->job, door->gate->settings.pool, ret_job, reterr);
+}
+
+/* Whether one may come in ---------------------------------------------------------------------- */
+
+static enum err admit_read(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct admit_job *self = context;
+    const struct identity *identity = self->job.door->gate->settings.identity;
+    const struct credential_question question = {
+        .credential_id = self->credential_id,
+        .now = clock_now(),
+        .admin_group = identity_admin_group(identity),
+        .auditor_group = identity_auditor_group(identity),
+        .wants_secret = true,
+    };
+    return credential_store_check(tx, &self->job.arena, &question, &self->grant, reterr);
+}
+
+static enum err admit_resolve(struct admit_job *self, struct error *reterr)
+{
+    enum err err = secret_sources_resolve(&self->job.arena, &self->grant.secret, &self->variables,
+                                          NULL, reterr);
+    if (err == ERR_NONE) {
+        err = pg_place_read(&self->variables, &self->place, reterr);
+    }
+    return err == ERR_NONE ? pg_place_tls(&self->place, &self->tls, reterr) : err;
+}
+
+/* On the pool of what takes long, for others are asked. */
+static void admit_run_slowly(struct gate_job *job)
+{
+    job->err = admit_resolve(JOB_OF(job, admit_job), &job->error);
+}
+
+static bool admit_needs_others(const struct admit_job *self)
+{
+    for (size_t i = 0; i < self->grant.secret.count; i++) {
+        if (secret_is_reference(self->grant.secret.pairs[i].value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void admit_run(struct gate_job *job)
+{
+    struct admit_job *self = JOB_OF(job, admit_job);
+    job->err = store_read(job->door->gate->settings.store, admit_read, self, &job->error);
+    if (job->err == ERR_NONE) {
+        job->err = admit_needs_others(self) ? ERR_MORE : admit_resolve(self, &job->error);
+    }
+}
+
+struct admit_step {
+    struct admit_job self;
+    gate_job_fn done;
+};
+
+static void admit_end(void *at)
+{
+    struct admit_job *self = at;
+    tls_client_unref(self->tls);
+}
+
+/* Back on the loop: on to the other pool, or to the owner. */
+static void admit_next(struct gate_job *job)
+{
+    struct admit_step *step = CONTAINER_OF(JOB_OF(job, admit_job), struct admit_step, self);
+    job->done = step->done;
+    if (job->err == ERR_MORE) {
+        job->run = admit_run_slowly;
+        job->err = gate_job_start(job, job->door->gate->settings.slow_pool, &job->error);
+        if (job->err == ERR_NONE) {
+            return;
+        }
+    }
+    job->done(job);
+}
+
+enum err admit_job_start(struct gate_worker *door, struct slice credential_id, gate_job_fn done,
+                         void *owner, struct gate_job **ret_job, struct error *reterr)
+{
+    struct admit_step *step = gate_job_new(sizeof(*step), door, owner);
+    struct admit_job *self = &step->self;
+    self->credential_id = arena_copy(&self->job.arena, credential_id);
+    self->job.run = admit_run;
+    self->job.done = admit_next;
+    step->done = done;
+    arena_on_end(&self->job.arena, admit_end, self);
+    return session_job_start(&self->job, door->gate->settings.pool, ret_job, reterr);
+}
+
+/* What is kept of it --------------------------------------------------------------------------- */
+
+/* A session in the audit log: by whom, and what of it. */
+static enum err session_audit(struct store_tx *tx, struct arena *arena,
+                              const struct session *session, const char *action,
+                              struct error *reterr)
+{
+    struct buf buf;
+    buf_init(&buf, LIMIT_KIB(16));
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    json_member_text(&json, "id", session->id);
+    json_member_text(&json, "connection", session->connection_name);
+    if (session->ended_at != 0) {
+        json_member_text(&json, "end_reason", session->end_reason);
+        json_member_text(&json, "recording_head", session->recording_head);
+    }
+    json_end_object(&json);
+    must(json_writer_done(&json) == ERR_NONE);
+    struct audit_entry entry = {
+        .id = row_id_new(arena),
+        .organization_id = session->organization_id,
+        .actor_subject = session->user_id,
+        .actor_email = session->user_email,
+        .actor_name = session->user_name,
+        .created_at = session->ended_at != 0 ? session->ended_at : session->started_at,
+        .resource_type = SLICE("sessions"),
+        .action = slice_of_text(action),
+        .http_method = SLICE(""),
+        .http_path = SLICE(""),
+        .error_message = SLICE(""),
+        .client_ip = session->client_ip,
+        .payload = arena_copy(arena, buf_view(&buf)),
+        .outcome = {.value = true, .is_given = true},
+    };
+    buf_release(&buf);
+    return audit_store_append(tx, arena, &entry, reterr);
+}
+
+static enum err enroll_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct enroll_job *self = context;
+    enum err err = session_store_insert(tx, &self->session, reterr);
+    return err == ERR_NONE ? session_audit(tx, &self->job.arena, &self->session, "connect", reterr)
+                           : err;
+}
+
+static void enroll_run(struct gate_job *job)
+{
+    job->err = store_write(job->door->gate->settings.store, enroll_write, JOB_OF(job, enroll_job),
+                           &job->error);
+}
+
+/* The texts of the session are borrowed: they outlive the job. */
+enum err enroll_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
+                          void *owner, struct error *reterr)
+{
+    struct enroll_job *self = gate_job_new(sizeof(*self), door, owner);
+    struct gate_job *job = NULL;
+    self->session = *session;
+    self->job.run = enroll_run;
+    self->job.done = done;
+    return session_job_start(&self->job, door->gate->settings.pool, &job, reterr);
+}
+
+struct leave_body {
+    struct arena *arena;
+    const struct session *session;
+};
+
+static enum err leave_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct leave_body *body = context;
+    enum err err = session_store_end(tx, body->session, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return ERR_NONE; /* it is done already */
+    }
+    return err == ERR_NONE ? session_audit(tx, body->arena, body->session, "disconnect", reterr)
+                           : err;
+}
+
+enum err session_leave(struct store *store, struct arena *arena, const struct session *session,
+                       struct error *reterr)
+{
+    struct leave_body body = {.arena = arena, .session = session};
+    return store_write(store, leave_write, &body, reterr);
+}
+
+static void leave_run(struct gate_job *job)
+{
+    job->err = session_leave(job->door->gate->settings.store, &job->arena,
+                             &JOB_OF(job, leave_job)->session, &job->error);
+}
+
+enum err leave_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
+                         void *owner, struct error *reterr)
+{
+    struct leave_job *self = gate_job_new(sizeof(*self), door, owner);
+    struct gate_job *job = NULL;
+    self->session = *session;
+    self->job.run = leave_run;
+    self->job.done = done;
+    return session_job_start(&self->job, door->gate->settings.pool, &job, reterr);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session needs of the store and of the keepers of secrets, as jobs: whose credentials a
+ * name has, whether one of them opens its connection, that the session is on record, and how it
+ * ended. */
+#ifndef GH_GATE_SESSION_JOBS_H
+#define GH_GATE_SESSION_JOBS_H
+
+#include "gate/gate_job.h"
+#include "model/session.h"
+#include "proxy/pg_place.h"
+#include "store/credential_store.h"
+
+/* Whose credentials are there for a connection of this name? */
+struct candidates_job {
+    struct gate_job job;
+    struct slice name;
+    struct credential_candidates found;
+    struct scram_verifier *verifiers; /* as many, in the same order */
+};
+
+enum err candidates_job_start(struct gate_worker *door, struct slice name, gate_job_fn done,
+                              void *owner, struct gate_job **ret_job,
+                              struct error *reterr) MUST_USE;
+
+/* May the credential be used now, and what does it open? ERR_UNAUTHENTICATED, ERR_DENIED, ERR_INPUT
+ * (the connection's variables), ERR_UNAVAILABLE. */
+struct admit_job {
+    struct gate_job job;
+    struct slice credential_id;
+    struct credential_grant grant;
+    struct shape_pairs variables; /* open */
+    struct pg_place place;
+    struct tls_client *tls; /* the owner's once it was taken */
+};
+
+enum err admit_job_start(struct gate_worker *door, struct slice credential_id, gate_job_fn done,
+                         void *owner, struct gate_job **ret_job, struct error *reterr) MUST_USE;
+
+/* The session stands in the store, and in the audit log, before its client may send anything. */
+struct enroll_job {
+    struct gate_job job;
+    struct session session;
+    struct slice user_subject;
+};
+
+enum err enroll_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
+                          void *owner, struct error *reterr) MUST_USE;
+
+/* How it ended, there as well. */
+struct leave_job {
+    struct gate_job job;
+    struct session session;
+};
+
+enum err leave_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
+                         void *owner, struct error *reterr) MUST_USE;
+
+/* The same for one that is nobody's any more; blocks. */
+enum err session_leave(struct store *store, struct arena *arena, const struct session *session,
+                       struct error *reterr) MUST_USE;
+
+#endif

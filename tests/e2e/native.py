@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Connections to a real PostgreSQL server, and what native clients need to go through them."""
+import os
+import subprocess
+
+from api import EMBEDDED_AGENT, b64, unique
+from conftest import PATIENCE
+
+TARGET_PASSWORD = "only the gateway knows it"
+
+
+def sql(server, text, database="postgres"):
+    done = subprocess.run(
+        ["psql", "-q", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p",
+         str(server.port), "-U", "postgres", database],
+        input=text, text=True, check=True, stdout=subprocess.PIPE, timeout=4 * PATIENCE)
+    return done.stdout.strip()
+
+
+class Target:
+    """A user with a password on the server; connections to it, and credentials for them."""
+
+    def __init__(self, server):
+        self.server = server
+        self.user = unique("target").replace("-", "_")
+        sql(server, f"CREATE USER {self.user} PASSWORD '{TARGET_PASSWORD}'; "
+                    f"GRANT ALL ON SCHEMA public TO {self.user};")
+
+    def secret(self, **changed):
+        secret = {"HOST": "127.0.0.1", "PORT": str(self.server.port), "USER": self.user,
+                  "PASS": TARGET_PASSWORD, "DB": "postgres", **changed}
+        return {f"envvar:{key}": b64(value) for key, value in secret.items() if value is not None}
+
+    def connection(self, admin, secret=None, **members):
+        name = unique("shop")
+        body = {"name": name, "type": "database", "subtype": "postgres",
+                "agent_id": EMBEDDED_AGENT, "secret": secret or self.secret(),
+                "access_mode_connect": "enabled", "access_mode_exec": "enabled",
+                "access_mode_runbooks": "enabled", "access_schema": "enabled", **members}
+        answer = admin.post("/connections", body)
+        assert answer.status == 201, answer
+        return name
+
+
+def credential(caller, name, **body):
+    answer = caller.post(f"/connections/{name}/credentials", body)
+    assert answer.status == 201, answer
+    return answer.json
+
+
+def address(made):
+    """What libpq wants of a credential."""
+    given = made["connection_credentials"]
+    return {"host": given["hostname"], "port": given["port"], "user": given["username"],
+            "password": given["password"], "dbname": given["database_name"]}
+
+
+def psql(made, text, *arguments, check=True, **variables):
+    given = address(made)
+    env = {**os.environ, "PGPASSWORD": given["password"], **variables}
+    done = subprocess.run(
+        ["psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", given["host"], "-p",
+         given["port"], "-U", given["user"], *arguments, given["dbname"]],
+        input=text, text=True, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        timeout=4 * PATIENCE, check=False)
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
