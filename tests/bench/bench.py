@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Gatehouse beside nginx, in one run on one machine: prints a Markdown table of ratios.
+"""Gatehouse beside others, in one run on one machine: prints a Markdown table of ratios.
 
 Throughput is compared per CPU second of the server (user + system, all its processes), because the
 load generator shares the processors: what a server does not use, wrk takes. Every figure is the
 median of several short rounds, the two servers taking turns.
 
-usage: bench.py BINARY [--rounds N] [--seconds N] [--only http|identity|resources|scale]
+usage: bench.py BINARY [--rounds N] [--seconds N] [--only http|identity|postgres|resources|scale]
 """
 import argparse
 import shutil
@@ -14,10 +14,12 @@ import tempfile
 
 import bench_http
 import bench_identity
+import bench_postgres
 import bench_resources
 import bench_scale
 
-PARTS = {"http": bench_http, "identity": bench_identity, "resources": bench_resources, "scale": bench_scale}
+PARTS = {"http": bench_http, "identity": bench_identity, "postgres": bench_postgres,
+         "resources": bench_resources, "scale": bench_scale}
 
 
 def main():

@@ -60,7 +60,8 @@ class Gateway:
     def __init__(self, binary, folder, *arguments, store=None):
         self.folder = folder
         self.output = open(f"{folder}/output.txt", "w+b")
-        command = [binary, "serve", "--data-dir", f"{folder}/data", "--listen", "127.0.0.1:0"]
+        command = [binary, "serve", "--data-dir", f"{folder}/data", "--listen", "127.0.0.1:0",
+                   "--postgres-listen", "off"]
         command += ["--database-url", store] if store else []
         self.started = time.monotonic()
         self.process = subprocess.Popen([*command, *arguments], stdout=self.output,

@@ -155,8 +155,9 @@ class Gateway(Program):
 class PostgresServer:
     """A private PostgreSQL from Debian's package: its own folder, its own port."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *arguments):
         self.folder = str(folder)
+        self.arguments = arguments
         self.data = os.path.join(self.folder, "pg")
         found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda p: int(p.split("/")[4]))
         self.bin = found[-1]
@@ -185,7 +186,8 @@ class PostgresServer:
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(
                 self.command("postgres", "-D", self.data, "-p", str(self.port), "-h", "127.0.0.1",
-                             "-k", self.folder, "-c", "max_connections=200"),
+                             "-k", self.folder, "-c", "max_connections=200",
+                             *self.arguments),
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/")
         wait_for(lambda: subprocess.run(
             self.command("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)),
