@@ -12,7 +12,7 @@
 
 struct socket_stream {
     struct stream stream;
-    uv_poll_t poll;
+    uv_poll_t *poll; /* of this loop; what one loop has closed lives there until its turn is over */
     int fd;
     unsigned watched;
     bool shut_down;
@@ -93,12 +93,12 @@ static void socket_stream_watch(struct stream *stream, unsigned events)
     }
     self->watched = events;
     if (events == 0) {
-        (void)uv_poll_stop(&self->poll);
+        (void)uv_poll_stop(self->poll);
         return;
     }
     int wanted = ((events & STREAM_READABLE) != 0 ? UV_READABLE : 0) |
                  ((events & STREAM_WRITABLE) != 0 ? UV_WRITABLE : 0);
-    must(uv_poll_start(&self->poll, wanted, socket_stream_on_poll) == 0);
+    must(uv_poll_start(self->poll, wanted, socket_stream_on_poll) == 0);
 }
 
 static enum err socket_stream_shutdown(struct stream *stream)
@@ -111,15 +111,37 @@ static enum err socket_stream_shutdown(struct stream *stream)
     return shutdown(self->fd, SHUT_WR) == 0 ? ERR_NONE : ERR_IO;
 }
 
+static void socket_stream_on_detached(uv_handle_t *handle)
+{
+    memory_free(handle);
+}
+
 static void socket_stream_on_closed(uv_handle_t *handle)
 {
     memory_free(handle->data);
+    memory_free(handle);
+}
+
+static void socket_stream_detach(struct stream *stream)
+{
+    struct socket_stream *self = socket_stream_of(stream);
+    must(self->watched == 0);
+    uv_close((uv_handle_t *)self->poll, socket_stream_on_detached);
+    self->poll = NULL;
+}
+
+static void socket_stream_attach(struct stream *stream, struct loop *loop)
+{
+    struct socket_stream *self = socket_stream_of(stream);
+    self->poll = memory_new(sizeof(*self->poll));
+    must(uv_poll_init(loop_uv(loop), self->poll, self->fd) == 0);
+    self->poll->data = self;
 }
 
 static void socket_stream_close(struct stream *stream)
 {
     struct socket_stream *self = socket_stream_of(stream);
-    uv_close((uv_handle_t *)&self->poll, socket_stream_on_closed);
+    uv_close((uv_handle_t *)self->poll, socket_stream_on_closed);
     (void)close(self->fd);
     self->fd = -1;
 }
@@ -144,6 +166,8 @@ static const struct stream_ops socket_stream_ops = {
     .close = socket_stream_close,
     .protocol = socket_stream_protocol,
     .is_encrypted = socket_stream_is_encrypted,
+    .detach = socket_stream_detach,
+    .attach = socket_stream_attach,
 };
 
 struct stream *socket_stream_new(struct loop *loop, int take_fd)
@@ -152,7 +176,6 @@ struct stream *socket_stream_new(struct loop *loop, int take_fd)
     self->stream.ops = &socket_stream_ops;
     self->stream.loop = loop;
     self->fd = take_fd;
-    must(uv_poll_init(loop_uv(loop), &self->poll, take_fd) == 0);
-    self->poll.data = self;
+    socket_stream_attach(&self->stream, loop);
     return &self->stream;
 }

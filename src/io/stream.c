@@ -45,3 +45,22 @@ bool stream_is_encrypted(const struct stream *stream)
 {
     return stream->ops->is_encrypted(stream);
 }
+
+bool stream_can_move(const struct stream *stream)
+{
+    return stream->ops->detach != NULL;
+}
+
+void stream_detach(struct stream *stream)
+{
+    must(stream_can_move(stream));
+    stream->ops->detach(stream);
+    stream->loop = NULL;
+}
+
+void stream_attach(struct stream *stream, struct loop *loop)
+{
+    must(stream->loop == NULL);
+    stream->loop = loop;
+    stream->ops->attach(stream, loop);
+}

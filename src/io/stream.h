@@ -34,6 +34,9 @@ struct stream_ops {
     /* The application protocol agreed on (TLS ALPN), or an empty slice. */
     struct slice (*protocol)(const struct stream *stream);
     bool (*is_encrypted)(const struct stream *stream);
+    /* NULL where a stream cannot leave its loop. */
+    void (*detach)(struct stream *stream);
+    void (*attach)(struct stream *stream, struct loop *loop);
 };
 
 struct stream {
@@ -58,6 +61,14 @@ void stream_watch(struct stream *stream, unsigned events);
 /* Ends our direction; the other one stays open. ERR_AGAIN: wait for STREAM_WRITABLE, call again. */
 enum err stream_shutdown(struct stream *stream) MUST_USE;
 void stream_close(struct stream *stream);
+
+/* Moves a stream to another loop, with all that it holds. On the old loop's thread, when nothing is
+ * watched; from then on it is on no loop, and nothing but stream_attach may be called, on the new
+ * one's thread, which must see what the old one wrote (a mail does that). For sockets and TLS above
+ * them; others belong to their loop. */
+bool stream_can_move(const struct stream *stream);
+void stream_detach(struct stream *stream);
+void stream_attach(struct stream *stream, struct loop *loop);
 
 struct slice stream_protocol(const struct stream *stream);
 bool stream_is_encrypted(const struct stream *stream);

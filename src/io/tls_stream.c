@@ -476,6 +476,22 @@ static bool tls_stream_is_encrypted(const struct stream *stream)
     return true;
 }
 
+static void tls_stream_detach(struct stream *stream)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    must(self->watched == 0);
+    loop_task_cancel(&self->task);
+    stream_watch(self->below, 0);
+    stream_detach(self->below);
+}
+
+static void tls_stream_attach(struct stream *stream, struct loop *loop)
+{
+    struct tls_stream *self = tls_stream_of(stream);
+    stream_attach(self->below, loop);
+    tls_watch_below(self);
+}
+
 static const struct stream_ops tls_stream_ops = {
     .read = tls_stream_read,
     .write = tls_stream_write,
@@ -484,6 +500,8 @@ static const struct stream_ops tls_stream_ops = {
     .close = tls_stream_close,
     .protocol = tls_stream_protocol,
     .is_encrypted = tls_stream_is_encrypted,
+    .detach = tls_stream_detach,
+    .attach = tls_stream_attach,
 };
 
 enum err tls_stream_shake_hands(struct stream *stream)

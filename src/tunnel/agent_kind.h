@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What an agent can do: a table of kinds of channels and the functions that serve them. */
+#ifndef GH_TUNNEL_AGENT_KIND_H
+#define GH_TUNNEL_AGENT_KIND_H
+
+#include "io/pool.h"
+#include "io/resolver.h"
+#include "io/worker.h"
+#include "tunnel/channel.h"
+
+/* The worker that the link is on, and what handlers work with there. Lives as long as the worker.
+ */
+struct agent_place {
+    struct worker *worker;
+    struct resolver *resolver;
+    struct pool *pool; /* for what blocks or computes */
+    char *scratch;     /* for reading, shared by all of the loop; LIMIT_READ_SIZE bytes */
+    void *context;     /* of the program */
+};
+
+/* A gateway asks for a channel: accept or refuse it, now or later (channel.h). 'message' is valid
+ * during the call and wiped after it. */
+typedef void (*agent_serve_fn)(const struct agent_place *place, struct channel *take_channel,
+                               struct slice message);
+
+struct agent_kind {
+    struct slice name; /* like "/postgres"; gateways are told of it in the hello */
+    agent_serve_fn serve;
+};
+
+#endif
