@@ -12,7 +12,7 @@
 
 struct channel;
 
-/* At the agent's end, for a channel that was asked for. Exactly one of the two, at any time after
+/* At the agent's end, for a channel that was asked for. Exactly one of them, at any time after
  * the asking; the channel is gone then. */
 
 /* The channel as a stream, which is the caller's; the message goes before all of its bytes. When
@@ -20,6 +20,8 @@ struct channel;
 struct stream *channel_accept(struct channel *channel, struct slice message) MUST_USE;
 /* Says no, and why. */
 void channel_refuse(struct channel *channel, struct slice message);
+/* Says that nothing here serves its kind. */
+void channel_refuse_kind(struct channel *channel);
 
 /* Whoever asked does not wait any more, or the link is over: what is being prepared is for nobody.
  * Called at most once; the channel must still be accepted or refused. */
