@@ -3,6 +3,7 @@
 #include "io/clock.h"
 #include "store/agent_store.h"
 #include "store/row_id.h"
+#include "tunnel/registry.h"
 
 #include <inttypes.h>
 
@@ -213,6 +214,9 @@ enum err agents_delete(struct api_call *call, struct error *reterr)
     self.forces = query.force.value;
     if (err == ERR_NONE) {
         err = store_write(call->api->store, agent_delete_body, &self, reterr);
+    }
+    if (err == ERR_NONE) {
+        registry_cut(call->api->registry, self.agent.id);
     }
     call->response->status = 204;
     return err;

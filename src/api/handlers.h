@@ -68,11 +68,12 @@ HANDLER(audit_logs_list);
 HANDLER(audit_logs_export);
 extern const struct shape audit_query_shape;
 
-/* agents.c */
+/* agents.c, agent_link.c */
 HANDLER(agents_list);
 HANDLER(agents_get);
 HANDLER(agents_post);
 HANDLER(agents_delete);
+HANDLER(agent_link_get);
 extern const struct shape agent_query_shape;
 extern const struct shape agent_delete_shape;
 

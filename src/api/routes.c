@@ -162,6 +162,9 @@ const struct api_route api_routes[] = {
      .status = 200, .answer = API_ONE, .shape = &agent_shape, .errors = {404}},
     {"DELETE", "/api/agents/{nameOrID}", API_ADMIN, 0, agents_delete, "agents", "Delete an agent",
      .query = &agent_delete_shape, .status = 204, .answer = API_NOTHING, .errors = {404}},
+    {"GET", "/api/agent-link", API_AGENT, 0, agent_link_get, "agents",
+     "Where agents link to the gateway: an upgrade to gatehouse-link/1", .status = 101,
+     .answer = API_NOTHING, .errors = {400, 401}},
 
     {"GET", "/api/users", API_MEMBER, 0, users_list, "users", "List users", .status = 200,
      .answer = API_ARRAY, .shape = &user_shape},
@@ -269,6 +272,7 @@ static enum route_access api_access(enum api_who who)
     case API_CONTROL:
         return ROUTE_CONTROL;
     case API_ANYONE:
+    case API_AGENT:
     case API_MEMBER:
     case API_READER:
     case API_ADMIN:

@@ -8,6 +8,7 @@
 
 enum api_who {
     API_ANYONE,
+    API_AGENT,   /* agents, by their secret; the handler sees to it */
     API_METRICS, /* loopback only, unless the setting says otherwise */
     API_CONTROL, /* the control socket only */
     API_MEMBER,  /* whoever is signed in */

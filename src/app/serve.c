@@ -18,7 +18,10 @@
 #include "io/log.h"
 #include "io/sandbox.h"
 #include "store/organization_store.h"
+#include "store/row_id.h"
 #include "store/seal.h"
+#include "tunnel/gateway_side.h"
+#include "tunnel/presence.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +65,9 @@ struct serve {
     struct pool *hashing;
     struct rate_limit *address_rate;
     struct rate_limit *account_rate;
+    struct registry *registry;
+    struct gateway_side *gateway_side;
+    struct presence *presence;
     struct router *router;
     struct http_server server;
     struct api api;
@@ -403,8 +409,21 @@ static void serve_read_edge(const struct settings *settings, struct http_server 
     server->cors.prefix = SLICE("/api/");
 }
 
+static void serve_make_tunnel(struct serve *serve)
+{
+    serve->registry = registry_new();
+    serve->gateway_side = gateway_side_new(&(struct gateway_side_settings){
+        .registry = serve->registry,
+        .version = GATEHOUSE_VERSION,
+        .node_id = row_id_new(&serve->arena),
+        .node_url = serve->public_url,
+        .deadlines = LINK_DEADLINES,
+    });
+}
+
 static void serve_make_server(struct serve *serve)
 {
+    serve_make_tunnel(serve);
     serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
     serve->pool =
         pool_new(settings_number(serve->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
@@ -441,6 +460,8 @@ static void serve_make_server(struct serve *serve)
         .setup_code = serve_make_setup_code(serve),
         .description = openapi_make_in(&serve->arena),
         .uses_tls = serve->tls != NULL,
+        .registry = serve->registry,
+        .gateway_side = serve->gateway_side,
     };
     doors_name(&serve->doors, serve->settings, serve->public_url);
     serve->api.postgres_host = serve->doors.postgres_host;
@@ -468,6 +489,9 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
         serve->https[i] = http_worker_new(&serve->server, serve->workers[i], serve->listen_fds[i],
                                           i == 0 ? serve->control_fd : -1, serve->tls);
         doors_start(&serve->doors, i, serve->workers[i], serve->tls);
+    }
+    if (presence_start(serve->store, serve->registry, &serve->presence) != ERR_NONE) {
+        return fail(reterr, ERR_IO, "cannot start a thread: %s", strerror(errno));
     }
     for (size_t i = 0; i < serve->worker_count; i++) {
         if (worker_start(serve->workers[i]) != ERR_NONE) {
@@ -531,11 +555,14 @@ static void serve_stop(struct serve *serve)
     pool_free(serve->slow_pool);
     pool_free(serve->hashing);
     doors_stop(&serve->doors);
+    presence_stop(serve->presence);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_free(serve->workers[i]);
         http_worker_free(serve->https[i]);
     }
     doors_free(&serve->doors);
+    gateway_side_free(serve->gateway_side);
+    registry_free(serve->registry);
     rate_limit_free(serve->address_rate);
     rate_limit_free(serve->account_rate);
     router_free(serve->router);

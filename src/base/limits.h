@@ -144,6 +144,8 @@
 #define LIMIT_TUNNEL_RESETS_PER_SECOND 5000
 
 /* tunnel: agents */
+#define LIMIT_TUNNEL_ANSWER_SIZE      LIMIT_KIB(16) /* of the head that answers the upgrade */
+#define LIMIT_TUNNEL_DIAL_MS          10000
 #define LIMIT_TUNNEL_KINDS            32
 #define LIMIT_TUNNEL_NODES            64
 #define LIMIT_TUNNEL_RECONNECT_MS_MIN 1000

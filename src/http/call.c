@@ -96,6 +96,9 @@ static void call_deliver(struct mail *mail)
     exchange->handler = NULL;
     if (exchange->conn == NULL) {
         exchange_end(exchange);
+    } else if (exchange->on_upgraded != NULL) {
+        must(exchange_upgrade(exchange, exchange->upgrade_protocol, exchange->on_upgraded,
+                              exchange->upgrade_owner));
     } else if (!was_streamed) {
         exchange_answer(exchange);
     } else if (exchange->response.is_streamed) {
@@ -139,6 +142,21 @@ enum err http_call_stream_begin(struct http_call *call)
 enum err http_call_stream_write(struct http_call *call, struct slice bytes)
 {
     return bytes.len == 0 ? ERR_NONE : call_stream_pass(call->exchange->handler, bytes);
+}
+
+enum err http_call_upgrade(struct http_call *call, struct slice protocol,
+                           exchange_upgraded_fn on_upgraded, void *owner, struct error *reterr)
+{
+    struct exchange *exchange = call->exchange;
+    struct slice asked = http_request_header(call->request, SLICE("Upgrade"));
+    if (!slice_equals_nocase(asked, protocol) || exchange->transport->upgrade == NULL) {
+        return fail(reterr, ERR_INPUT, "this is for HTTP/1.1 with 'Upgrade: %.*s'",
+                    SLICE_ARG(protocol));
+    }
+    exchange->upgrade_protocol = protocol;
+    exchange->on_upgraded = on_upgraded;
+    exchange->upgrade_owner = owner;
+    return ERR_NONE;
 }
 
 /* What a person may read of an error; of our own faults only a reference to the log. */
@@ -186,6 +204,7 @@ void http_call_run(struct pool_job *job)
     enum err err = exchange->route->on_pool(&call, &error);
     if (err != ERR_NONE && exchange->handler == NULL) {
         error.code = err;
+        exchange->on_upgraded = NULL;
         call_answer_error(&call, &error);
     } else if (err != ERR_NONE) {
         exchange->response.is_streamed = false; /* call_deliver cuts it */

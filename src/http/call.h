@@ -29,6 +29,13 @@ enum err http_call_json_end(struct http_call *call, const struct json_writer *js
 enum err http_call_stream_begin(struct http_call *call) MUST_USE;
 enum err http_call_stream_write(struct http_call *call, struct slice bytes) MUST_USE;
 
+/* After the handler has returned ERR_NONE the connection speaks 'protocol' (a literal), and is
+ * given away on its worker: 'owner' is of the call's arena, which dies after 'on_upgraded'; that is
+ * not called when the client has gone. ERR_INPUT: the client did not ask for this, or cannot. */
+enum err http_call_upgrade(struct http_call *call, struct slice protocol,
+                           exchange_upgraded_fn on_upgraded, void *owner,
+                           struct error *reterr) MUST_USE;
+
 /* For exchange.c: runs the route's handler on this pool thread and sends the exchange back. */
 void http_call_run(struct pool_job *job);
 

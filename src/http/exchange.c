@@ -34,6 +34,7 @@ struct exchange *exchange_new(struct http_worker *worker,
     exchange->on_sent = NULL;
     exchange->on_gone = NULL;
     exchange->handler = NULL;
+    exchange->on_upgraded = NULL;
     exchange->started_ns = uv_hrtime();
     return exchange;
 }

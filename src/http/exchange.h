@@ -65,6 +65,10 @@ struct exchange {
     exchange_event_fn on_sent; /* the last part is out: the next may come */
     exchange_event_fn on_gone; /* the connection is gone: send nothing more, call exchange_end */
     void *handler;
+    /* Of a handler on the pool that gives the connection away (http/call.h). */
+    struct slice upgrade_protocol;
+    exchange_upgraded_fn on_upgraded;
+    void *upgrade_owner;
 };
 
 /* For transports ------------------------------------------------------------------------------ */

@@ -27,6 +27,9 @@ void http_conn_add(struct http_worker *http, struct http_conn *conn)
     conn->http = http;
     list_append(&http->connections, &conn->link);
     http_metrics_add(&http->metrics->connections_open, 1);
+    if (http->is_draining) {
+        conn->drain(conn);
+    }
 }
 
 void http_conn_remove(struct http_conn *conn)
@@ -157,6 +160,11 @@ struct slice http_worker_date(struct http_worker *http)
         http->date_ms = now_ms;
     }
     return http->date;
+}
+
+struct worker *http_worker_thread(struct http_worker *http)
+{
+    return http->worker;
 }
 
 const struct http_metrics *http_worker_metrics(const struct http_worker *http)

@@ -56,6 +56,23 @@ void http_worker_set_tls(struct http_worker *http, struct tls_server *tls);
  * after 'deadline_ms' cuts what is left; then leaves the worker. */
 void http_worker_drain(struct http_worker *http, uint64_t deadline_ms);
 
+/* What an upgrade made of a connection: it stays with its worker, counts as one of its connections
+ * and takes part in its drain. On the worker's thread. */
+struct http_conn {
+    struct list link;
+    struct http_worker *http;
+    struct http_peer peer;
+    /* Ends the connection: at once, or after what is under way. */
+    void (*close)(struct http_conn *conn);
+    void (*drain)(struct http_conn *conn);
+};
+
+/* While the worker drains, 'drain' is called inside. */
+void http_conn_add(struct http_worker *http, struct http_conn *conn);
+void http_conn_remove(struct http_conn *conn);
+
+struct worker *http_worker_thread(struct http_worker *http);
+
 /* For the metrics page; counters of other threads, each read whole. */
 const struct http_metrics *http_worker_metrics(const struct http_worker *http);
 

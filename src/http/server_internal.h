@@ -32,19 +32,6 @@ struct http_worker {
     uint64_t date_ms;
 };
 
-/* What the worker knows of a connection. */
-struct http_conn {
-    struct list link;
-    struct http_worker *http;
-    struct http_peer peer;
-    /* Ends the connection: at once, or after the answer being given. */
-    void (*close)(struct http_conn *conn);
-    void (*drain)(struct http_conn *conn);
-};
-
-void http_conn_add(struct http_worker *http, struct http_conn *conn);
-void http_conn_remove(struct http_conn *conn);
-
 /* While draining: stops the worker when nothing is left to wait for. */
 void http_worker_check_drained(struct http_worker *http);
 

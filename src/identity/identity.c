@@ -151,6 +151,11 @@ const struct secret *identity_scram_key(const struct identity *identity)
     return &identity->scram_key;
 }
 
+struct slice identity_hash_agent_secret_in(struct arena *arena, struct slice secret)
+{
+    return identity_hash_in(arena, secret);
+}
+
 /* The provider --------------------------------------------------------------------------------- */
 
 struct identity_config {

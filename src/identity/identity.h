@@ -72,6 +72,8 @@ enum err identity_make_token_in(struct arena *arena, const struct identity *iden
 struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash);
 /* What a new agent will prove itself with, likewise. */
 struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *ret_hash);
+/* The hash of one that was shown. */
+struct slice identity_hash_agent_secret_in(struct arena *arena, struct slice secret);
 
 /* What the salts of native clients' credentials are made with; as old as the store. */
 const struct secret *identity_scram_key(const struct identity *identity);

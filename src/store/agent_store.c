@@ -160,3 +160,41 @@ enum err agent_store_delete(struct store_tx *tx, struct slice id, struct error *
     return store_exec(tx, "DELETE FROM agent WHERE id = $1 AND is_embedded = 0",
                       PARAMS(store_text(id)), NULL, reterr);
 }
+
+enum err agent_store_connect(struct store_tx *tx, struct slice id,
+                             const struct agent_presence *presence, struct error *reterr)
+{
+    uint64_t changed = 0;
+    enum err err = store_exec(
+        tx,
+        "UPDATE agent SET connected_until = $2, last_seen_at = $3 "
+        "WHERE id = $1 AND is_embedded = 0",
+        PARAMS(store_text(id), store_int(presence->connected_until), store_int(presence->seen_at)),
+        &changed, reterr);
+    if (err == ERR_NONE && changed == 0) {
+        return fail(reterr, ERR_NOT_FOUND, "the agent is deleted");
+    }
+    const struct agent_metadata *machine = presence->machine;
+    if (err != ERR_NONE || machine == NULL) {
+        return err;
+    }
+    return store_exec(tx,
+                      "UPDATE agent SET hostname = $2, platform = $3, machine_id = $4, "
+                      "kernel_version = $5, version = $6, go_version = $7, compiler = $8 "
+                      "WHERE id = $1",
+                      PARAMS(store_text(id), store_text(machine->hostname),
+                             store_text(machine->platform), store_text(machine->machine_id),
+                             store_text(machine->kernel_version), store_text(machine->version),
+                             store_text(machine->go_version), store_text(machine->compiler)),
+                      NULL, reterr);
+}
+
+enum err agent_store_disconnect(struct store_tx *tx, struct slice id, int64_t connected_until,
+                                int64_t now, struct error *reterr)
+{
+    return store_exec(tx,
+                      "UPDATE agent SET connected_until = 0, last_seen_at = $3 "
+                      "WHERE id = $1 AND connected_until = $2 AND is_embedded = 0",
+                      PARAMS(store_text(id), store_int(connected_until), store_int(now)), NULL,
+                      reterr);
+}

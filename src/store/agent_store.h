@@ -43,6 +43,19 @@ enum err agent_store_release_uses(struct store_tx *tx, struct slice id, int64_t 
 /* Nothing may use it any more. */
 enum err agent_store_delete(struct store_tx *tx, struct slice id, struct error *reterr) MUST_USE;
 
+struct agent_presence {
+    int64_t seen_at;
+    int64_t connected_until;
+    const struct agent_metadata *machine; /* NULL: as before */
+};
+
+/* It has a link. ERR_NOT_FOUND: there is no such agent any more. */
+enum err agent_store_connect(struct store_tx *tx, struct slice id,
+                             const struct agent_presence *presence, struct error *reterr) MUST_USE;
+/* It has none any more; unless somebody else has written that it has since then. */
+enum err agent_store_disconnect(struct store_tx *tx, struct slice id, int64_t connected_until,
+                                int64_t now, struct error *reterr) MUST_USE;
+
 /* Whether the agent is there, of the columns is_embedded and connected_until: the local one always,
  * others as long as their link says. */
 bool agent_store_is_connected(const struct store_rows *rows, int first_column);

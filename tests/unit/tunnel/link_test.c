@@ -147,7 +147,8 @@ static void the_largest_message_passes_both_ways(void **state)
     assert_int_equal(pair->asked[0].message.len, LIMIT_TUNNEL_MESSAGE_SIZE);
     talk_accept(&pair->asked[0], slice_of(message, LIMIT_TUNNEL_MESSAGE_SIZE));
     PAIR_AWAIT(pair, talk.done_count == 1);
-    assert_true(slice_equals(buf_view(&talk.message), slice_of(message, LIMIT_TUNNEL_MESSAGE_SIZE)));
+    assert_true(
+        slice_equals(buf_view(&talk.message), slice_of(message, LIMIT_TUNNEL_MESSAGE_SIZE)));
     memory_free(message);
     talk_release(&talk);
     pair_free(pair);

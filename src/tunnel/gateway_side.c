@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "tunnel/gateway_side.h"
+
+#include "base/limits.h"
+#include "base/must.h"
+#include "http/server.h"
+#include "io/log.h"
+#include "io/timer.h"
+#include "tunnel/hello.h"
+#include "tunnel/registry_internal.h"
+
+struct gateway_side {
+    struct gateway_side_settings settings;
+    char *scratch[LIMIT_WORKER_COUNT]; /* by worker, which alone uses it */
+};
+
+/* An agent that was let in, from the pool to the worker; in the call's arena. */
+struct admission {
+    struct gateway_side *side;
+    struct http_worker *http;
+    struct http_peer peer;
+    struct slice agent_id;
+    struct slice agent_name;
+};
+
+struct gateway_link {
+    struct http_conn conn; /* what the worker knows of it */
+    struct gateway_side *side;
+    struct loop *loop;
+    struct link *link;
+    struct channel *hello; /* until it is answered */
+    struct timer deadline; /* of the hello */
+    struct registry_entry *entry;
+    struct loop_task free_task;
+    struct arena arena;
+    struct slice agent_id;
+    struct slice agent_name;
+};
+
+struct gateway_side *gateway_side_new(const struct gateway_side_settings *settings)
+{
+    struct gateway_side *side = memory_new(sizeof(*side));
+    side->settings = *settings;
+    return side;
+}
+
+void gateway_side_free(struct gateway_side *side)
+{
+    if (side == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(side->scratch); i++) {
+        memory_free(side->scratch[i]);
+    }
+    memory_free(side);
+}
+
+static char *gateway_side_scratch(struct gateway_side *side, size_t index)
+{
+    must(index < COUNT_OF(side->scratch));
+    if (side->scratch[index] == NULL) {
+        side->scratch[index] = memory_new(LIMIT_READ_SIZE);
+    }
+    return side->scratch[index];
+}
+
+/* The end ---------------------------------------------------------------------------------------
+ */
+
+static void gateway_link_free(void *owner)
+{
+    struct gateway_link *self = owner;
+    arena_release(&self->arena);
+    memory_free(self);
+}
+
+static void gateway_link_end(struct gateway_link *self, const struct error *error)
+{
+    bool is_expected = error->code == ERR_CLOSED;
+    log_line(LOG_TUNNEL, is_expected ? LOG_INFO : LOG_WARN, "the link of an agent is over",
+             log_text("agent", self->agent_name), log_text("id", self->agent_id),
+             log_text("peer", slice_of_text(self->conn.peer.address)), log_error_field(error));
+    timer_stop(&self->deadline);
+    if (self->entry != NULL) {
+        registry_remove(self->side->settings.registry, self->entry);
+    }
+    http_conn_remove(&self->conn);
+    loop_defer(self->loop, &self->free_task);
+}
+
+static void gateway_link_cut(struct gateway_link *self, const char *why)
+{
+    struct error error = {0};
+    must(fail(&error, ERR_IO, "%s", why) == ERR_IO);
+    link_close(self->link);
+    gateway_link_end(self, &error);
+}
+
+static void gateway_link_on_ended(void *owner, const struct error *error)
+{
+    gateway_link_end(owner, error);
+}
+
+/* An agent that is deleted, or drained here or there, gets nothing new --------------------------
+ */
+
+static void gateway_link_on_cut(void *owner)
+{
+    gateway_link_cut(owner, "the agent was deleted");
+}
+
+static void gateway_link_on_draining(void *owner)
+{
+    struct gateway_link *self = owner;
+    if (self->entry != NULL) {
+        registry_entry_close(self->side->settings.registry, self->entry);
+    }
+}
+
+static void gateway_link_drain(struct http_conn *conn)
+{
+    struct gateway_link *self = CONTAINER_OF(conn, struct gateway_link, conn);
+    gateway_link_on_draining(self);
+    link_drain(self->link);
+}
+
+static void gateway_link_close(struct http_conn *conn)
+{
+    gateway_link_cut(CONTAINER_OF(conn, struct gateway_link, conn), "the gateway stops");
+}
+
+/* The hello -------------------------------------------------------------------------------------
+ */
+
+static void gateway_link_on_deadline(void *owner)
+{
+    gateway_link_cut(owner, "the agent did not answer the hello");
+}
+
+static void gateway_link_greeted(struct gateway_link *self, const struct hello_agent *hello)
+{
+    const struct registry_link added = {
+        .agent_id = self->agent_id,
+        .worker = http_worker_thread(self->conn.http),
+        .link = self->link,
+        .hello = hello,
+        .on_cut = gateway_link_on_cut,
+        .owner = self,
+    };
+    self->entry = registry_add(self->side->settings.registry, &added);
+    if (!link_is_open(self->link)) {
+        gateway_link_on_draining(self);
+    }
+    log_line(LOG_TUNNEL, LOG_INFO, "an agent has a link", log_text("agent", self->agent_name),
+             log_text("id", self->agent_id),
+             log_text("peer", slice_of_text(self->conn.peer.address)),
+             log_text("version", hello->version), log_text("hostname", hello->machine.hostname));
+}
+
+static void gateway_link_on_hello(void *owner, struct stream *take_stream, struct slice message,
+                                  const struct error *error)
+{
+    struct gateway_link *self = owner;
+    struct hello_agent hello = {0};
+    struct error wrong = {0};
+    self->hello = NULL;
+    timer_stop(&self->deadline);
+    if (take_stream != NULL) {
+        stream_close(take_stream);
+    }
+    if (error != NULL && error->code == ERR_UNAVAILABLE) {
+        return; /* the link is over, and says so itself */
+    }
+    struct arena arena;
+    arena_init(&arena);
+    enum err err = error == NULL ? hello_agent_read_in(&arena, message, &hello, &wrong)
+                                 : fail(&wrong, error->code, "%s", error->message);
+    if (err == ERR_NONE) {
+        gateway_link_greeted(self, &hello);
+    } else {
+        error_prefix(&wrong, "the hello: ");
+        gateway_link_cut(self, wrong.message);
+    }
+    arena_release(&arena);
+}
+
+static void gateway_link_say_hello(struct gateway_link *self)
+{
+    const struct gateway_side_settings *settings = &self->side->settings;
+    const struct hello_node node = {.id = settings->node_id, .url = settings->node_url};
+    const struct hello_gateway hello = {
+        .protocol = HELLO_VERSION,
+        .version = slice_of_text(settings->version),
+        .node_id = settings->node_id,
+        .agent_name = self->agent_name,
+        .nodes = &node,
+        .node_count = 1,
+    };
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, LIMIT_TUNNEL_MESSAGE_SIZE);
+    must(hello_gateway_write(&hello, &buf) == ERR_NONE);
+    const struct channel_request request = {.kind = SLICE_INIT(HELLO_KIND),
+                                            .message = buf_view(&buf)};
+    self->hello = link_open(self->link, &request, gateway_link_on_hello, self);
+    timer_start(self->loop, &self->deadline, LIMIT_TUNNEL_HELLO_MS);
+}
+
+/* The beginning --------------------------------------------------------------------------------
+ */
+
+static void gateway_side_on_upgraded(void *owner, struct stream *take_stream, struct slice bytes)
+{
+    const struct admission *admission = owner;
+    struct gateway_side *side = admission->side;
+    struct gateway_link *self = memory_new(sizeof(*self));
+    size_t index = worker_index(http_worker_thread(admission->http));
+    self->side = side;
+    self->loop = take_stream->loop;
+    self->conn.peer = admission->peer;
+    self->conn.close = gateway_link_close;
+    self->conn.drain = gateway_link_drain;
+    arena_init(&self->arena);
+    self->agent_id = arena_copy(&self->arena, admission->agent_id);
+    self->agent_name = arena_copy(&self->arena, admission->agent_name);
+    timer_init(&self->deadline, gateway_link_on_deadline, self);
+    loop_task_init(&self->free_task, gateway_link_free, self);
+    self->link = link_new(&(struct link_settings){
+        .end = LINK_GATEWAY,
+        .take_stream = take_stream,
+        .waiting = bytes,
+        .deadlines = side->settings.deadlines,
+        .scratch = gateway_side_scratch(side, index),
+        .on_ended = gateway_link_on_ended,
+        .on_draining = gateway_link_on_draining,
+        .owner = self,
+    });
+    gateway_link_say_hello(self);
+    http_conn_add(admission->http, &self->conn);
+}
+
+enum err gateway_side_admit(struct gateway_side *side, struct http_call *call,
+                            const struct agent *agent, struct error *reterr)
+{
+    struct admission *admission = arena_alloc(call->arena, sizeof(*admission));
+    *admission = (struct admission){
+        .side = side,
+        .http = call->exchange->worker,
+        .peer = call->request->peer,
+        .agent_id = agent->id,
+        .agent_name = agent->name,
+    };
+    return http_call_upgrade(call, SLICE(HELLO_PROTOCOL), gateway_side_on_upgraded, admission,
+                             reterr);
+}
