@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/cli.h"
 
+#include "app/agent.h"
+#include "app/agent_kinds.h"
 #include "app/control.h"
 #include "app/maintenance.h"
 #include "app/serve.h"
@@ -41,6 +43,14 @@ static enum err cli_check(struct cli *cli, struct error *reterr)
     struct settings settings;
     enum err err = settings_read(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
     return err == ERR_NONE ? serve_check(&settings, reterr) : err;
+}
+
+static enum err cli_agent(struct cli *cli, struct error *reterr)
+{
+    struct settings settings;
+    enum err err =
+        settings_read_agent(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
+    return err == ERR_NONE ? agent_run(&settings, agent_kinds, agent_kind_count, reterr) : err;
 }
 
 static enum err cli_maintain(struct cli *cli,
@@ -188,6 +198,11 @@ static enum err cli_log_levels(struct cli *cli, struct error *reterr)
 
 static const struct cli_command cli_commands[] = {
     {{"serve", NULL}, "[--SETTING VALUE ...]", "run the gateway", cli_serve, true},
+    {{"agent", NULL},
+     "--token TOKEN [--SETTING VALUE ...]",
+     "run an agent, near the targets, linked to a gateway elsewhere",
+     cli_agent,
+     true},
     {{"check", NULL},
      "[--SETTING VALUE ...]",
      "say whether it would start, and with what",
@@ -240,7 +255,9 @@ static void cli_print_help(FILE *out)
     }
     (void)fprintf(out, "\nSettings of 'serve' and 'check', also as GATEHOUSE_... in the "
                        "environment:\n\n");
-    settings_print_help(out);
+    settings_print_help(out, SETTINGS_SERVE);
+    (void)fprintf(out, "\nSettings of 'agent', likewise:\n\n");
+    settings_print_help(out, SETTINGS_AGENT);
 }
 
 static const struct cli_command *cli_find(char **arguments, size_t *ret_word_count)

@@ -201,6 +201,16 @@ static enum err setting_set(struct settings *settings, enum setting setting, con
 
 /* Sources ------------------------------------------------------------------------------------- */
 
+static int settings_first(enum settings_scope scope)
+{
+    return scope == SETTINGS_SERVE ? 0 : SETTING_LOG_FORMAT;
+}
+
+static int settings_end(enum settings_scope scope)
+{
+    return scope == SETTINGS_SERVE ? SETTING_TOKEN : SETTING_COUNT;
+}
+
 /* How many letters to put in, take out or change make one word of the other. */
 static size_t setting_distance(struct slice a, struct slice b)
 {
@@ -222,11 +232,13 @@ static size_t setting_distance(struct slice a, struct slice b)
 }
 
 /* The flag, or with 'as_variable' the variable, that was probably meant; or NULL. */
-static const struct setting_row *setting_nearest(struct slice name, bool as_variable)
+static const struct setting_row *setting_nearest(struct slice name, bool as_variable,
+                                                 enum settings_scope scope)
 {
     const struct setting_row *nearest = NULL;
     size_t least = 4; /* more than three slips of the finger are another word */
-    for (size_t i = 0; i < SETTING_COUNT && name.len < SETTING_NAME_SIZE; i++) {
+    for (int i = settings_first(scope); i < settings_end(scope) && name.len < SETTING_NAME_SIZE;
+         i++) {
         char variable[SETTING_NAME_SIZE];
         const struct setting_row *row = &setting_rows[i];
         struct slice known =
@@ -240,10 +252,11 @@ static const struct setting_row *setting_nearest(struct slice name, bool as_vari
     return nearest;
 }
 
-static void settings_warn(struct arena *arena, struct slice name, struct settings *settings)
+static void settings_warn(struct arena *arena, struct slice name, struct settings *settings,
+                          enum settings_scope scope)
 {
     char variable[SETTING_NAME_SIZE];
-    const struct setting_row *nearest = setting_nearest(name, true);
+    const struct setting_row *nearest = setting_nearest(name, true, scope);
     if (settings->warning_count == SETTINGS_WARNINGS_MAX) {
         return;
     }
@@ -255,62 +268,68 @@ static void settings_warn(struct arena *arena, struct slice name, struct setting
     settings->warnings[settings->warning_count++] = warning;
 }
 
-static enum err settings_read_variable(struct arena *arena, struct slice name, const char *value,
-                                       struct settings *settings, struct error *reterr)
+/* A file of variables may serve a gateway and an agent: the other's are passed over. */
+static enum err settings_read_variable(struct arena *arena, const char *variable,
+                                       struct settings *settings, enum settings_scope scope,
+                                       struct error *reterr)
 {
+    struct slice value = SLICE_NONE;
+    struct slice name = slice_cut(slice_of_text(variable), '=', &value);
+    /* An empty one is as good as none: that is how such files leave something out. */
+    if (value.len == 0 || !slice_starts_with(name, SLICE(SETTING_VARIABLE_PREFIX))) {
+        return ERR_NONE;
+    }
     for (int i = 0; i < SETTING_COUNT; i++) {
-        char variable[SETTING_NAME_SIZE];
-        if (slice_equals(setting_variable(&setting_rows[i], variable), name)) {
-            return setting_set(settings, (enum setting)i, value, reterr);
+        char known[SETTING_NAME_SIZE];
+        if (slice_equals(setting_variable(&setting_rows[i], known), name)) {
+            bool is_in = i >= settings_first(scope) && i < settings_end(scope);
+            return is_in ? setting_set(settings, (enum setting)i, value.at, reterr) : ERR_NONE;
         }
     }
-    settings_warn(arena, name, settings);
+    settings_warn(arena, name, settings, scope);
     return ERR_NONE;
 }
 
 static enum err settings_read_environment(struct arena *arena, char **environment,
-                                          struct settings *settings, struct error *reterr)
+                                          struct settings *settings, enum settings_scope scope,
+                                          struct error *reterr)
 {
     enum err err = ERR_NONE;
     for (; *environment != NULL && err == ERR_NONE; environment++) {
-        struct slice value = SLICE_NONE;
-        struct slice name = slice_cut(slice_of_text(*environment), '=', &value);
-        /* An empty one is as good as none: that is how such files leave something out. */
-        if (value.len > 0 && slice_starts_with(name, SLICE(SETTING_VARIABLE_PREFIX))) {
-            err = settings_read_variable(arena, name, value.at, settings, reterr);
-        }
+        err = settings_read_variable(arena, *environment, settings, scope, reterr);
     }
     return err;
 }
 
 /* What is behind '=' or '://' is not repeated: it may be a secret whose flag was misspelt. */
-static enum err settings_refuse_argument(struct slice flag, struct error *reterr)
+static enum err settings_refuse_argument(struct slice flag, enum settings_scope scope,
+                                         struct error *reterr)
 {
     char text[SETTING_SHOWN_SIZE];
     const struct setting_row *nearest = NULL;
     if (slice_starts_with(flag, SLICE("--"))) {
-        nearest = setting_nearest(slice_from(flag, 2), false);
+        nearest = setting_nearest(slice_from(flag, 2), false, scope);
     }
     return fail(reterr, ERR_INPUT, "'%s': there is no such flag; %s%s",
                 setting_shown(slice_sub(flag, 0, slice_find(flag, SLICE("://"))), text),
                 nearest == NULL ? "" : "did you mean --",
-                nearest == NULL ? "'gatehouse serve --help' lists them" : nearest->flag);
+                nearest == NULL ? "'gatehouse help' lists them" : nearest->flag);
 }
 
 static enum err settings_read_flags(char **arguments, struct settings *settings,
-                                    struct error *reterr)
+                                    enum settings_scope scope, struct error *reterr)
 {
     enum err err = ERR_NONE;
     for (; *arguments != NULL && err == ERR_NONE; arguments++) {
         struct slice value = SLICE_NONE;
         struct slice flag = slice_cut(slice_of_text(*arguments), '=', &value);
-        int setting = slice_starts_with(flag, SLICE("--")) ? SETTING_COUNT - 1 : -1;
-        while (setting >= 0 &&
+        int setting = slice_starts_with(flag, SLICE("--")) ? settings_end(scope) - 1 : -1;
+        while (setting >= settings_first(scope) &&
                !slice_equals(slice_from(flag, 2), slice_of_text(setting_rows[setting].flag))) {
             setting--;
         }
-        if (setting < 0) {
-            return settings_refuse_argument(flag, reterr);
+        if (setting < settings_first(scope)) {
+            return settings_refuse_argument(flag, scope, reterr);
         }
         if (value.at == NULL && arguments[1] == NULL) {
             return fail(reterr, ERR_INPUT, "--%s: the value is missing: %s",
@@ -333,17 +352,41 @@ static enum err settings_check_oidc(const struct settings *settings, struct erro
                       "GATEHOUSE_OIDC_CLIENT_ID): both or none");
 }
 
+static enum err settings_read_given(struct arena *arena, char **arguments, char **environment,
+                                    struct settings *settings, enum settings_scope scope,
+                                    struct error *reterr)
+{
+    *settings = (struct settings){0};
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        settings->values[i] = setting_rows[i].value;
+    }
+    enum err err = settings_read_environment(arena, environment, settings, scope, reterr);
+    return err == ERR_NONE ? settings_read_flags(arguments, settings, scope, reterr) : err;
+}
+
+enum err settings_read_agent(struct arena *arena, char **arguments, char **environment,
+                             struct settings *ret_settings, struct error *reterr)
+{
+    struct settings settings;
+    enum err err =
+        settings_read_given(arena, arguments, environment, &settings, SETTINGS_AGENT, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (settings.values[SETTING_TOKEN][0] == '\0') {
+        return fail(reterr, ERR_INPUT,
+                    "--token (GATEHOUSE_TOKEN): what the agent was created with is expected");
+    }
+    *ret_settings = settings;
+    return ERR_NONE;
+}
+
 enum err settings_read(struct arena *arena, char **arguments, char **environment,
                        struct settings *ret_settings, struct error *reterr)
 {
-    struct settings settings = {0};
-    for (int i = 0; i < SETTING_COUNT; i++) {
-        settings.values[i] = setting_rows[i].value;
-    }
-    enum err err = settings_read_environment(arena, environment, &settings, reterr);
-    if (err == ERR_NONE) {
-        err = settings_read_flags(arguments, &settings, reterr);
-    }
+    struct settings settings;
+    enum err err =
+        settings_read_given(arena, arguments, environment, &settings, SETTINGS_SERVE, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -385,9 +428,9 @@ bool settings_is(const struct settings *settings, enum setting setting, const ch
 
 /* Pages --------------------------------------------------------------------------------------- */
 
-void settings_print_help(FILE *out)
+void settings_print_help(FILE *out, enum settings_scope scope)
 {
-    for (int i = 0; i < SETTING_COUNT; i++) {
+    for (int i = settings_first(scope); i < settings_end(scope); i++) {
         const struct setting_row *row = &setting_rows[i];
         if (row->kind == SETTING_FAULT) {
             continue;
@@ -412,13 +455,11 @@ static void settings_print_cell(FILE *out, const char *text)
     (void)fprintf(out, " | ");
 }
 
-void settings_print_markdown(FILE *out)
+static void settings_print_table(FILE *out, int first, int end)
 {
-    (void)fprintf(out, "# Configuration\n\nEach setting is a flag of `gatehouse serve`, or a "
-                       "variable in the environment; the flag goes first.\n\n"
-                       "| flag | environment | value | default | meaning |\n"
+    (void)fprintf(out, "| flag | environment | value | default | meaning |\n"
                        "|---|---|---|---|---|\n");
-    for (int i = 0; i < SETTING_COUNT; i++) {
+    for (int i = first; i < end; i++) {
         const struct setting_row *row = &setting_rows[i];
         char variable[SETTING_NAME_SIZE];
         char bounds[SETTING_NAME_SIZE];
@@ -433,4 +474,13 @@ void settings_print_markdown(FILE *out)
             (void)fprintf(out, "\n");
         }
     }
+}
+
+void settings_print_markdown(FILE *out)
+{
+    (void)fprintf(out, "# Configuration\n\nEach setting is a flag of `gatehouse serve`, or a "
+                       "variable in the environment; the flag goes first.\n\n");
+    settings_print_table(out, 0, SETTING_TOKEN);
+    (void)fprintf(out, "\n## Agents\n\nThose of `gatehouse agent`, likewise.\n\n");
+    settings_print_table(out, SETTING_LOG_FORMAT, SETTING_COUNT);
 }

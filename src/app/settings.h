@@ -30,7 +30,9 @@ enum setting_kind {
     SETTING_FAULT, /* for tests, not in the help */
 };
 
-/* X(name, flag, kind, default, form, least, most, help) */
+/* X(name, flag, kind, default, form, least, most, help)
+ * First those of gateways, from SETTING_LOG_FORMAT on those of gateways and agents, from
+ * SETTING_TOKEN on those of agents. */
 #define SETTING_MAP(X)                                                                             \
     X(SETTING_DATA_DIR, "data-dir", SETTING_PATH, "./gatehouse-data", "FOLDER", 0, 0,              \
       "where the gateway keeps its store and its control socket; made when absent")                \
@@ -75,21 +77,30 @@ enum setting_kind {
       "the claim that holds a person's groups")                                                    \
     X(SETTING_RECORDING, "recording", SETTING_CHOICE, "standard", "standard|strict", 0, 0,         \
       "strict: what is recorded is on the disk before it is passed on")                            \
+    X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
+      "threads that own connections; 0: one a processor")                                          \
+    X(SETTING_METRICS_ACCESS, "metrics-access", SETTING_CHOICE, "loopback", "loopback|anyone", 0,  \
+      0, "who may read /metrics")                                                                  \
     X(SETTING_LOG_FORMAT, "log-format", SETTING_CHOICE, "text", "text|json", 0, 0,                 \
       "lines for people or for machines; they go to the standard error")                           \
     X(SETTING_LOG_LEVEL, "log-level", SETTING_LEVELS, "info", "LEVELS", 0, 0,                      \
       "error, warn, info or debug, also by component: info,http=debug")                            \
-    X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
-      "threads that own connections; 0: one a processor")                                          \
     X(SETTING_POOL_THREADS, "pool-threads", SETTING_NUMBER, "16", "COUNT", 1, 256,                 \
-      "threads for requests that use the store, started when needed")                              \
+      "threads for what uses the store or blocks otherwise, started when needed")                  \
     X(SETTING_SHUTDOWN_SECONDS, "shutdown-seconds", SETTING_NUMBER, "10", "SECONDS", 0, 3600,      \
       "how long a stop waits for answers being given")                                             \
-    X(SETTING_METRICS_ACCESS, "metrics-access", SETTING_CHOICE, "loopback", "loopback|anyone", 0,  \
-      0, "who may read /metrics")                                                                  \
     X(SETTING_SANDBOX, "sandbox", SETTING_CHOICE, "on", "on|off", 0, 0,                            \
       "confine the process to what it needs; off only to debug it")                                \
-    X(SETTING_FAULT_SWITCH, "fault", SETTING_FAULT, "", "FAULT", 0, 0, "")
+    X(SETTING_FAULT_SWITCH, "fault", SETTING_FAULT, "", "FAULT", 0, 0, "")                         \
+    X(SETTING_TOKEN, "token", SETTING_SECRET, "", "TOKEN", 0, 0,                                   \
+      "what the agent was created with; better given as the variable, which no list of processes " \
+      "shows")                                                                                     \
+    X(SETTING_GATEWAY, "gateway", SETTING_URL, "", "URL", 0, 0,                                    \
+      "where the gateway is, when the token does not say so, or another way leads to it")          \
+    X(SETTING_CA_FILE, "ca-file", SETTING_PATH, "", "FILE", 0, 0,                                  \
+      "certificates (PEM) of who is trusted, instead of the system's")                             \
+    X(SETTING_ALLOW_PLAIN, "allow-plain", SETTING_CHOICE, "off", "on|off", 0, 0,                   \
+      "send the token and all data over a network in clear text")
 
 #define SETTING_ENUM(name, flag, kind, value, form, least, most, help) name,
 enum setting { SETTING_MAP(SETTING_ENUM) SETTING_COUNT };
@@ -106,16 +117,26 @@ struct settings {
     size_t warning_count;
 };
 
+/* Whose settings are read, and shown. */
+enum settings_scope {
+    SETTINGS_SERVE,
+    SETTINGS_AGENT,
+};
+
 /* 'arguments' are those behind the command; ends with NULL like 'environment'. Texts die with the
  * arena or with the arguments. */
 enum err settings_read(struct arena *arena, char **arguments, char **environment,
                        struct settings *ret_settings, struct error *reterr) MUST_USE;
 
+/* Those of 'gatehouse agent'. */
+enum err settings_read_agent(struct arena *arena, char **arguments, char **environment,
+                             struct settings *ret_settings, struct error *reterr) MUST_USE;
+
 const char *settings_text(const struct settings *settings, enum setting setting);
 uint64_t settings_number(const struct settings *settings, enum setting setting);
 bool settings_is(const struct settings *settings, enum setting setting, const char *word);
 
-void settings_print_help(FILE *out);
+void settings_print_help(FILE *out, enum settings_scope scope);
 /* docs/configuration.md, which the build makes. */
 void settings_print_markdown(FILE *out);
 

@@ -31,11 +31,8 @@ enum log_level {
     X(LOG_IO, "io")                                                                                \
     X(LOG_HTTP, "http")                                                                            \
     X(LOG_STORE, "store")                                                                          \
-<<<<<<< HEAD
     X(LOG_GATE, "gate")                                                                            \
-=======
     X(LOG_TUNNEL, "tunnel")                                                                        \
->>>>>>> e1d9067 (tunnel: let agents link to the gateway)
     X(LOG_API, "api")
 
 #define LOG_COMPONENT_ENUM(name, text) name,

@@ -224,12 +224,55 @@ static char *printed(void (*print)(FILE *out), char *text, size_t size)
     return text;
 }
 
+static void print_serve_help(FILE *out)
+{
+    settings_print_help(out, SETTINGS_SERVE);
+}
+
+static void print_agent_help(FILE *out)
+{
+    settings_print_help(out, SETTINGS_AGENT);
+}
+
+static void an_agent_has_settings_of_its_own(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct error error;
+    struct arena arena;
+    char help[16384];
+    char token[] = "--token=http://a:gha_x@127.0.0.1:1";
+    char plain[] = "--allow-plain=on";
+    char listen[] = "--listen=127.0.0.1:1";
+    char variable[] = "GATEHOUSE_LISTEN=nonsense";
+    char *given[] = {token, plain, NULL};
+    char *wrong[] = {token, listen, NULL};
+    char *environment[] = {variable, NULL};
+    arena_init(&arena);
+    assert_int_equal(settings_read_agent(&arena, given, environment, &settings, NULL), ERR_NONE);
+    assert_true(settings_is(&settings, SETTING_ALLOW_PLAIN, "on"));
+    assert_int_equal(settings.warning_count, 0);
+    assert_int_equal(settings_read_agent(&arena, nothing, nothing, &settings, &error), ERR_INPUT);
+    assert_non_null(strstr(error.message, "GATEHOUSE_TOKEN"));
+    assert_int_equal(settings_read_agent(&arena, wrong, nothing, &settings, &error), ERR_INPUT);
+    assert_non_null(strstr(error.message, "there is no such flag"));
+    assert_int_equal(settings_read(&arena, given, nothing, &settings, &error), ERR_INPUT);
+    assert_null(strstr(error.message, "gha_x"));
+    (void)printed(print_agent_help, help, sizeof(help));
+    assert_non_null(strstr(help, "--ca-file"));
+    assert_non_null(strstr(help, "--sandbox"));
+    assert_null(strstr(help, "--listen"));
+    (void)printed(print_serve_help, help, sizeof(help));
+    assert_null(strstr(help, "--ca-file"));
+    arena_release(&arena);
+}
+
 static void help_and_documentation_come_from_the_table(void **state)
 {
     (void)state;
     char help[16384];
     char page[16384];
-    (void)printed(settings_print_help, help, sizeof(help));
+    (void)printed(print_serve_help, help, sizeof(help));
     (void)printed(settings_print_markdown, page, sizeof(page));
     static const char *const flags[] = {"--data-dir", "--database-url",    "--log-level",
                                         "--sandbox",  "--trusted-proxies", "--cors-origins"};
@@ -257,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_password_behind_a_misspelt_flag_is_not_repeated),
         cmocka_unit_test(an_objection_is_one_short_line),
         cmocka_unit_test(a_flag_needs_a_value),
+        cmocka_unit_test(an_agent_has_settings_of_its_own),
         cmocka_unit_test(help_and_documentation_come_from_the_table),
     };
     return cmocka_run_group_tests_name("app/settings", tests, NULL, NULL);
