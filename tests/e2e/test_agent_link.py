@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: MIT
+"""Agents elsewhere keep a link to the gateway, and who is connected is known at once."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from urllib.parse import urlsplit
+
+import pytest
+
+from agent import DEAD_SECONDS, Agent, make_agent, status_of, wait_connected, wait_disconnected
+from api import Api, connection, register, resource
+from conftest import BINARY, lasting_port, wait_for
+
+SECRET = re.compile(r"gha_[\w-]{43}")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run("--token", …) → an Agent that ends with the test."""
+    started = []
+
+    def run_one(*arguments, **options):
+        agent = Agent(str(tmp_path), *arguments, **options)
+        started.append(agent)
+        return agent
+
+    yield run_one
+    for agent in started:
+        if agent.is_alive():
+            agent.signal(signal.SIGCONT)
+            assert agent.stop() == 0, agent.text()
+        assert not SECRET.search(agent.text())
+
+
+def test_an_agent_is_connected_while_it_has_a_link(admin, run):
+    made = make_agent(admin)
+    assert status_of(admin, made) == "DISCONNECTED"
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent, 3)
+    read = admin.get(f"/agents/{made['name']}").json
+    assert read["hostname"] == socket.gethostname() and read["last_seen_at"]
+    assert read["metadata"]["kernel-version"] == os.uname().release
+    assert read["platform"] == f"linux/{os.uname().machine}" and read["version"]
+    assert made["name"] in [one["name"] for one in admin.get("/agents?status=CONNECTED").json]
+    wait_for(lambda: "linked to the gateway" in agent.text())
+    began = time.monotonic()
+    assert agent.stop() == 0
+    wait_disconnected(admin, made, 2)
+    assert time.monotonic() - began < 3
+    assert admin.get(f"/agents/{made['name']}").json["hostname"] == socket.gethostname()
+
+
+def test_connections_follow_their_agent(admin, run):
+    made = make_agent(admin)
+    home = admin.post("/resources", resource(agent_id=made["id"])).json
+    bound = admin.post("/connections", connection(resource_name=home["name"],
+                                                  agent_id=made["id"]))
+    assert bound.status == 201, bound
+    path = f"/connections/{bound.json['name']}"
+    assert admin.get(path).json["status"] == "offline"
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent)
+    assert admin.get(path).json["status"] == "online"
+    agent.kill()
+    wait_for(lambda: admin.get(path).json["status"] == "offline", 3)
+
+
+def test_a_killed_agent_is_offline_at_once(admin, run):
+    made = make_agent(admin)
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent)
+    agent.kill()
+    wait_disconnected(admin, made, 2)
+    again = run("--token", made["token"])
+    wait_connected(admin, made, again, 3)
+
+
+def test_a_frozen_agent_is_noticed(admin, run):
+    made = make_agent(admin)
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent)
+    agent.signal(signal.SIGSTOP)
+    began = time.monotonic()
+    time.sleep(5)
+    assert status_of(admin, made) == "CONNECTED"
+    wait_disconnected(admin, made, DEAD_SECONDS)
+    assert time.monotonic() - began < DEAD_SECONDS + 1
+    agent.signal(signal.SIGCONT)
+    wait_connected(admin, made, agent, 10)
+
+
+def test_two_agents_of_one_token_are_one(admin, run):
+    made = make_agent(admin)
+    first = run("--token", made["token"])
+    wait_connected(admin, made, first)
+    second = run("--token", made["token"])
+    wait_for(lambda: "linked to the gateway" in second.text())
+    first.kill()
+    time.sleep(1)
+    assert status_of(admin, made) == "CONNECTED"
+    second.kill()
+    wait_disconnected(admin, made, 2)
+
+
+def test_a_wrong_token_is_told(admin, run):
+    made = make_agent(admin)
+    wrong = made["token"].replace(urlsplit(made["token"]).password, "gha_" + "x" * 43)
+    agent = run("--token", wrong)
+    wait_for(lambda: "does not know this token" in agent.text())
+    assert agent.is_alive() and status_of(admin, made) == "DISCONNECTED"
+    other = make_agent(admin)
+    mixed = made["token"].replace(made["name"], other["name"])
+    agent = run("--token", mixed)
+    wait_for(lambda: "does not know this token" in agent.text())
+
+
+def test_a_deleted_agent_loses_its_link_at_once(admin, run):
+    made = make_agent(admin)
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent)
+    wait_for(lambda: "linked to the gateway" in agent.text())
+    assert admin.delete(f"/agents/{made['name']}").status == 204
+    wait_for(lambda: "the link to the gateway is over" in agent.text(), 2)
+    wait_for(lambda: "does not know this token" in agent.text(), 5)
+
+
+def test_the_secret_and_the_url_may_be_given_apart(admin, run):
+    made = make_agent(admin)
+    url = urlsplit(made["token"])
+    agent = run(env={"GATEHOUSE_TOKEN": url.password,
+                     "GATEHOUSE_GATEWAY": f"http://localhost:{url.port}/"})
+    wait_connected(admin, made, agent)
+
+
+def agent_exits(*arguments, env=None):
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("GATEHOUSE_")}
+    return subprocess.run([BINARY, "agent", *arguments], env={**plain, **(env or {})},
+                          capture_output=True, text=True, timeout=20)
+
+
+@pytest.mark.parametrize("arguments,named", [
+    ([], "--token"), (["--token", "gha_x"], "--gateway"),
+    (["--token", "http://a:gha_x@gateway.example.com:8009?mode=standard"], "--allow-plain"),
+    (["--token", "gha_x", "--gateway", "http://10.0.0.1"], "--allow-plain"),
+    (["--token", "http://a@127.0.0.1"], "--token"),
+    (["--token", "gha_x", "--gateway", "ftp://x"], "--gateway"),
+    (["--token", "gha_x", "--gateway", "https://x", "--ca-file", "/nothing"], "--ca-file"),
+    (["--token", "gha_x", "--listen", "127.0.0.1:1"], "--listen")])
+def test_settings_are_checked(arguments, named):
+    ended = agent_exits(*arguments)
+    assert ended.returncode != 0 and named in ended.stderr and "gha_x" not in ended.stderr
+
+
+def test_plain_may_be_allowed(run):
+    agent = run("--token", "gha_x", "--gateway", "http://192.0.2.1:1", "--allow-plain", "on")
+    wait_for(lambda: "the agent runs" in agent.text())
+    assert agent.is_alive()
+
+
+# TLS ---------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def certificate(tmp_path):
+    """An issuer's certificate, and one of this machine with its key."""
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], check=True, cwd=tmp_path, capture_output=True)
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
+            "-subj", "/CN=Test issuer", "-days", "2")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "request.pem",
+            "-subj", "/CN=gateway")
+    (tmp_path / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key",
+            "-CAcreateserial", "-out", "cert.pem", "-days", "2", "-extfile", "names")
+    return tmp_path
+
+
+def secure(gateway):
+    import ssl
+    import http.client
+    import json
+    context = ssl._create_unverified_context()
+
+    def call(method, path, value=None, token=None):
+        conn = http.client.HTTPSConnection("127.0.0.1", gateway.port, context=context, timeout=15)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        conn.request(method, "/api" + path, None if value is None else json.dumps(value), headers)
+        answer = conn.getresponse()
+        body = answer.read()
+        conn.close()
+        return answer, json.loads(body or b"null")
+    return call
+
+
+def test_over_tls(start, run, certificate):
+    gateway = start("--tls-cert", certificate / "cert.pem", "--tls-key", certificate / "key.pem")
+    call = secure(gateway)
+    answer, _ = call("POST", "/localauth/register",
+                     {"email": "admin@example.com", "password": "correct horse 9 battery"})
+    token = answer.getheader("Token")
+    _, made = call("POST", "/agents", {"name": "far"}, token)
+    assert made["token"].startswith("https://")
+    stranger = run("--token", made["token"])
+    wait_for(lambda: "TLS with '127.0.0.1'" in stranger.text())
+    agent = run("--token", made["token"], "--ca-file", certificate / "ca.pem")
+    wait_for(lambda: call("GET", "/agents/far", None, token)[1]["status"] == "CONNECTED", 5,
+             agent.text())
+    named = run("--token", made["token"], "--ca-file", certificate / "ca.pem",
+                "--gateway", f"https://localhost:{gateway.port}")
+    wait_for(lambda: "linked to the gateway" in named.text())
+    agent.kill()
+    named.kill()
+    wait_for(lambda: call("GET", "/agents/far", None, token)[1]["status"] == "DISCONNECTED", 2)
+
+
+# The gateway goes -----------------------------------------------------------------------------------
+
+def test_agents_come_back_when_the_gateway_does(start, run, tmp_path):
+    port = lasting_port()
+    flags = ("--listen", f"127.0.0.1:{port}")
+    gateway = start(*flags, folder=tmp_path / "g")
+    admin = register(gateway)
+    made = make_agent(admin)
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent)
+    began = time.monotonic()
+    assert gateway.stop() == 0
+    assert time.monotonic() - began < 5  # it does not wait for links that nobody uses
+    wait_for(lambda: "the link to the gateway is over" in agent.text())
+    gateway = start(*flags, folder=tmp_path / "g")
+    admin = Api(gateway, admin.token)
+    wait_connected(admin, made, agent, 15)
+    gateway.kill()
+    wait_for(lambda: agent.text().count("the link to the gateway is over") == 2)
+    gateway = start(*flags, folder=tmp_path / "g")
+    admin = Api(gateway, admin.token)
+    wait_connected(admin, made, agent, 15)
+
+
+def test_who_was_connected_to_a_dead_gateway_is_not_for_long(start, run, tmp_path):
+    gateway = start(folder=tmp_path / "g")
+    admin = register(gateway)
+    made = make_agent(admin)
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent)
+    agent.kill()
+    gateway.kill()
+    gateway = start(folder=tmp_path / "g")
+    admin = Api(gateway, admin.token)
+    wait_disconnected(admin, made, DEAD_SECONDS + 1)
+
+
+# What is no agent ---------------------------------------------------------------------------------
+
+def ask(gateway, *headers, rest=b""):
+    conn = gateway.connect()
+    lines = ["GET /api/agent-link HTTP/1.1", f"Host: 127.0.0.1:{gateway.port}", *headers]
+    conn.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + rest)
+    return conn
+
+
+def bearer(made):
+    return f"Authorization: Bearer {urlsplit(made['token']).password}"
+
+
+UPGRADE = ("Connection: Upgrade", "Upgrade: gatehouse-link/1")
+
+
+def test_others_get_no_link(admin):
+    made = make_agent(admin)
+    key = admin.key("admin").token
+    for headers, status in (((), 401), (UPGRADE, 401), ((*UPGRADE, "Authorization: Bearer x"), 401),
+                            ((*UPGRADE, f"Authorization: Bearer {key}"), 401),
+                            ((*UPGRADE, bearer(made), "Gatehouse-Agent: another"), 401),
+                            ((bearer(made),), 400),
+                            (("Connection: Upgrade", "Upgrade: websocket", bearer(made)), 400)):
+        with ask(admin.gateway, *headers) as conn:
+            assert conn.recv(4096).startswith(f"HTTP/1.1 {status} ".encode()), headers
+    with ask(admin.gateway, *UPGRADE, bearer(made)) as conn:
+        assert conn.recv(4096).startswith(b"HTTP/1.1 101 ")
+
+
+def test_who_says_no_hello_is_no_agent(admin):
+    made = make_agent(admin)
+    with ask(admin.gateway, *UPGRADE, bearer(made)) as conn:
+        conn.settimeout(DEAD_SECONDS)
+        received = b""
+        while True:
+            part = conn.recv(65536)
+            if not part:
+                break
+            received += part
+        assert b"PRI * HTTP/2.0" in received and b"/hello" not in received[:100]
+    assert status_of(admin, made) == "DISCONNECTED"
+
+
+@pytest.mark.parametrize("noise", [b"\0" * 100, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 70000])
+def test_noise_ends_the_link_alone(admin, noise):
+    made = make_agent(admin)
+    with ask(admin.gateway, *UPGRADE, bearer(made), rest=noise) as conn:
+        conn.settimeout(5)
+        try:
+            while conn.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+    assert admin.get("/healthz").status == 200
+    assert status_of(admin, made) == "DISCONNECTED"
