@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/agent_kinds.h"
 
-/* {SLICE_INIT("/postgres"), …}: a protocol adds its line. The end is not counted. */
+#include "base/memory.h"
+#include "proxy/pg_agent.h"
+#include "proxy/pg_order.h"
+
 const struct agent_kind agent_kinds[] = {
-    {.serve = NULL},
+    {SLICE_INIT(PG_ORDER_KIND), pg_agent_serve},
+    {SLICE_INIT(PG_ORDER_CANCEL_KIND), pg_agent_serve_cancel},
 };
 
-const size_t agent_kind_count = sizeof(agent_kinds) / sizeof(agent_kinds[0]) - 1;
+const size_t agent_kind_count = COUNT_OF(agent_kinds);

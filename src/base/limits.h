@@ -135,7 +135,7 @@
 #define LIMIT_TUNNEL_LINK_WINDOW       LIMIT_MIB(16)  /* on its way */
 #define LIMIT_TUNNEL_HELD_SIZE         LIMIT_MIB(256) /* for owners who do not read; then all wait */
 #define LIMIT_TUNNEL_WRITE_SIZE        LIMIT_KIB(128)
-#define LIMIT_TUNNEL_MESSAGE_SIZE      LIMIT_KIB(64) /* that goes with asking for a channel */
+#define LIMIT_TUNNEL_MESSAGE_SIZE      LIMIT_KIB(512) /* that goes with asking for a channel */
 #define LIMIT_TUNNEL_KIND_SIZE         64
 #define LIMIT_TUNNEL_PING_MS           5000
 #define LIMIT_TUNNEL_DEAD_MS           14000 /* without a byte; a timer's tick and a turn come on top */

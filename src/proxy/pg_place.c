@@ -7,18 +7,34 @@
 
 #define DEFAULT_PORT 5432
 
+static const struct {
+    const char *prefix; /* of the key; NAME alone is as good as envvar:NAME */
+    const char *name;
+} pg_place_names[] = {
+    {"envvar:", "HOST"},
+    {"envvar:", "PORT"},
+    {"envvar:", "USER"},
+    {"envvar:", "PASS"},
+    {"envvar:", "DB"},
+    {"envvar:", "SSLMODE"},
+    {"filesystem:", "SSLROOTCERT"},
+    {"filesystem:", "SSLCERT"},
+    {"filesystem:", "SSLKEY"},
+};
+
+static bool pg_place_is(struct slice key, const char *prefix, const char *name)
+{
+    struct slice start = slice_of_text(prefix);
+    bool has_prefix = slice_starts_with(key, start);
+    return slice_equals(has_prefix ? slice_from(key, start.len) : key, slice_of_text(name));
+}
+
 /* SLICE_NONE when it is not there. */
 static struct slice pg_place_find(const struct shape_pairs *variables, const char *prefix,
                                   const char *name)
 {
     for (size_t i = 0; i < variables->count; i++) {
-        struct slice key = variables->pairs[i].key;
-        struct slice start = slice_of_text(prefix);
-        struct slice bare = slice_starts_with(key, start) ? slice_from(key, start.len) : SLICE_NONE;
-        if (bare.at == NULL && slice_find_byte(key, ':') == key.len) {
-            bare = key;
-        }
-        if (bare.at != NULL && slice_equals(bare, slice_of_text(name))) {
+        if (pg_place_is(variables->pairs[i].key, prefix, name)) {
             return variables->pairs[i].value;
         }
     }
@@ -105,4 +121,23 @@ enum err pg_place_tls(const struct pg_place *place, struct tls_client **ret_clie
     };
     *ret_client = NULL;
     return place->mode == PG_SSL_DISABLE ? ERR_NONE : tls_client_new(&settings, ret_client, reterr);
+}
+
+struct shape_pairs pg_place_variables_in(struct arena *arena, const struct shape_pairs *variables,
+                                         bool with_password)
+{
+    struct shape_pairs own = {.is_given = true};
+    own.pairs = arena_alloc_array(arena, variables->count + 1, sizeof(*own.pairs));
+    for (size_t i = 0; i < variables->count; i++) {
+        struct slice key = variables->pairs[i].key;
+        bool is_wanted = false;
+        for (size_t j = 0; j < COUNT_OF(pg_place_names); j++) {
+            is_wanted =
+                is_wanted || pg_place_is(key, pg_place_names[j].prefix, pg_place_names[j].name);
+        }
+        if (is_wanted && (with_password || !pg_place_is(key, "envvar:", "PASS"))) {
+            own.pairs[own.count++] = variables->pairs[i];
+        }
+    }
+    return own;
 }

@@ -5,6 +5,7 @@
 #ifndef GH_PROXY_PG_PLACE_H
 #define GH_PROXY_PG_PLACE_H
 
+#include "base/arena.h"
 #include "codec/shape.h"
 #include "io/tls_client.h"
 #include "proxy/pg_encryption.h"
@@ -25,6 +26,11 @@ struct pg_place {
  * ERR_INPUT names what is missing or wrong, never a value that could be secret. */
 enum err pg_place_read(const struct shape_pairs *variables, struct pg_place *ret_place,
                        struct error *reterr) MUST_USE;
+
+/* Those of the variables that pg_place_read() looks at; without the password, if it is not needed.
+ * Views of 'variables'. */
+struct shape_pairs pg_place_variables_in(struct arena *arena, const struct shape_pairs *variables,
+                                         bool with_password);
 
 /* How its mode trusts servers; *ret_client is NULL without TLS. Reads files: not on a loop. */
 enum err pg_place_tls(const struct pg_place *place, struct tls_client **ret_client,

@@ -61,6 +61,7 @@ void connection_row_take_joined(struct arena *arena, const struct store_rows *ro
     };
     connection_store_inherit(row, &resource);
     row->connection.status = connection_store_status(rows, CONNECTION_OWN_COUNT + 3);
+    row->has_embedded_agent = store_rows_int(rows, CONNECTION_OWN_COUNT + 3) != 0;
 }
 
 enum err connection_store_find(struct store_tx *tx, struct arena *arena,
