@@ -3,13 +3,13 @@
 
 #include "base/must.h"
 #include "base/writer.h"
+#include "io/socket_options.h"
 #include "io/socket_stream.h"
 #include "io/timer.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 /* One address. */
@@ -183,25 +183,6 @@ static void addresses_interleave(struct addresses *addresses)
         memmove(&addresses->list[i + 1], &addresses->list[i],
                 (other - i) * sizeof(addresses->list[0]));
         addresses->list[i] = moved;
-    }
-}
-
-static void socket_set_options(int fd)
-{
-    static const struct {
-        int level;
-        int name;
-        int value;
-    } options[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, LIMIT_KEEPALIVE_IDLE_S},
-        {IPPROTO_TCP, TCP_KEEPINTVL, LIMIT_KEEPALIVE_STEP_S},
-        {IPPROTO_TCP, TCP_KEEPCNT, LIMIT_KEEPALIVE_COUNT},
-    };
-    for (size_t i = 0; i < COUNT_OF(options); i++) {
-        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
-                         sizeof(options[i].value));
     }
 }
 

@@ -4,12 +4,12 @@
 #include "base/limits.h"
 #include "base/must.h"
 #include "io/log.h"
+#include "io/socket_options.h"
 #include "io/timer.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -200,8 +200,7 @@ static void listener_on_poll(uv_poll_t *poll, int status, int events)
             }
             return;
         }
-        int on = 1;
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        socket_set_options(fd);
         listener->on_accept(listener->owner, fd, &peer);
     }
 }
