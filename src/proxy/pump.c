@@ -382,6 +382,22 @@ void pump_resume(struct pump *pump, enum pump_side side)
     }
 }
 
+void pump_drop(struct pump *pump, enum pump_side side)
+{
+    struct pump_way *way = &pump->ways[side];
+    must(!pump->is_passing);
+    if (way->is_held) {
+        way->is_held = false;
+        buf_clear(&way->waiting);
+        pump_defer(pump);
+    }
+}
+
+bool pump_has_ended(const struct pump *pump, enum pump_side side)
+{
+    return pump->ways[side].has_ended;
+}
+
 void pump_hold_client(struct pump *pump, bool is_held)
 {
     pump->is_client_held = is_held;

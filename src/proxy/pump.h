@@ -45,6 +45,11 @@ void pump_resume(struct pump *pump, enum pump_side side);
 /* Nothing is read of the client while this is set; what waits for it is still sent. */
 void pump_hold_client(struct pump *pump, bool is_held);
 
+/* What on_pass holds of that side will never pass. Without effect if nothing does. */
+void pump_drop(struct pump *pump, enum pump_side side);
+/* Whether that side has nothing more to give; the other one was told. */
+bool pump_has_ended(const struct pump *pump, enum pump_side side);
+
 /* Words of the owner's own to the client, behind all that on_pass was given of the target; whether
  * they may stand there is for the owner to know. Copied; at any time before pump_finish(), which
  * sends them when on_end was called. ERR_LIMIT: too much, of which LIMIT_PUMP_OWN_SIZE always fits,
