@@ -105,6 +105,7 @@ static void front_on_deadline(void *at)
         return;
     case PG_FRONT_AT_START: /* nobody knows what the client speaks */
     case PG_FRONT_AT_TLS:
+    case PG_FRONT_AT_CANCEL:
     case PG_FRONT_KNOWN:
     case PG_FRONT_OPENING:
     case PG_FRONT_OPEN:
@@ -287,6 +288,7 @@ static void front_step(struct pg_front *front)
         front_finish(front);
         return;
     case PG_FRONT_ASKING:
+    case PG_FRONT_AT_CANCEL:
     case PG_FRONT_KNOWN: /* what ends authentication goes out with what opens the session */
     case PG_FRONT_OPEN:
     case PG_FRONT_GONE:
@@ -411,15 +413,24 @@ enum err pg_front_ready(struct pg_front *front, const struct pg_front_session *s
     return ERR_NONE;
 }
 
+void pg_front_cancelled(struct pg_front *front)
+{
+    if (front->state == PG_FRONT_AT_CANCEL) {
+        pg_front_end(front);
+        loop_defer(front->loop, &front->task);
+    }
+}
+
 void pg_front_fail(struct pg_front *front, struct slice sqlstate, struct slice message,
                    struct slice hint)
 {
     if (front->state == PG_FRONT_ENDING) {
         return;
     }
-    must(front->state < PG_FRONT_OPENING);
+    must(front->state < PG_FRONT_OPEN);
     pg_front_note(front, ERR_NONE, "%.*s", SLICE_ARG(message));
-    if (front->state != PG_FRONT_AT_TLS) { /* else words would stand where TLS has to */
+    /* Words would stand where TLS has to, or where nobody reads. */
+    if (front->state != PG_FRONT_AT_TLS && front->state != PG_FRONT_AT_CANCEL) {
         front_write_fatal(front, sqlstate, message, hint);
     }
     pg_front_end(front);

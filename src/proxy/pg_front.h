@@ -45,8 +45,9 @@ struct pg_front_events {
     void (*on_known)(void *owner, size_t index);
     /* The session is open and all was sent: pg_front_take_stream(), now. */
     void (*on_open)(void *owner);
-    /* Instead of all of these: another connection is to be cancelled. The key lasts for the call;
-     * on_closed follows. */
+    /* Instead of all of these: another connection is to be cancelled. The key lasts for the call.
+     * pg_front_cancelled(), now or later: a client takes our end for the sign that what it sends
+     * from then on is not cancelled any more. */
     void (*on_cancel)(void *owner, const struct pgwire_key *key);
     /* The connection is gone, and after this call the front. ERR_NONE: in an orderly way, after a
      * cancel request or because the owner said so. */
@@ -75,8 +76,12 @@ struct pg_front_session {
  * are too much, ERR_INPUT for a key that is none; nothing was sent then. */
 enum err pg_front_ready(struct pg_front *front, const struct pg_front_session *session) MUST_USE;
 
+/* After on_cancel: it was done, or cannot be; on_closed follows. */
+void pg_front_cancelled(struct pg_front *front);
+
 /* At any time before on_open: sends FATAL and closes when the client has read it; on_closed
- * follows. The texts are copied; 'hint' may be empty. */
+ * follows. Where words cannot stand (before TLS, after a cancel request) it closes without. The
+ * texts are copied; 'hint' may be empty. */
 void pg_front_fail(struct pg_front *front, struct slice sqlstate, struct slice message,
                    struct slice hint);
 

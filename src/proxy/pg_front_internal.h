@@ -21,16 +21,17 @@
 #define PG_FRONT_INTERNAL           SLICE("XX000")
 
 enum pg_front_state {
-    PG_FRONT_AT_START, /* packets without a type come */
-    PG_FRONT_AT_TLS,   /* the 'S' is on its way: not a byte is read before it is gone */
-    PG_FRONT_AT_SASL,  /* the client chooses a mechanism */
-    PG_FRONT_ASKING,   /* the owner looks for verifiers */
-    PG_FRONT_AT_PROOF, /* the client proves that it knows the password */
-    PG_FRONT_KNOWN,    /* the owner opens the session */
-    PG_FRONT_OPENING,  /* what opens it is on its way */
-    PG_FRONT_OPEN,     /* inside on_open */
-    PG_FRONT_ENDING,   /* the last words are on their way, then the client's end is waited for */
-    PG_FRONT_GONE,     /* closed or taken; the memory goes at the end of the turn */
+    PG_FRONT_AT_START,  /* packets without a type come */
+    PG_FRONT_AT_TLS,    /* the 'S' is on its way: not a byte is read before it is gone */
+    PG_FRONT_AT_SASL,   /* the client chooses a mechanism */
+    PG_FRONT_ASKING,    /* the owner looks for verifiers */
+    PG_FRONT_AT_PROOF,  /* the client proves that it knows the password */
+    PG_FRONT_AT_CANCEL, /* the owner cancels what another connection does */
+    PG_FRONT_KNOWN,     /* the owner opens the session */
+    PG_FRONT_OPENING,   /* what opens it is on its way */
+    PG_FRONT_OPEN,      /* inside on_open */
+    PG_FRONT_ENDING,    /* the last words are on their way, then the client's end is waited for */
+    PG_FRONT_GONE,      /* closed or taken; the memory goes at the end of the turn */
 };
 
 struct pg_front {

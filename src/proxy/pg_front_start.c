@@ -103,10 +103,8 @@ static void start_cancel(struct pg_front *front, struct slice body)
         return;
     }
     pg_front_note(front, ERR_NONE, "cancel request");
+    front->state = PG_FRONT_AT_CANCEL;
     front->events->on_cancel(front->owner, &key);
-    if (front->state != PG_FRONT_GONE) {
-        pg_front_end(front);
-    }
 }
 
 /* What PostgreSQL reads as false, where it is written out (config-setting-names). */

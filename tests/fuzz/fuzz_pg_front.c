@@ -166,8 +166,9 @@ static void on_known(void *owner, size_t index)
 
 static void on_cancel(void *owner, const struct pgwire_key *key)
 {
-    (void)owner;
+    struct client *client = owner;
     must(key->secret.len >= PGWIRE_KEY_SIZE_MIN && key->secret.len <= LIMIT_PGWIRE_KEY_SIZE);
+    pg_front_cancelled(client->front);
 }
 
 static void on_closed(void *owner, const struct error *reason)

@@ -156,8 +156,9 @@ static void on_open(void *owner)
 
 static void on_cancel(void *owner, const struct pgwire_key *key)
 {
-    (void)owner;
+    struct session *session = owner;
     (void)fprintf(stderr, "cancel %u %.*s\n", key->process, SLICE_ARG(key->secret));
+    pg_front_cancelled(session->front);
 }
 
 static void on_closed(void *owner, const struct error *reason)

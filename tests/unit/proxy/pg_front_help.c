@@ -77,6 +77,9 @@ static void on_cancel(void *owner, const struct pgwire_key *key)
     peer->cancel_count++;
     peer->cancel_process = key->process;
     peer->cancel_secret = arena_copy(&peer->arena, key->secret);
+    if (!peer->wish.cancels_late) {
+        pg_front_cancelled(peer->front);
+    }
 }
 
 static void on_closed(void *owner, const struct error *reason)

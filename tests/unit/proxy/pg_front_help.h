@@ -21,6 +21,7 @@ struct peer_wish {
     struct fault *fault;
     struct tls_server *tls;
     bool needs_tls;
+    bool cancels_late;
     uint64_t authentication_ms; /* 0: much */
     bool answers_late;          /* peer_answer() does */
     bool opens_late;            /* the test does */

@@ -218,6 +218,47 @@ static void cancel_requests_reach_the_owner(void **state)
     }
 }
 
+static void a_cancel_request_ends_when_it_was_done(void **state)
+{
+    (void)state;
+    static const char request[] = "\0\0\0\x10\x04\xd2\x16\x2e\0\0\0\x4dkeys";
+    for (int way = 0; way < 3; way++) {
+        struct peer peer;
+        peer_start(&peer, (struct peer_wish){.cancels_late = true});
+        peer_send(&peer, slice_of(request, sizeof(request) - 1));
+        assert_int_equal(peer.cancel_count, 1);
+        assert_false(peer.is_closed);
+        if (way == 0) {
+            pg_front_cancelled(peer.front);
+        } else if (way == 1) {
+            pg_front_fail(peer.front, SLICE("57P01"), SLICE("it stops"), SLICE(""));
+        }
+        peer_leave(&peer);
+        peer_turn(&peer);
+        assert_int_equal(peer.said.len, 0);
+        assert_int_equal(peer.closed_count, 1);
+        peer_end(&peer);
+    }
+}
+
+static void what_is_being_opened_can_still_fail(void **state)
+{
+    (void)state;
+    struct peer peer;
+    peer_start(&peer, (struct peer_wish){.opens_late = true});
+    peer_sign_in(&peer, "password 0");
+    peer_ready(&peer);
+    pg_front_fail(peer.front, SLICE("57P01"), SLICE("it was revoked"), SLICE(""));
+    peer_turn(&peer);
+    assert_int_equal(peer.open_count, 0);
+    (void)peer_takes_session(&peer);
+    assert_string_equal(peer_take_fatal(&peer, "57P01"), "it was revoked");
+    peer_leave(&peer);
+    peer_turn(&peer);
+    assert_int_equal(peer.closed_count, 1);
+    peer_end(&peer);
+}
+
 static void newer_versions_and_options_are_negotiated(void **state)
 {
     (void)state;
@@ -459,6 +500,8 @@ int main(void)
         cmocka_unit_test(who_sends_much_behind_the_proof_waits),
         cmocka_unit_test(answers_come_later),
         cmocka_unit_test(cancel_requests_reach_the_owner),
+        cmocka_unit_test(a_cancel_request_ends_when_it_was_done),
+        cmocka_unit_test(what_is_being_opened_can_still_fail),
         cmocka_unit_test(newer_versions_and_options_are_negotiated),
         cmocka_unit_test(a_client_that_leaves_is_told_of_once),
         cmocka_unit_test(an_owner_may_close_at_any_stage),
