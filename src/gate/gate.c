@@ -72,7 +72,8 @@ static enum err gate_recover_session(struct gate *gate, struct arena *arena,
         log_line(LOG_GATE, LOG_ERROR, "a recording is damaged", log_text("id", session->id),
                  log_error_field(reterr));
     }
-    session->recording_head = hex_encode(arena, slice_of(state.head, sizeof(state.head)));
+    session->recording_head =
+        state.size == 0 ? SLICE("") : hex_encode(arena, slice_of(state.head, sizeof(state.head)));
     session->recording_size.value = (int64_t)state.size;
     session->ended_at = clock_now();
     session->end_reason = SLICE("the gateway stopped");

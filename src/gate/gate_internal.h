@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate, between its files: gate.c what all workers share, gate_worker.c the doors, gate_watch.c
- * who may go on, pg_session.c one client's way. */
+ * who may go on, gate_cancel.c requests to cancel, pg_session.c one client's way. */
 #ifndef GH_GATE_GATE_INTERNAL_H
 #define GH_GATE_GATE_INTERNAL_H
 
@@ -29,15 +29,16 @@ struct gate_worker {
     char *scratch; /* for the pumps */
     struct list sessions;
     size_t session_count;
-    size_t job_count; /* on pools */
+    uint64_t session_number; /* of the last one that came */
+    size_t job_count;        /* on pools */
     bool is_draining;
+    bool is_watching; /* for all workers */
     struct timer drain_deadline;
     struct timer watch_timer;
     struct loop_task drained;
 };
 
 /* From any thread, to the worker's: what becomes of a session of it. Nothing when it is gone. */
-void gate_worker_cancel_query(struct gate_worker *door, struct slice session_id);
 void gate_worker_kill(struct gate_worker *door, struct slice session_id, struct slice reason);
 
 /* Ends the worker's part when nothing of it is left. */
@@ -46,6 +47,7 @@ void gate_worker_check_drained(struct gate_worker *door);
 /* Who may go on (gate_watch.c): looks again and again whether the sessions of all workers still
  * may, from the loop of the one that is called first. */
 void gate_watch_start(struct gate_worker *door);
-void gate_watch_stop(struct gate_worker *door);
+/* They may go on as long as before while they end; then the door is free to. */
+void gate_watch_drain(struct gate_worker *door);
 
 #endif

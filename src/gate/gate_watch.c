@@ -8,50 +8,81 @@
 #include "io/log.h"
 #include "store/credential_store.h"
 
+#define DRAINING_MS 50 /* between two looks, while others wait for the last session's end */
+
 struct watch_job {
     struct gate_job job;
     int64_t generation;
     struct session_entries sessions;
+    struct slice *verdicts; /* why each may not go on; empty: it may */
 };
 
-struct watch_question {
-    struct arena *arena;
-    const struct gate_settings *settings;
-    struct slice credential_id;
-};
-
-static enum err gate_watch_ask(struct store_tx *tx, void *context, struct error *reterr)
+static int gate_watch_compare(const void *a, const void *b)
 {
-    struct watch_question *question = context;
+    const struct session_entry *first = a;
+    const struct session_entry *second = b;
+    return slice_compare(first->credential_id, second->credential_id);
+}
+
+/* Sessions of one credential stand side by side, and share its verdict. */
+static bool gate_watch_is_known(const struct watch_job *self, size_t index)
+{
+    const struct session_entry *entries = self->sessions.items;
+    return index > 0 &&
+           slice_equals(entries[index].credential_id, entries[index - 1].credential_id);
+}
+
+static enum err gate_watch_ask(struct store_tx *tx, const struct watch_job *self, size_t index,
+                               struct error *reterr)
+{
+    const struct identity *identity = self->job.door->gate->settings.identity;
+    struct arena arena CLEANUP(arena_release);
     struct credential_grant grant;
-    const struct credential_question credential = {
-        .credential_id = question->credential_id,
+    const struct credential_question question = {
+        .credential_id = self->sessions.items[index].credential_id,
         .now = clock_now(),
-        .admin_group = identity_admin_group(question->settings->identity),
-        .auditor_group = identity_auditor_group(question->settings->identity),
+        .admin_group = identity_admin_group(identity),
+        .auditor_group = identity_auditor_group(identity),
     };
-    return credential_store_check(tx, question->arena, &credential, &grant, reterr);
+    arena_init(&arena);
+    return credential_store_check(tx, &arena, &question, &grant, reterr);
+}
+
+static enum err gate_watch_ask_all(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct watch_job *self = context;
+    for (size_t i = 0; i < self->sessions.count; i++) {
+        if (gate_watch_is_known(self, i)) {
+            self->verdicts[i] = self->verdicts[i - 1];
+            continue;
+        }
+        enum err err = gate_watch_ask(tx, self, i, reterr);
+        bool is_out = err == ERR_UNAUTHENTICATED || err == ERR_DENIED;
+        if (err != ERR_NONE && !is_out) {
+            return err;
+        }
+        self->verdicts[i] =
+            is_out ? arena_copy(&self->job.arena, slice_of_text(reterr->message)) : SLICE("");
+    }
+    return ERR_NONE;
 }
 
 /* Ends those that may not. A store that does not answer ends nobody. */
 static enum err gate_watch_judge(struct watch_job *self, struct error *reterr)
 {
-    struct gate *gate = self->job.door->gate;
-    struct arena arena;
-    enum err err = ERR_NONE;
-    arena_init(&arena);
-    for (size_t i = 0; i < self->sessions.count && err == ERR_NONE; i++) {
-        const struct session_entry *entry = &self->sessions.items[i];
-        struct watch_question question = {
-            .arena = &arena, .settings = &gate->settings, .credential_id = entry->credential_id};
-        err = store_read(gate->settings.store, gate_watch_ask, &question, reterr);
-        if (err == ERR_UNAUTHENTICATED || err == ERR_DENIED) {
-            gate_worker_kill(entry->door, entry->id, slice_of_text(reterr->message));
-            err = ERR_NONE;
-        }
-        arena_reset(&arena);
+    struct session_entries *sessions = &self->sessions;
+    self->verdicts =
+        arena_alloc_array(&self->job.arena, sessions->count + 1, sizeof(*self->verdicts));
+    if (sessions->count > 1) {
+        qsort(sessions->items, sessions->count, sizeof(*sessions->items), gate_watch_compare);
     }
-    arena_release(&arena);
+    enum err err =
+        store_read(self->job.door->gate->settings.store, gate_watch_ask_all, self, reterr);
+    for (size_t i = 0; i < sessions->count && err == ERR_NONE; i++) {
+        if (self->verdicts[i].len > 0) {
+            gate_worker_kill(sessions->items[i].door, sessions->items[i].id, self->verdicts[i]);
+        }
+    }
     return err;
 }
 
@@ -72,9 +103,10 @@ static void gate_watch_run(struct gate_job *job)
     struct watch_job *self = CONTAINER_OF(job, struct watch_job, job);
     struct gate *gate = job->door->gate;
     int64_t generation = 0;
+    /* In this order: who comes in behind the list was let in by what is as new as the number. */
+    job->err = store_caller_generation(gate->settings.store, &generation, &job->error);
     self->sessions = session_table_all_in(&job->arena, gate->table);
     gate_watch_expire(self);
-    job->err = store_caller_generation(gate->settings.store, &generation, &job->error);
     if (job->err == ERR_NONE && generation != self->generation) {
         job->err = gate_watch_judge(self, &job->error);
         self->generation = job->err == ERR_NONE ? generation : self->generation;
@@ -83,9 +115,8 @@ static void gate_watch_run(struct gate_job *job)
 
 static void gate_watch_again(struct gate_worker *door)
 {
-    if (!door->is_draining) {
-        timer_start(door->loop, &door->watch_timer, LIMIT_GATE_WATCH_MS);
-    }
+    timer_start(door->loop, &door->watch_timer,
+                door->is_draining ? DRAINING_MS : LIMIT_GATE_WATCH_MS);
 }
 
 static void gate_watch_done(struct gate_job *job)
@@ -107,7 +138,12 @@ static void gate_watch_look(void *owner)
     struct gate *gate = door->gate;
     struct error error;
     if (session_table_count(gate->table) == 0) {
-        gate_watch_again(door);
+        if (door->is_draining) {
+            door->is_watching = false;
+            gate_worker_check_drained(door);
+        } else {
+            gate_watch_again(door);
+        }
         return;
     }
     struct watch_job *self = gate_job_new(sizeof(*self), door, door);
@@ -125,11 +161,14 @@ void gate_watch_start(struct gate_worker *door)
     timer_init(&door->watch_timer, gate_watch_look, door);
     if (door->gate->watcher == NULL) {
         door->gate->watcher = door;
+        door->is_watching = true;
         gate_watch_again(door);
     }
 }
 
-void gate_watch_stop(struct gate_worker *door)
+void gate_watch_drain(struct gate_worker *door)
 {
-    timer_stop(&door->watch_timer);
+    if (!list_is_empty(&door->watch_timer.link)) {
+        timer_start(door->loop, &door->watch_timer, 0);
+    }
 }

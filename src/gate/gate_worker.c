@@ -12,7 +12,8 @@
 
 void gate_worker_check_drained(struct gate_worker *door)
 {
-    if (door->is_draining && list_is_empty(&door->sessions) && door->job_count == 0) {
+    if (door->is_draining && list_is_empty(&door->sessions) && door->job_count == 0 &&
+        !door->is_watching) {
         loop_defer(door->loop, &door->drained);
     }
 }
@@ -28,8 +29,7 @@ static void gate_worker_cut(void *owner)
 {
     struct gate_worker *door = owner;
     LIST_EACH(link, &door->sessions) {
-        pg_session_kill(pg_session_of(link), "57P01",
-                        SLICE("terminating connection because the gateway is stopping"));
+        pg_session_cut_short(pg_session_of(link));
     }
 }
 
@@ -127,21 +127,11 @@ static void gate_order_free(struct gate_order *order)
     memory_free(order);
 }
 
-static struct pg_session *gate_worker_find(struct gate_worker *door, struct slice session_id)
-{
-    LIST_EACH(link, &door->sessions) {
-        struct pg_session *session = pg_session_of(link);
-        if (slice_equals(pg_session_id(session), session_id)) {
-            return session;
-        }
-    }
-    return NULL;
-}
-
 static void gate_worker_take_kill(struct mail *mail)
 {
     struct gate_order *order = CONTAINER_OF(mail, struct gate_order, mail);
-    struct pg_session *session = gate_worker_find(order->door, order->session_id);
+    struct gate_worker *door = order->door;
+    struct pg_session *session = session_table_look_up(door->gate->table, order->session_id, door);
     if (session != NULL) {
         pg_session_kill(session, "57P01", order->reason);
     }
@@ -154,24 +144,6 @@ void gate_worker_kill(struct gate_worker *door, struct slice session_id, struct 
     order->session_id = arena_copy(&order->arena, session_id);
     order->reason = arena_copy(&order->arena, reason);
     gate_order_send(order, gate_worker_take_kill);
-}
-
-static void gate_worker_take_cancel(struct mail *mail)
-{
-    struct gate_order *order = CONTAINER_OF(mail, struct gate_order, mail);
-    struct pg_session *session = gate_worker_find(order->door, order->session_id);
-    if (session != NULL) {
-        pg_session_note(session, "cancelled", SLICE("the client asked for it"));
-        pg_session_cancel_query(session);
-    }
-    gate_order_free(order);
-}
-
-void gate_worker_cancel_query(struct gate_worker *door, struct slice session_id)
-{
-    struct gate_order *order = gate_order_new(door);
-    order->session_id = arena_copy(&order->arena, session_id);
-    gate_order_send(order, gate_worker_take_cancel);
 }
 
 static void gate_worker_take_tls(struct mail *mail)
@@ -194,7 +166,7 @@ static void gate_worker_begin_drain(struct mail *mail)
     struct gate_worker *door = order->door;
     door->is_draining = true;
     listener_close(door->listener);
-    gate_watch_stop(door);
+    gate_watch_drain(door);
     timer_start(door->loop, &door->drain_deadline, order->deadline_ms);
     LIST_EACH(link, &door->sessions) {
         pg_session_drain(pg_session_of(link));

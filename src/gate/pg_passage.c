@@ -7,7 +7,8 @@
 #include "io/log.h"
 #include "wire/pgwire_answer.h"
 
-#define FATAL_SIZE LIMIT_KIB(4)
+#define FATAL_SIZE   LIMIT_KIB(4)
+#define NOT_RECORDED "the session cannot be recorded"
 
 static enum record_side pg_side(enum pump_side side)
 {
@@ -16,14 +17,20 @@ static enum record_side pg_side(enum pump_side side)
 
 /* Words of our own ---------------------------------------------------------------------------- */
 
+/* Between two messages that the client gets. */
+static bool pg_passage_may_speak(const struct pg_session *session)
+{
+    return session->is_withheld ? pg_tap_was_between(session->tap, PUMP_TARGET)
+                                : pg_tap_is_between(session->tap, PUMP_TARGET);
+}
+
 static void pg_passage_say(struct pg_session *session, const char *sqlstate, struct slice reason)
 {
     struct buf buf;
     buf_init(&buf, FATAL_SIZE);
     const struct pgwire_notice notice = {
         .severity = SLICE("FATAL"), .sqlstate = slice_of_text(sqlstate), .message = reason};
-    if (pg_tap_is_between(session->tap, PUMP_TARGET) &&
-        pgwire_error_write(&buf, &notice) == ERR_NONE &&
+    if (pg_passage_may_speak(session) && pgwire_error_write(&buf, &notice) == ERR_NONE &&
         pump_say(session->pump, buf_view(&buf)) != ERR_NONE) {
         log_line(LOG_GATE, LOG_DEBUG, "a client that does not read is not told why it ends",
                  log_text("id", session->session.id));
@@ -36,7 +43,7 @@ void pg_passage_end(struct pg_session *session, const char *sqlstate, struct sli
     if (session->session.end_reason.len > 0) {
         return; /* it ends already */
     }
-    session->session.end_reason = arena_copy(&session->arena, reason);
+    pg_session_set_reason(session, reason);
     if (!pg_tap_is_idle(session->tap)) {
         pg_session_cancel_query(session);
     }
@@ -46,14 +53,29 @@ void pg_passage_end(struct pg_session *session, const char *sqlstate, struct sli
 
 /* What passes --------------------------------------------------------------------------------- */
 
-/* A target that says FATAL goes: nothing has to be said for it. */
+/* A target that says FATAL goes: nothing has to be said for it. The message may come in pieces, of
+ * which the first ones hold the severity, before 9.6 only as people read it. */
 static void pg_passage_look_at_error(struct pg_session *session, const struct pg_record *record)
 {
-    struct slice fields;
-    if (record->is_last && pgwire_notice_read(record->bytes, &fields, NULL) == ERR_NONE) {
-        struct slice severity = pgwire_notice_find(fields, PGWIRE_FIELD_SEVERITY_PLAIN);
+    if (record->kind == PG_RECORD_MESSAGE) {
+        session->error_head_len = 0;
+        session->has_fatal = false;
+    }
+    size_t room = sizeof(session->error_head) - session->error_head_len;
+    struct slice bytes = slice_sub(record->bytes, 0, room);
+    if (bytes.len > 0) {
+        memcpy(session->error_head + session->error_head_len, bytes.at, bytes.len);
+        session->error_head_len += bytes.len;
+    }
+    struct reader reader = reader_of(slice_of(session->error_head, session->error_head_len));
+    for (char type = (char)reader_u8(&reader); !reader.failed && type != '\0';
+         type = (char)reader_u8(&reader)) {
+        struct slice text = reader_view_text(&reader);
+        bool is_severity = type == PGWIRE_FIELD_SEVERITY || type == PGWIRE_FIELD_SEVERITY_PLAIN;
         session->has_fatal =
-            slice_equals(severity, SLICE("FATAL")) || slice_equals(severity, SLICE("PANIC"));
+            session->has_fatal ||
+            (!reader.failed && is_severity &&
+             (slice_equals(text, SLICE("FATAL")) || slice_equals(text, SLICE("PANIC"))));
     }
 }
 
@@ -101,6 +123,9 @@ static void pg_passage_on_record(void *owner, const struct pg_record *record)
         pg_passage_add_message(session, record);
         break;
     case PG_RECORD_MORE:
+        if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_ERROR) {
+            pg_passage_look_at_error(session, record);
+        }
         recorder_add(session->recorder, RECORD_MORE, pg_side(record->side), &record->bytes, 1);
         break;
     case PG_RECORD_ROWS:
@@ -112,6 +137,14 @@ static void pg_passage_on_record(void *owner, const struct pg_record *record)
     }
 }
 
+/* What waits for the recorder will not be on record. */
+static void pg_passage_withhold(struct pg_session *session)
+{
+    session->is_withheld = session->is_withheld || session->is_held[PUMP_TARGET];
+    pump_drop(session->pump, PUMP_CLIENT);
+    pump_drop(session->pump, PUMP_TARGET);
+}
+
 static void pg_passage_on_durable(void *owner, const struct error *error)
 {
     struct pg_session *session = owner;
@@ -120,9 +153,12 @@ static void pg_passage_on_durable(void *owner, const struct error *error)
     }
     if (error != NULL) {
         session->error = *error;
-        pg_passage_end(session, "58030", SLICE("the session cannot be recorded"));
+        pg_passage_withhold(session);
+        pg_passage_end(session, "58030", SLICE(NOT_RECORDED));
         return;
     }
+    session->is_held[PUMP_CLIENT] = false;
+    session->is_held[PUMP_TARGET] = false;
     pump_resume(session->pump, PUMP_CLIENT);
     pump_resume(session->pump, PUMP_TARGET);
 }
@@ -133,6 +169,7 @@ static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slic
     enum err err = pg_tap_pass(session->tap, side, bytes, &session->error);
     if (err == ERR_NONE) {
         err = recorder_flush(session->recorder, &session->error);
+        session->is_withheld = err != ERR_NONE && side == PUMP_TARGET;
         err = err == ERR_NONE ? err : ERR_IO;
     }
     if (err != ERR_NONE) {
@@ -145,6 +182,7 @@ static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slic
     if (recorder_is_durable(session->recorder)) {
         return ERR_NONE;
     }
+    session->is_held[side] = true;
     recorder_await(session->recorder, pg_passage_on_durable, session);
     return ERR_AGAIN;
 }
@@ -169,8 +207,8 @@ static void pg_passage_on_end(void *owner, enum pump_side side, enum err err)
     if (session->error.code != ERR_NONE && err != ERR_NONE) {
         bool is_recorder = err == ERR_IO;
         sqlstate = is_recorder ? "58030" : "08P01";
-        reason = is_recorder ? SLICE("the session cannot be recorded")
-                             : SLICE("the session breaks the protocol");
+        reason = is_recorder ? SLICE(NOT_RECORDED) : SLICE("the session breaks the protocol");
+        pg_passage_withhold(session);
         log_line(LOG_GATE, LOG_ERROR, "a session was ended", log_text("id", session->session.id),
                  log_error_field(&session->error));
     } else if (side == PUMP_CLIENT) {
@@ -179,15 +217,18 @@ static void pg_passage_on_end(void *owner, enum pump_side side, enum err err)
         reason = SLICE("the client left");
     } else if (session->has_fatal) {
         reason = SLICE("the target ended it");
+    } else if (err == ERR_NONE && pump_has_ended(session->pump, PUMP_CLIENT)) {
+        reason = SLICE("the client hung up");
     } else {
         sqlstate = "08006";
         reason = SLICE("the connection to the target was lost");
     }
-    if (session->session.end_reason.len == 0) {
-        session->session.end_reason = reason;
-        if (sqlstate != NULL) {
-            pg_passage_say(session, sqlstate, reason);
+    pg_session_set_reason(session, reason);
+    if (sqlstate != NULL) {
+        if (session->error.code != ERR_NONE && !pg_tap_is_idle(session->tap)) {
+            pg_session_cancel_query(session); /* it would go on unseen */
         }
+        pg_passage_say(session, sqlstate, reason);
     }
     pump_finish(session->pump);
 }
@@ -220,4 +261,7 @@ void pg_passage_start(struct pg_session *session, struct stream *take_stream, st
     session->tap = pg_tap_new(&tap);
     session->pump = pump_new(&pump);
     buf_release(&session->arrival.rest);
+    if (session->is_draining) {
+        loop_defer(session->door->loop, &session->drain_task);
+    }
 }

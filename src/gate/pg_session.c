@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "base/must.h"
-#include "codec/hex.h"
 #include "codec/json_writer.h"
+#include "gate/gate_cancel.h"
 #include "gate/pg_session_internal.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -15,180 +15,14 @@
 #include "wire/pgwire_frame.h"
 
 #include <netinet/in.h>
+#include <sodium.h>
 
-#define RETRY_MS 2000 /* until the store is told again */
+#define NAME_SIZE_MAX 254 /* of an application */
 
-/* The end ------------------------------------------------------------------------------------- */
-
-static void pg_session_free(void *owner)
+void pg_session_refuse(struct pg_session *session, const char *sqlstate, struct slice why,
+                       struct slice hint)
 {
-    struct pg_session *session = owner;
-    struct gate_worker *door = session->door;
-    list_remove(&session->link);
-    door->session_count--;
-    pg_tap_free(session->tap);
-    tls_client_unref(session->tls);
-    arena_release(&session->arena);
-    memory_free(session);
-    gate_worker_check_drained(door);
-}
-
-/* Not before a request to cancel what it did has been heard. */
-static void pg_session_free_later(struct pg_session *session)
-{
-    session->is_over = true;
-    if (session->stop != NULL) {
-        return;
-    }
-    loop_task_cancel(&session->drain_task);
-    loop_defer(session->door->loop, &session->free_task);
-}
-
-static void pg_session_leave(void *owner);
-
-static void pg_session_on_left(struct gate_job *job)
-{
-    struct pg_session *session = job->owner;
-    bool is_told = job->err == ERR_NONE;
-    if (!is_told) {
-        log_line(LOG_GATE, LOG_ERROR, "the end of a session is not in the store yet",
-                 log_text("id", session->session.id), log_error_field(&job->error));
-    }
-    gate_job_free(job);
-    if (is_told || session->door->is_draining) {
-        pg_session_free_later(session); /* what is not told now, the next start tells */
-    } else {
-        timer_start(session->door->loop, &session->retry, RETRY_MS);
-    }
-}
-
-static void pg_session_leave(void *owner)
-{
-    struct pg_session *session = owner;
-    struct error error;
-    if (!session->is_enrolled) {
-        pg_session_free_later(session);
-    } else if (leave_job_start(session->door, &session->session, pg_session_on_left, session,
-                               &error) != ERR_NONE) {
-        timer_start(session->door->loop, &session->retry, RETRY_MS);
-    }
-}
-
-static void pg_session_on_recorded(void *owner, const struct recorder_summary *summary)
-{
-    struct pg_session *session = owner;
-    struct session *row = &session->session;
-    row->recording_head =
-        hex_encode(&session->arena, slice_of(summary->head, sizeof(summary->head)));
-    row->recording_size.value = (int64_t)summary->size;
-    row->recording_error = summary->error == NULL
-                               ? SLICE("")
-                               : arena_format(&session->arena, "%s", summary->error->message);
-    pg_session_leave(session);
-}
-
-static void pg_session_close_recorder(struct pg_session *session)
-{
-    const struct session *row = &session->session;
-    struct buf buf;
-    buf_init(&buf, LIMIT_KIB(4));
-    struct json_writer json = json_writer_to(&buf);
-    json_begin_object(&json);
-    json_member_text(&json, "reason", row->end_reason);
-    if (session->tap != NULL) {
-        const struct pg_tap_counts *counts = pg_tap_counts(session->tap);
-        json_member_int(&json, "statements", (int64_t)counts->statements);
-        json_member_int(&json, "errors", (int64_t)counts->errors);
-        json_member_int(&json, "rows", (int64_t)counts->rows);
-        json_member_int(&json, "bytes_in", row->bytes_in.value);
-        json_member_int(&json, "bytes_out", row->bytes_out.value);
-    }
-    json_end_object(&json);
-    must(json_writer_done(&json) == ERR_NONE);
-    struct recorder *recorder = session->recorder;
-    session->recorder = NULL;
-    recorder_close(recorder, buf_view(&buf), pg_session_on_recorded, session);
-    buf_release(&buf);
-}
-
-/* All that leads anywhere is cut; then the record, then the store, then nothing is left. */
-static void pg_session_cut(struct pg_session *session)
-{
-    gate_job_abandon(session->job);
-    session->job = NULL;
-    if (session->candidates != NULL) {
-        gate_job_free(&session->candidates->job);
-        session->candidates = NULL;
-    }
-    if (session->admitted != NULL) {
-        gate_job_free(&session->admitted->job);
-        session->admitted = NULL;
-    }
-    if (session->open != NULL) {
-        pg_open_cancel(session->open);
-        session->open = NULL;
-    }
-    if (session->arrival.stream != NULL) {
-        stream_close(session->arrival.stream);
-        session->arrival.stream = NULL;
-    }
-    buf_release(&session->arrival.greeting);
-    buf_release(&session->arrival.rest);
-}
-
-void pg_session_end(struct pg_session *session, struct slice reason)
-{
-    if (session->is_ending) {
-        return;
-    }
-    struct session *row = &session->session;
-    session->is_ending = true;
-    if (row->end_reason.len == 0) {
-        row->end_reason = arena_copy(&session->arena, reason);
-    }
-    row->ended_at = clock_now();
-    pg_session_cut(session);
-    if (row->id.len > 0) {
-        session_table_remove(session->door->gate->table, row->id);
-    }
-    if (session->tap != NULL) {
-        pg_tap_end(session->tap);
-    }
-    if (session->is_enrolling) {
-        return; /* goes on when it is known how that went */
-    }
-    if (session->recorder != NULL) {
-        pg_session_close_recorder(session);
-    } else {
-        pg_session_leave(session);
-    }
-}
-
-void pg_session_note(struct pg_session *session, const char *what, struct slice why)
-{
-    struct buf buf;
-    if (session->recorder == NULL) {
-        return;
-    }
-    buf_init(&buf, LIMIT_KIB(4));
-    struct json_writer json = json_writer_to(&buf);
-    json_begin_object(&json);
-    json_member_text(&json, "event", slice_of_text(what));
-    json_member_text(&json, "reason", why);
-    json_end_object(&json);
-    must(json_writer_done(&json) == ERR_NONE);
-    struct slice part = buf_view(&buf);
-    recorder_add(session->recorder, RECORD_NOTE, RECORD_FROM_GATEWAY, &part, 1);
-    buf_release(&buf);
-}
-
-/* A client that is not through yet is told why it never will be; on_closed follows. */
-static void pg_session_refuse(struct pg_session *session, const char *sqlstate, struct slice why,
-                              struct slice hint)
-{
-    if (session->session.end_reason.len == 0) {
-        session->session.end_reason = arena_copy(&session->arena, why);
-    }
+    pg_session_set_reason(session, why);
     pg_front_fail(session->front, slice_of_text(sqlstate), why, hint);
 }
 
@@ -370,9 +204,12 @@ static void pg_session_on_admitted(struct gate_job *job)
     struct pg_session *session = job->owner;
     struct error error = job->error;
     session->job = NULL;
-    if (job->err != ERR_NONE) {
+    if (job->err != ERR_NONE || session->session.end_reason.len > 0) {
+        bool is_refused = job->err != ERR_NONE;
         gate_job_free(job);
-        pg_session_refuse_for(session, &error);
+        if (is_refused) {
+            pg_session_refuse_for(session, &error);
+        }
         return;
     }
     session->admitted = CONTAINER_OF(job, struct admit_job, job);
@@ -418,8 +255,7 @@ static void pg_session_on_name(void *owner, const struct pgwire_startup *startup
     struct pg_session *session = owner;
     struct error error;
     struct slice name = pgwire_startup_find(startup, SLICE("application_name"));
-    session->session.application_name =
-        name.at == NULL ? SLICE("") : arena_copy(&session->arena, slice_sub(name, 0, 254));
+    session->session.application_name = pg_session_text_in(&session->arena, name, NAME_SIZE_MAX);
     if (session->is_draining) {
         pg_session_refuse(session, "57P03", SLICE("the gateway is stopping"), SLICE(""));
     } else if (candidates_job_start(session->door, startup->user, pg_session_on_candidates, session,
@@ -443,12 +279,14 @@ static void pg_session_join_table(struct pg_session *session, struct slice crede
         .id = row_id_new(&session->arena),
         .credential_id = credential_id,
         .door = session->door,
+        .session = session,
         .key_size = has_long_key ? SESSION_KEY_SIZE : PGWIRE_KEY_SIZE_MIN,
     };
     session->session.id = entry.id;
     session_table_add(session->door->gate->table, &entry, &entry);
     session->key.process = entry.process;
     session->key.secret = arena_copy(&session->arena, slice_of(entry.key, entry.key_size));
+    sodium_memzero(entry.key, sizeof(entry.key));
 }
 
 static void pg_session_on_known(void *owner, size_t index)
@@ -485,15 +323,10 @@ static void pg_session_on_closed(void *owner, const struct error *reason)
 
 static void pg_session_on_cancel(void *owner, const struct pgwire_key *key)
 {
-    const struct pg_session *session = owner;
-    struct gate_worker *door = NULL;
-    struct slice id;
-    struct arena arena;
-    arena_init(&arena);
-    if (session_table_find_key(session->door->gate->table, key, &arena, &id, &door) == ERR_NONE) {
-        gate_worker_cancel_query(door, id);
+    struct pg_session *session = owner;
+    if (gate_cancel_start(session->door, session->number, key) != ERR_NONE) {
+        pg_session_cancelled(session);
     }
-    arena_release(&arena);
 }
 
 static const struct pg_front_events pg_session_events = {
@@ -528,75 +361,14 @@ void pg_session_start(struct gate_worker *door, int take_fd, const struct sockad
     buf_init(&session->arrival.greeting, LIMIT_PG_GREETING_SIZE);
     buf_init(&session->arrival.rest, LIMIT_PG_GREETING_SIZE);
     loop_task_init(&session->drain_task, pg_passage_check_drain, session);
-    loop_task_init(&session->free_task, pg_session_free, session);
-    timer_init(&session->retry, pg_session_leave, session);
+    pg_session_init_end(session);
     session->session.id = SLICE("");
     session->session.end_reason = SLICE("");
     session->session.client_ip = pg_session_peer_in(&session->arena, peer);
     session->is_draining = door->is_draining;
+    session->number = ++door->session_number;
     list_append(&door->sessions, &session->link);
     door->session_count++;
     session->front = pg_front_new(socket_stream_new(door->loop, take_fd), &door->front,
                                   &pg_session_events, session);
-}
-
-/* From outside -------------------------------------------------------------------------------- */
-
-void pg_session_kill(struct pg_session *session, const char *sqlstate, struct slice reason)
-{
-    if (session->is_ending) {
-        return;
-    }
-    pg_session_note(session, "killed", reason);
-    if (session->pump != NULL) {
-        pg_passage_end(session, sqlstate, reason);
-    } else if (session->front != NULL) {
-        pg_session_refuse(session, sqlstate, reason, SLICE(""));
-    }
-}
-
-static void pg_session_on_stopped(void *owner, const struct error *error)
-{
-    struct pg_session *session = owner;
-    session->stop = NULL;
-    if (error != NULL) {
-        log_line(LOG_GATE, LOG_WARN, "a query could not be cancelled",
-                 log_text("id", session->session.id), log_error_field(error));
-    }
-    if (session->is_over) {
-        pg_session_free_later(session);
-    }
-}
-
-void pg_session_cancel_query(struct pg_session *session)
-{
-    if (session->pump == NULL || session->stop != NULL || session->target_key.secret.at == NULL) {
-        return;
-    }
-    const struct gate_settings *settings = &session->door->gate->settings;
-    const struct pg_road road = {
-        .worker = session->door->worker, .pool = settings->pool, .resolver = settings->resolver};
-    const struct pg_stop_settings stop = {
-        .place = &session->place,
-        .tls = session->tls,
-        .key = session->target_key,
-        .timeout_ms = LIMIT_GATE_CANCEL_MS,
-    };
-    session->stop = pg_stop_start(&road, &stop, pg_session_on_stopped, session);
-}
-
-void pg_session_drain(struct pg_session *session)
-{
-    session->is_draining = true;
-    loop_defer(session->door->loop, &session->drain_task);
-}
-
-struct slice pg_session_id(const struct pg_session *session)
-{
-    return session->session.id;
-}
-
-struct pg_session *pg_session_of(struct list *link)
-{
-    return LIST_ITEM(link, struct pg_session, link);
 }

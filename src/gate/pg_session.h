@@ -9,6 +9,7 @@
 
 #include <sys/socket.h>
 
+struct gate_cancel;
 struct pg_session;
 
 /* Takes the socket. The session is in the door's list until it frees itself. */
@@ -16,15 +17,19 @@ void pg_session_start(struct gate_worker *door, int take_fd, const struct sockad
 
 /* Its client is told, where it can be, and it ends. 'sqlstate' is a constant. */
 void pg_session_kill(struct pg_session *session, const char *sqlstate, struct slice reason);
-/* What it does at the target is to be cancelled. */
-void pg_session_cancel_query(struct pg_session *session);
-/* What the gateway did, on record. 'what' is a word. */
-void pg_session_note(struct pg_session *session, const char *what, struct slice why);
-/* It ends when it is idle, from now on. */
+/* What it does at the target is to be cancelled; answered when that was done, or cannot be. */
+void pg_session_take_cancel(struct pg_session *session, struct gate_cancel *take_cancel);
+/* What it asked to be cancelled was. */
+void pg_session_cancelled(struct pg_session *session);
+/* It ends when it is idle, from now on; who is not through yet is turned away. */
 void pg_session_drain(struct pg_session *session);
+/* It ends, and what it has begun is waited for no longer. */
+void pg_session_cut_short(struct pg_session *session);
 
 /* "" before its client is known. */
 struct slice pg_session_id(const struct pg_session *session);
+/* By which its door knows it, from the first moment on. */
+uint64_t pg_session_number(const struct pg_session *session);
 struct pg_session *pg_session_of(struct list *link);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A session, between its files: pg_session.c has the way to the target and the end, pg_passage.c
- * what passes once it is open. */
+/* A session, between its files: pg_session.c has the way to the target, pg_passage.c what passes
+ * once it is open, pg_session_end.c the end. */
 #ifndef GH_GATE_PG_SESSION_INTERNAL_H
 #define GH_GATE_PG_SESSION_INTERNAL_H
 
@@ -9,6 +9,8 @@
 #include "proxy/pg_open.h"
 #include "proxy/pg_tap.h"
 #include "proxy/pump.h"
+
+#define PG_ERROR_HEAD_SIZE 128 /* holds the severity, which comes first */
 
 /* What came of the target's start, until the client is let through. */
 struct pg_arrival {
@@ -20,6 +22,7 @@ struct pg_arrival {
 
 struct pg_session {
     struct list link;
+    uint64_t number; /* of its door */
     struct gate_worker *door;
     struct arena arena; /* of the texts of 'session' and of what cancels need */
     struct session session;
@@ -33,7 +36,9 @@ struct pg_session {
     struct pg_tap *tap;
     struct pump *pump;
     struct pg_stop *stop;
-    struct pg_place place; /* of the target; no password */
+    struct list cancels;      /* answered when 'stop' is done */
+    struct list next_cancels; /* after it */
+    struct pg_place place;    /* of the target; no password */
     struct tls_client *tls;
     struct pgwire_key target_key;
     struct pgwire_key key; /* what the client has instead */
@@ -45,9 +50,13 @@ struct pg_session {
     bool is_ready;
     bool is_ending;
     bool is_draining;
-    bool has_terminated; /* the client said that it goes */
-    bool has_fatal;      /* the target said that it does */
-    bool is_over;        /* all that it had to leave behind is there */
+    bool has_terminated;                 /* the client said that it goes */
+    bool has_fatal;                      /* the target said that it does */
+    bool is_held[2];                     /* by side: the recorder is waited for */
+    bool is_withheld;                    /* what the target sent last will never pass */
+    bool is_over;                        /* all that it had to leave behind is there */
+    char error_head[PG_ERROR_HEAD_SIZE]; /* of the target's last error */
+    size_t error_head_len;
     struct timer retry;
 };
 
@@ -60,5 +69,19 @@ void pg_passage_end(struct pg_session *session, const char *sqlstate, struct sli
 void pg_passage_check_drain(void *owner);
 
 void pg_session_end(struct pg_session *session, struct slice reason);
+/* Before any of it: what the end needs. */
+void pg_session_init_end(struct pg_session *session);
+
+/* Why it ends, if nobody has said so yet. */
+void pg_session_set_reason(struct pg_session *session, struct slice reason);
+/* A client that is not through yet is told why it never will be; on_closed follows. */
+void pg_session_refuse(struct pg_session *session, const char *sqlstate, struct slice why,
+                       struct slice hint);
+/* What it does at the target is to be cancelled. */
+void pg_session_cancel_query(struct pg_session *session);
+/* What the gateway did, on record. 'what' is a word. */
+void pg_session_note(struct pg_session *session, const char *what, struct slice why);
+/* Of others' bytes: UTF-8 without control characters, cut off. */
+struct slice pg_session_text_in(struct arena *arena, struct slice text, size_t size_max);
 
 #endif

@@ -32,7 +32,7 @@ struct session_table *session_table_new(void)
 
 void session_table_free(struct session_table *table)
 {
-    must(map_count(&table->by_id) == 0);
+    must(session_table_count(table) == 0);
     map_release(&table->by_id);
     map_release(&table->by_process);
     (void)pthread_mutex_destroy(&table->lock);
@@ -103,6 +103,16 @@ enum err session_table_find(struct session_table *table, struct slice id,
     *ret_door = row == NULL ? NULL : row->entry.door;
     must(pthread_mutex_unlock(&table->lock) == 0);
     return *ret_door == NULL ? ERR_NOT_FOUND : ERR_NONE;
+}
+
+struct pg_session *session_table_look_up(struct session_table *table, struct slice id,
+                                         const struct gate_worker *door)
+{
+    must(pthread_mutex_lock(&table->lock) == 0);
+    const struct session_row *row = map_get(&table->by_id, id);
+    struct pg_session *session = row == NULL || row->entry.door != door ? NULL : row->entry.session;
+    must(pthread_mutex_unlock(&table->lock) == 0);
+    return session;
 }
 
 enum err session_table_find_key(struct session_table *table, const struct pgwire_key *key,

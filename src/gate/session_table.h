@@ -13,13 +13,15 @@
 
 struct session_table;
 struct gate_worker;
+struct pg_session;
 
 struct session_entry {
     struct slice id;
     struct slice credential_id;
     int64_t expires_at; /* 0: never */
     struct gate_worker *door;
-    uint32_t process; /* what it is cancelled by, as its client knows it */
+    struct pg_session *session; /* to be used on the thread of its door alone */
+    uint32_t process;           /* what it is cancelled by, as its client knows it */
     char key[SESSION_KEY_SIZE];
     size_t key_size;
 };
@@ -37,6 +39,9 @@ void session_table_remove(struct session_table *table, struct slice id);
 /* The door of the session. ERR_NOT_FOUND. */
 enum err session_table_find(struct session_table *table, struct slice id,
                             struct gate_worker **ret_door) MUST_USE;
+/* On the thread of the session's door: NULL when it has left the table, or is another door's. */
+struct pg_session *session_table_look_up(struct session_table *table, struct slice id,
+                                         const struct gate_worker *door);
 /* Whose key this is: its id and door. ERR_NOT_FOUND. */
 enum err session_table_find_key(struct session_table *table, const struct pgwire_key *key,
                                 struct arena *arena, struct slice *ret_id,
