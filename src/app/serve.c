@@ -475,6 +475,7 @@ static enum err serve_make_doors(struct serve *serve, struct error *reterr)
         .identity = serve->identity,
         .pool = serve->pool,
         .slow_pool = serve->slow_pool,
+        .registry = serve->registry,
         .keys = serve->keys,
     };
     enum err err = doors_make(&serve->doors, &serve->arena, serve->settings, &gate, reterr);

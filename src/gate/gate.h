@@ -11,6 +11,7 @@
 #include "io/tls_server.h"
 #include "io/worker.h"
 #include "store/store.h"
+#include "tunnel/registry.h"
 
 struct gate;
 struct gate_worker;
@@ -22,6 +23,7 @@ struct gate_settings {
     struct pool *pool;         /* what asks the store, and computes SCRAM */
     struct pool *slow_pool;    /* what asks others for secrets */
     struct resolver *resolver; /* of the targets' names */
+    struct registry *registry; /* of the agents elsewhere */
     struct seal_keys *keys;
     struct pool *sync;      /* of recordings */
     const char *recordings; /* their folder */

@@ -104,7 +104,6 @@ static void pg_session_on_target(void *owner, const struct pg_target_ready *read
                                  const struct pg_target_failure *failure)
 {
     struct pg_session *session = owner;
-    session->open = NULL;
     gate_job_free(&session->admitted->job);
     session->admitted = NULL;
     if (ready != NULL) {
@@ -132,22 +131,23 @@ static struct slice pg_session_database(const struct pg_session *session,
     return is_default ? SLICE("") : startup->database;
 }
 
-static void pg_session_open_target(struct pg_session *session)
+static enum err pg_session_open_target(struct pg_session *session, struct error *reterr)
 {
-    const struct gate_settings *settings = &session->door->gate->settings;
     const struct pgwire_startup *startup = pg_front_startup(session->front);
-    const struct pg_road road = {
-        .worker = session->door->worker, .pool = settings->pool, .resolver = settings->resolver};
-    const struct pg_open_settings open = {
-        .place = &session->admitted->place,
-        .tls = session->tls,
+    const struct admit_job *admitted = session->admitted;
+    const struct pg_way_target target = {
+        .agent_id = admitted->is_far ? admitted->grant.connection.connection.agent_id : SLICE(""),
+        .place = &admitted->place,
+        .tls = admitted->tls,
+        .variables = admitted->grant.secret,
+    };
+    const struct pg_way_start start = {
         .database = pg_session_database(session, startup),
         .parameters = startup->parameters,
         .parameter_count = startup->parameter_count,
         .version = startup->version,
-        .timeout_ms = LIMIT_GATE_OPEN_MS,
     };
-    session->open = pg_open_start(&road, &open, pg_session_on_target, session);
+    return pg_way_open(&session->way, &target, &start, pg_session_on_target, session, reterr);
 }
 
 /* What the session is ------------------------------------------------------------------------- */
@@ -172,12 +172,6 @@ static void pg_session_describe(struct pg_session *session)
     row->verb = SLICE("connect");
     row->status = SLICE(SESSION_OPEN);
     row->started_at = clock_now();
-    session->place = (struct pg_place){
-        .host = arena_copy(arena, session->admitted->place.host),
-        .port = session->admitted->place.port,
-        .mode = session->admitted->place.mode,
-    };
-    session->tls = session->admitted->tls == NULL ? NULL : tls_client_ref(session->admitted->tls);
 }
 
 static enum err pg_session_start_recording(struct pg_session *session, struct error *reterr)
@@ -230,7 +224,11 @@ static void pg_session_on_admitted(struct gate_job *job)
         return;
     }
     session->is_enrolling = true;
-    pg_session_open_target(session);
+    if (pg_session_open_target(session, &error) != ERR_NONE) {
+        log_line(LOG_GATE, LOG_WARN, "a target was not reached",
+                 log_text("connection", session->session.connection_name), log_error_field(&error));
+        pg_session_refuse(session, "08001", slice_of_text(error.message), SLICE(""));
+    }
 }
 
 /* The client ---------------------------------------------------------------------------------- */
@@ -361,6 +359,10 @@ void pg_session_start(struct gate_worker *door, int take_fd, const struct sockad
     buf_init(&session->arrival.greeting, LIMIT_PG_GREETING_SIZE);
     buf_init(&session->arrival.rest, LIMIT_PG_GREETING_SIZE);
     loop_task_init(&session->drain_task, pg_passage_check_drain, session);
+    const struct gate_settings *settings = &door->gate->settings;
+    const struct pg_road road = {
+        .worker = door->worker, .pool = settings->pool, .resolver = settings->resolver};
+    pg_way_init(&session->way, &road, settings->registry, &session->arena);
     pg_session_init_end(session);
     session->session.id = SLICE("");
     session->session.end_reason = SLICE("");

@@ -49,7 +49,7 @@ static void pg_session_free(void *owner)
     list_remove(&session->link);
     door->session_count--;
     pg_tap_free(session->tap);
-    tls_client_unref(session->tls);
+    pg_way_release(&session->way);
     arena_release(&session->arena);
     memory_free(session);
     gate_worker_check_drained(door);
@@ -59,7 +59,7 @@ static void pg_session_free(void *owner)
 static void pg_session_free_later(struct pg_session *session)
 {
     session->is_over = true;
-    if (session->stop != NULL) {
+    if (pg_way_is_stopping(&session->way)) {
         return;
     }
     loop_defer(session->door->loop, &session->free_task);
@@ -153,10 +153,7 @@ static void pg_session_cut(struct pg_session *session)
         gate_job_free(&session->admitted->job);
         session->admitted = NULL;
     }
-    if (session->open != NULL) {
-        pg_open_cancel(session->open);
-        session->open = NULL;
-    }
+    pg_way_cancel_open(&session->way);
     if (session->arrival.stream != NULL) {
         stream_close(session->arrival.stream);
         session->arrival.stream = NULL;
@@ -224,7 +221,6 @@ static void pg_session_answer_cancels(struct list *cancels)
 static void pg_session_on_stopped(void *owner, const struct error *error)
 {
     struct pg_session *session = owner;
-    session->stop = NULL;
     if (error != NULL) {
         log_line(LOG_GATE, LOG_WARN, "a query could not be cancelled",
                  log_text("id", session->session.id), log_error_field(error));
@@ -243,25 +239,15 @@ static void pg_session_on_stopped(void *owner, const struct error *error)
 static void pg_session_stop(struct pg_session *session)
 {
     list_move_all(&session->cancels, &session->next_cancels);
-    if (session->pump == NULL || session->target_key.secret.at == NULL) {
+    if (session->pump == NULL ||
+        !pg_way_stop(&session->way, &session->target_key, pg_session_on_stopped, session)) {
         pg_session_answer_cancels(&session->cancels);
-        return;
     }
-    const struct gate_settings *settings = &session->door->gate->settings;
-    const struct pg_road road = {
-        .worker = session->door->worker, .pool = settings->pool, .resolver = settings->resolver};
-    const struct pg_stop_settings stop = {
-        .place = &session->place,
-        .tls = session->tls,
-        .key = session->target_key,
-        .timeout_ms = LIMIT_GATE_CANCEL_MS,
-    };
-    session->stop = pg_stop_start(&road, &stop, pg_session_on_stopped, session);
 }
 
 void pg_session_cancel_query(struct pg_session *session)
 {
-    if (session->stop == NULL) {
+    if (!pg_way_is_stopping(&session->way)) {
         pg_session_stop(session);
     }
 }
@@ -301,9 +287,8 @@ void pg_session_cut_short(struct pg_session *session)
 {
     pg_session_kill(session, "57P01",
                     SLICE("terminating connection because the gateway is stopping"));
-    if (session->is_over && session->stop != NULL) {
-        pg_stop_cancel(session->stop);
-        session->stop = NULL;
+    if (session->is_over && pg_way_is_stopping(&session->way)) {
+        pg_way_cancel_stop(&session->way);
         list_move_all(&session->cancels, &session->next_cancels);
         pg_session_answer_cancels(&session->cancels);
         pg_session_free_later(session);

@@ -5,8 +5,8 @@
 #define GH_GATE_PG_SESSION_INTERNAL_H
 
 #include "gate/pg_session.h"
+#include "gate/pg_way.h"
 #include "gate/session_jobs.h"
-#include "proxy/pg_open.h"
 #include "proxy/pg_tap.h"
 #include "proxy/pump.h"
 
@@ -30,16 +30,13 @@ struct pg_session {
     struct gate_job *job;   /* whose answer decides how it goes on */
     struct candidates_job *candidates;
     struct admit_job *admitted; /* until the target is there */
-    struct pg_open *open;
+    struct pg_way way;
     struct pg_arrival arrival;
     struct recorder *recorder;
     struct pg_tap *tap;
     struct pump *pump;
-    struct pg_stop *stop;
-    struct list cancels;      /* answered when 'stop' is done */
+    struct list cancels;      /* answered when the request that is under way is done */
     struct list next_cancels; /* after it */
-    struct pg_place place;    /* of the target; no password */
-    struct tls_client *tls;
     struct pgwire_key target_key;
     struct pgwire_key key; /* what the client has instead */
     struct loop_task drain_task;

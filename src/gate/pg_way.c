@@ -148,3 +148,15 @@ bool pg_way_stop(struct pg_way *way, const struct pgwire_key *key, pg_cancel_don
         pg_far_stop(worker_loop(way->road.worker), link, &order, pg_way_on_stopped, way);
     return true;
 }
+
+void pg_way_cancel_stop(struct pg_way *way)
+{
+    if (way->stop != NULL) {
+        pg_stop_cancel(way->stop);
+        way->stop = NULL;
+    }
+    if (way->far_stop != NULL) {
+        pg_far_cancel(way->far_stop);
+        way->far_stop = NULL;
+    }
+}

@@ -60,5 +60,7 @@ void pg_way_cancel_open(struct pg_way *way);
 bool pg_way_stop(struct pg_way *way, const struct pgwire_key *key, pg_cancel_done_fn on_stopped,
                  void *owner);
 bool pg_way_is_stopping(const struct pg_way *way);
+/* Before 'on_stopped', which is not called any more. */
+void pg_way_cancel_stop(struct pg_way *way);
 
 #endif

@@ -104,11 +104,23 @@ static bool admit_needs_others(const struct admit_job *self)
     return false;
 }
 
+static enum err admit_check_agent(const struct admit_job *self, struct error *reterr)
+{
+    const struct connection *connection = &self->grant.connection.connection;
+    return connection->agent_id.len > 0
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, "the connection '%.*s' has no agent",
+                      SLICE_ARG(connection->name));
+}
+
 static void admit_run(struct gate_job *job)
 {
     struct admit_job *self = JOB_OF(job, admit_job);
     job->err = store_read(job->door->gate->settings.store, admit_read, self, &job->error);
-    if (job->err == ERR_NONE) {
+    self->is_far = job->err == ERR_NONE && !self->grant.connection.has_embedded_agent;
+    if (job->err == ERR_NONE && self->is_far) {
+        job->err = admit_check_agent(self, &job->error);
+    } else if (job->err == ERR_NONE) {
         job->err = admit_needs_others(self) ? ERR_MORE : admit_resolve(self, &job->error);
     }
 }

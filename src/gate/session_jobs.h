@@ -28,6 +28,7 @@ struct admit_job {
     struct gate_job job;
     struct slice credential_id;
     struct credential_grant grant;
+    bool is_far; /* the agent is elsewhere: it opens the variables and finds the place itself */
     struct shape_pairs variables; /* open */
     struct pg_place place;
     struct tls_client *tls; /* the owner's once it was taken */
