@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What the formats of an export share. Each has a function that takes one event and appends to
+ * 'out'; whatever may be long is sent on piece by piece. */
+#ifndef GH_SESSION_EXPORT_INTERNAL_H
+#define GH_SESSION_EXPORT_INTERNAL_H
+
+#include "base/writer.h"
+#include "session/recording_export.h"
+#include "session/replay.h"
+
+struct export
+{
+    struct recording *recording;
+    recording_sink_fn sink;
+    void *sink_context;
+    bool is_cast;       /* text goes out as what a terminal printed */
+    int64_t started_at; /* of the first record */
+    int64_t time;       /* of the event */
+    bool has_result;    /* CSV: one was begun */
+    bool has_columns;   /* CSV: and its names */
+    struct buf out;
+    struct buf scratch; /* of one value */
+    struct error *reterr;
+    enum err err; /* of the sink: nothing more goes out */
+};
+
+/* Sends what is in 'out', all of it or when it is much. */
+void export_send(struct export *export);
+void export_drain(struct export *export);
+
+/* Text that a terminal only shows: a recording must not drive it. Lines of what 'is_block' go on,
+ * indented; otherwise they and tabs come out as \n and \t, and \ as \\. */
+void export_plain(struct export *export, struct slice text, bool is_block);
+
+void export_text_event(struct export *export, const struct replay_event *event);
+void export_json_event(struct export *export, const struct replay_event *event);
+void export_csv_event(struct export *export, const struct replay_event *event);
+
+/* The recording ends without its last record. */
+void export_text_end(struct export *export, const struct recording_state *state);
+void export_json_end(struct export *export, const struct recording_state *state);
+
+/* asciicast: its first line, and 'text' as a line of its own. */
+void export_cast_start(struct export *export);
+void export_cast_send(struct export *export, struct slice text);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/limits.h"
+#include "base/timestamp.h"
+#include "codec/json_writer.h"
+#include "session/export_internal.h"
+#include "wire/pgwire_answer.h"
+
+#include <inttypes.h>
+
+#define CAST_WIDTH  160
+#define CAST_HEIGHT 48
+
+static void text_literal(struct export *export, const char *text)
+{
+    struct writer writer = writer_to(&export->out);
+    writer_bytes(&writer, slice_of_text(text));
+}
+
+/* When, which statement, and what kind of thing. */
+static void text_begin(struct export *export, const struct replay_event *event, const char *word)
+{
+    char time[TIMESTAMP_TEXT_SIZE];
+    struct writer writer = writer_to(&export->out);
+    if (!export->is_cast) {
+        writer_bytes(&writer, timestamp_format(event->time, time));
+        writer_bytes(&writer, SLICE(" "));
+    }
+    if (event->statement != 0) {
+        writer_format(&writer, "#%" PRIu64 " ", event->statement);
+    }
+    writer_bytes(&writer, slice_of_text(word));
+}
+
+/* A line of its own. */
+static void text_line(struct export *export, const struct replay_event *event, const char *word)
+{
+    text_begin(export, event, word);
+    export_plain(export, event->text, true);
+    text_literal(export, event->is_cut ? "… (not all of it was kept)\n" : "\n");
+}
+
+static void text_value(struct export *export, const struct replay_value *value)
+{
+    if (value->bytes.at == NULL) {
+        text_literal(export, "\\N");
+        return;
+    }
+    struct slice text = replay_value_text(value, &export->scratch);
+    struct slice shown = slice_sub(text, 0, LIMIT_RECORDING_SHOWN_SIZE);
+    export_plain(export, shown, false);
+    if (shown.len < text.len) {
+        struct writer writer = writer_to(&export->out);
+        writer_format(&writer, "… (cut: %zu bytes)", text.len);
+    } else if (value->is_cut) {
+        text_literal(export, "… (not all of it was kept)");
+    }
+}
+
+static void text_parameters(struct export *export, const struct replay_event *event)
+{
+    struct replay_values values = event->values;
+    struct replay_value value;
+    while (replay_value_next(&values, &value)) {
+        struct writer writer = writer_to(&export->out);
+        writer_format(&writer, "    $%zu = ", values.index);
+        text_value(export, &value);
+        text_literal(export, "\n");
+    }
+    if (values.is_cut) {
+        text_literal(export, "    … (not all parameters were kept)\n");
+    }
+}
+
+static void text_columns(struct export *export, const struct replay_event *event)
+{
+    for (size_t i = 0; i < replay_shape_count(event->shape); i++) {
+        text_literal(export, i == 0 ? "    " : "\t");
+        export_plain(export, replay_shape_name(event->shape, i), false);
+    }
+    text_literal(export, "\n");
+}
+
+static void text_row(struct export *export, const struct replay_event *event)
+{
+    struct replay_values values = event->values;
+    struct replay_value value;
+    const char *before = "    ";
+    while (replay_value_next(&values, &value)) {
+        text_literal(export, before);
+        text_value(export, &value);
+        before = "\t";
+    }
+    text_literal(export, values.is_cut ? "\t… (not all of the row was kept)\n" : "\n");
+}
+
+static void text_count(struct export *export, const struct replay_event *event)
+{
+    struct writer writer = writer_to(&export->out);
+    if (event->count.is_cut) {
+        writer_format(&writer,
+                      "    … (%" PRIu64 " rows of %" PRIu64
+                      " bytes in all: more than the recording keeps)\n",
+                      event->count.rows, event->count.bytes);
+    }
+}
+
+static void text_field(struct export *export, struct slice fields, char type, const char *before)
+{
+    struct slice text = pgwire_notice_find(fields, type);
+    if (text.at != NULL) {
+        text_literal(export, before);
+        export_plain(export, text, true);
+    }
+}
+
+static void text_notice(struct export *export, const struct replay_event *event)
+{
+    struct slice fields = event->text;
+    char severity = pgwire_notice_find(fields, PGWIRE_FIELD_SEVERITY_PLAIN).at != NULL
+                        ? PGWIRE_FIELD_SEVERITY_PLAIN
+                        : PGWIRE_FIELD_SEVERITY;
+    text_begin(export, event, event->side == RECORD_FROM_GATEWAY ? "gateway: " : "");
+    text_field(export, fields, severity, "");
+    text_field(export, fields, PGWIRE_FIELD_SQLSTATE, " ");
+    text_field(export, fields, PGWIRE_FIELD_MESSAGE, ": ");
+    text_field(export, fields, PGWIRE_FIELD_DETAIL, "\n    detail: ");
+    text_field(export, fields, PGWIRE_FIELD_HINT, "\n    hint: ");
+    text_literal(export, "\n");
+}
+
+void export_text_event(struct export *export, const struct replay_event *event)
+{
+    switch (event->kind) {
+    case REPLAY_OPEN:
+        text_line(export, event, "session opened: ");
+        break;
+    case REPLAY_STATEMENT:
+        text_line(export, event, "> ");
+        text_parameters(export, event);
+        break;
+    case REPLAY_COLUMNS:
+        text_columns(export, event);
+        break;
+    case REPLAY_ROW:
+        text_row(export, event);
+        break;
+    case REPLAY_DONE:
+        text_line(export, event, event->text.len == 0 ? "(done)" : "");
+        break;
+    case REPLAY_SUSPENDED:
+        text_line(export, event, "(as many rows as were asked for)");
+        break;
+    case REPLAY_SKIPPED:
+        text_line(export, event, "(did not run: an earlier statement failed)");
+        break;
+    case REPLAY_COUNT:
+        text_count(export, event);
+        break;
+    case REPLAY_ERROR:
+    case REPLAY_NOTICE:
+        text_notice(export, event);
+        break;
+    case REPLAY_NOTIFICATION:
+        text_begin(export, event, "notification of ");
+        export_plain(export, event->name, false);
+        text_literal(export, ": ");
+        export_plain(export, event->text, true);
+        text_literal(export, "\n");
+        break;
+    case REPLAY_COPY:
+        text_line(export, event,
+                  event->side == RECORD_FROM_CLIENT ? "copied in: " : "copied out: ");
+        break;
+    case REPLAY_COPY_FAILED:
+        text_line(export, event, "the client ended the copy: ");
+        break;
+    case REPLAY_NOTE:
+        text_line(export, event, "gateway: ");
+        break;
+    case REPLAY_CLOSE:
+        text_line(export, event, "session closed: ");
+        break;
+    }
+}
+
+void export_text_end(struct export *export, const struct recording_state *state)
+{
+    text_literal(export, state->is_written_to ? "(the session goes on)\n"
+                         : state->is_cut      ? "(the recording is cut off here)\n"
+                                              : "(the recording ends here: it was not closed)\n");
+}
+
+/* asciicast ------------------------------------------------------------------------------------ */
+
+void export_cast_start(struct export *export)
+{
+    struct json_writer json = json_writer_to(&export->out);
+    json_begin_object(&json);
+    json_member_int(&json, "version", 2);
+    json_member_int(&json, "width", CAST_WIDTH);
+    json_member_int(&json, "height", CAST_HEIGHT);
+    json_member_int(&json, "timestamp", export->started_at / TIMESTAMP_SECOND);
+    json_member_text(&json, "title", recording_session_id(export->recording));
+    json_end_object(&json);
+    text_literal(export, "\n");
+    export_send(export);
+}
+
+/* A terminal needs the carriage to return. 'text' is what is in 'out'. */
+void export_cast_send(struct export *export, struct slice text)
+{
+    struct buf lines;
+    struct buf line;
+    int64_t since = export->time < export->started_at ? 0 : export->time - export->started_at;
+    buf_init(&lines, text.len * 2);
+    buf_init(&line, text.len * 12 + LIMIT_KIB(1));
+    struct writer writer = writer_to(&lines);
+    while (text.len > 0) {
+        struct slice rest = SLICE_NONE;
+        writer_bytes(&writer, slice_cut(text, '\n', &rest));
+        writer_bytes(&writer, rest.at == NULL ? SLICE("") : SLICE("\r\n"));
+        text = rest;
+    }
+    struct writer head = writer_to(&line);
+    writer_format(&head, "[%" PRId64 ".%06" PRId64 ",\"o\",", since / TIMESTAMP_SECOND,
+                  since % TIMESTAMP_SECOND);
+    struct json_writer json = json_writer_to(&line);
+    json_text(&json, buf_view(&lines));
+    writer_bytes(&head, SLICE("]\n"));
+    buf_truncate(&export->out, 0);
+    if (export->err == ERR_NONE) {
+        export->err = export->sink(export->sink_context, buf_view(&line), export->reterr);
+    }
+    buf_release(&lines);
+    buf_release(&line);
+}
