@@ -5,6 +5,7 @@
 #include "app/agent_kinds.h"
 #include "app/control.h"
 #include "app/maintenance.h"
+#include "app/recordings.h"
 #include "app/serve.h"
 #include "app/settings.h"
 #include "app/version.h"
@@ -15,6 +16,9 @@
 #include "codec/json_writer.h"
 
 #include <unistd.h>
+
+#define CLI_HELP_WIDTH 42 /* of a command and its arguments; what is longer has a line of its own  \
+                           */
 
 struct cli {
     struct arena arena;
@@ -75,6 +79,21 @@ static enum err cli_rekey(struct cli *cli, struct error *reterr)
 static enum err cli_rekey_drop_old(struct cli *cli, struct error *reterr)
 {
     return cli_maintain(cli, maintenance_drop_old_keys, reterr);
+}
+
+static enum err cli_recording_verify(struct cli *cli, struct error *reterr)
+{
+    return recordings_verify(&cli->arena, cli->arguments, cli->environment, reterr);
+}
+
+static enum err cli_recording_show(struct cli *cli, struct error *reterr)
+{
+    return recordings_show(&cli->arena, cli->arguments, cli->environment, reterr);
+}
+
+static enum err cli_recording_export(struct cli *cli, struct error *reterr)
+{
+    return recordings_export(&cli->arena, cli->arguments, cli->environment, reterr);
 }
 
 static enum err cli_version(struct cli *cli, struct error *reterr)
@@ -238,6 +257,21 @@ static const struct cli_command cli_commands[] = {
      "make a new master key and close every secret with it",
      cli_rekey,
      true},
+    {{"recording", "verify"},
+     "FILE|SESSION-ID ... [--SETTING VALUE ...]",
+     "check every byte of recordings",
+     cli_recording_verify,
+     true},
+    {{"recording", "show"},
+     "FILE|SESSION-ID [--SETTING VALUE ...]",
+     "what happened in a session, for people",
+     cli_recording_show,
+     true},
+    {{"recording", "export"},
+     "FILE|SESSION-ID --format FORMAT",
+     "the same as text, jsonl, csv or asciicast",
+     cli_recording_export,
+     true},
     {{"settings", NULL}, "", "all settings, as a page of documentation", cli_settings, false},
     {{"version", NULL}, "", "the version", cli_version, false},
 };
@@ -251,7 +285,12 @@ static void cli_print_help(FILE *out)
         (void)snprintf(words, sizeof(words), "%s%s%s %s", command->words[0],
                        command->words[1] == NULL ? "" : " ",
                        command->words[1] == NULL ? "" : command->words[1], command->form);
-        (void)fprintf(out, "  gatehouse %-42s %s\n", words, command->help);
+        if (strlen(words) > CLI_HELP_WIDTH) {
+            (void)fprintf(out, "  gatehouse %s\n            %-*s %s\n", words, CLI_HELP_WIDTH, "",
+                          command->help);
+        } else {
+            (void)fprintf(out, "  gatehouse %-*s %s\n", CLI_HELP_WIDTH, words, command->help);
+        }
     }
     (void)fprintf(out, "\nSettings of 'serve' and 'check', also as GATEHOUSE_... in the "
                        "environment:\n\n");

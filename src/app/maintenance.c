@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/maintenance.h"
 
+#include "app/recordings.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "store/audit_store.h"
@@ -154,7 +155,26 @@ static void maintenance_show_progress(const struct seal_progress *progress)
     }
 }
 
-static enum err maintenance_reseal(struct maintenance *self, struct error *reterr)
+/* Those that lie here: each gateway has its own. */
+static enum err maintenance_reseal_recordings(struct maintenance *self,
+                                              const struct settings *settings, struct error *reterr)
+{
+    struct recordings_resealed resealed;
+    const char *folder = recordings_folder_in(&self->arena, settings);
+    enum err err = recordings_reseal(folder, self->keys, &resealed, reterr);
+    if (err == ERR_NONE && resealed.seen_count > 0) {
+        (void)printf("%" PRIu64 " recordings in '%s', %" PRIu64 " closed anew", resealed.seen_count,
+                     folder, resealed.resealed_count);
+        if (resealed.lost_count > 0) {
+            (void)printf(", %" PRIu64 " that no key opens", resealed.lost_count);
+        }
+        (void)printf("\n");
+    }
+    return err;
+}
+
+static enum err maintenance_reseal(struct maintenance *self, const struct settings *settings,
+                                   struct error *reterr)
 {
     struct seal_progress progress;
     enum err err = seal_store_reseal(self->store, maintenance_show_progress, &progress, reterr);
@@ -163,7 +183,7 @@ static enum err maintenance_reseal(struct maintenance *self, struct error *reter
                      isatty(STDOUT_FILENO) ? "\r" : "", progress.seen_count,
                      progress.resealed_count);
     }
-    return err;
+    return err == ERR_NONE ? maintenance_reseal_recordings(self, settings, reterr) : err;
 }
 
 enum err maintenance_rekey(const struct settings *settings, struct error *reterr)
@@ -176,7 +196,7 @@ enum err maintenance_rekey(const struct settings *settings, struct error *reterr
         err = seal_keys_add(self.keys, reterr);
     }
     if (err == ERR_NONE) {
-        err = maintenance_reseal(&self, reterr);
+        err = maintenance_reseal(&self, settings, reterr);
     }
     if (err == ERR_NONE) {
         seal_keys_current(self.keys, id);
@@ -193,7 +213,7 @@ enum err maintenance_drop_old_keys(const struct settings *settings, struct error
     arena_init(&self.arena);
     enum err err = maintenance_open(&self, settings, reterr);
     if (err == ERR_NONE) {
-        err = maintenance_reseal(&self, reterr);
+        err = maintenance_reseal(&self, settings, reterr);
     }
     if (err == ERR_NONE) {
         err = seal_keys_drop_old(self.keys, reterr);

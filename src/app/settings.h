@@ -76,7 +76,10 @@ enum setting_kind {
     X(SETTING_OIDC_GROUPS_CLAIM, "oidc-groups-claim", SETTING_TEXT, "groups", "CLAIM", 0, 0,       \
       "the claim that holds a person's groups")                                                    \
     X(SETTING_RECORDING, "recording", SETTING_CHOICE, "standard", "standard|strict", 0, 0,         \
-      "strict: what is recorded is on the disk before it is passed on")                            \
+      "strict: nothing is passed on before its record is on the disk, not just in the system's "   \
+      "memory")                                                                                    \
+    X(SETTING_RECORDING_DAYS, "recording-days", SETTING_NUMBER, "90", "DAYS", 0, 36500,            \
+      "how long recordings of sessions are kept; 0: for ever")                                     \
     X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
       "threads that own connections; 0: one a processor")                                          \
     X(SETTING_METRICS_ACCESS, "metrics-access", SETTING_CHOICE, "loopback", "loopback|anyone", 0,  \

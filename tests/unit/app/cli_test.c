@@ -2,6 +2,7 @@
 #include "app/cli.h"
 
 #include "base/memory.h"
+#include "cli_help.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,60 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#define TEXT_SIZE     32768
-#define ARGUMENTS_MAX 8
-
-struct result {
-    int code;
-    char out[TEXT_SIZE];
-    char err[TEXT_SIZE];
-};
-
-static void read_all(FILE *file, char *text)
-{
-    rewind(file);
-    text[fread(text, 1, TEXT_SIZE - 1, file)] = '\0';
-    assert_int_equal(fclose(file), 0);
-}
-
-/* In a child: a command prints, and may change the process. */
-static void run(const char *const *words, struct result *result)
-{
-    char texts[ARGUMENTS_MAX][128];
-    char *arguments[ARGUMENTS_MAX + 1] = {NULL};
-    char *environment[] = {NULL};
-    for (size_t i = 0; i < ARGUMENTS_MAX && words[i] != NULL; i++) {
-        (void)snprintf(texts[i], sizeof(texts[i]), "%s", words[i]);
-        arguments[i] = texts[i];
-    }
-    FILE *out = tmpfile();
-    FILE *err = tmpfile();
-    assert_true(out != NULL && err != NULL);
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        bool is_ready = dup2(fileno(out), STDOUT_FILENO) >= 0 &&
-                        dup2(fileno(err), STDERR_FILENO) >= 0 &&
-                        unsetenv("GATEHOUSE_DATA_DIR") == 0;
-        int code = is_ready ? cli_run(arguments, environment) : 99;
-        (void)fflush(NULL);
-        _exit(code);
-    }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    result->code = WEXITSTATUS(status);
-    read_all(out, result->out);
-    read_all(err, result->err);
-}
-
-#define RUN(result, ...) run((const char *const[]){__VA_ARGS__, NULL}, result)
 
 static void assert_refused(const struct result *result, int code, const char *says)
 {
