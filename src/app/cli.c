@@ -17,8 +17,8 @@
 
 #include <unistd.h>
 
-#define CLI_HELP_WIDTH 42 /* of a command and its arguments; what is longer has a line of its own  \
-                           */
+/* Of a command and its arguments; what is longer has a line of its own. */
+#define CLI_HELP_WIDTH 42
 
 struct cli {
     struct arena arena;

@@ -592,6 +592,7 @@ enum err serve_run(const struct settings *settings, struct error *reterr)
     /* Before any thread starts, so that none of them is interrupted. */
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a recording over a limit of the process ends its session */
     enum err err = serve_open(&serve, reterr);
     if (err == ERR_NONE) {
         serve_make_server(&serve);

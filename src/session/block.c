@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/reader.h"
+#include "base/timestamp.h"
 #include "base/writer.h"
 #include "codec/uuid.h"
 
@@ -115,7 +116,8 @@ enum err block_file_head_read(struct slice bytes, struct block_file_head *ret_he
     }
     unsigned char uuid[UUID_SIZE];
     if (size != BLOCK_FILE_HEAD_SIZE || sealed_size != BLOCK_SEALED_KEY_SIZE ||
-        uuid_parse(id, uuid) != ERR_NONE) {
+        uuid_parse(id, uuid) != ERR_NONE || (int64_t)started_at < TIMESTAMP_MIN ||
+        (int64_t)started_at > TIMESTAMP_MAX) {
         return fail(reterr, ERR_CONFLICT, "the head of the recording was changed");
     }
     ret_head->started_at = (int64_t)started_at;

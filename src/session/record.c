@@ -2,11 +2,17 @@
 #include "session/record.h"
 
 #include "base/reader.h"
+#include "base/timestamp.h"
 #include "base/writer.h"
 
 static bool record_side_is_known(uint8_t side)
 {
     return side == RECORD_FROM_CLIENT || side == RECORD_FROM_TARGET || side == RECORD_FROM_GATEWAY;
+}
+
+static bool record_time_is_valid(int64_t time)
+{
+    return time >= TIMESTAMP_MIN && time <= TIMESTAMP_MAX;
 }
 
 enum err record_read(struct slice bytes, size_t *ret_taken, struct record *ret_record)
@@ -20,7 +26,7 @@ enum err record_read(struct slice bytes, size_t *ret_taken, struct record *ret_r
         return ERR_MORE;
     }
     if (!record_side_is_known(side) || kind < RECORD_OPEN || kind > RECORD_CLOSE ||
-        size > RECORD_PAYLOAD_MAX) {
+        size > RECORD_PAYLOAD_MAX || !record_time_is_valid((int64_t)time)) {
         return ERR_INPUT;
     }
     struct slice payload = reader_view(&reader, size);

@@ -106,15 +106,13 @@ static void client_bind(struct replay *self, const struct replay_message *messag
     }
 }
 
-/* The types of the statement, as far as they are known, with the formats of the Bind. */
-static struct replay_shape *client_parameters(struct replay *self,
-                                              const struct replay_statement *statement,
+/* The types as far as they are known ('types' may be NULL), with the formats of the Bind. */
+static struct replay_shape *client_parameters(struct replay *self, const struct replay_shape *types,
                                               const struct client_bind *bind)
 {
     struct replay_shape *shape = replay_shape_new(self, bind->values.count, 0);
-    size_t known = statement == NULL ? 0 : replay_shape_count(statement->parameters);
     for (size_t i = 0; i < replay_shape_count(shape); i++) {
-        shape->types[i] = i < known ? statement->parameters->types[i] : 0;
+        shape->types[i] = i < replay_shape_count(types) ? types->types[i] : 0;
         shape->is_binary[i] = pgwire_format_of(&bind->formats, i) == PGWIRE_FORMAT_BINARY;
     }
     return shape;
@@ -138,7 +136,8 @@ static enum err client_execute(struct replay *self, const struct replay_message 
     event.text = statement == NULL ? SLICE_NONE : statement->text;
     event.is_cut = statement == NULL || statement->is_cut;
     struct client_bind bind = client_read_bind(portal == NULL ? SLICE_NONE : portal->body);
-    struct replay_shape *shape = client_parameters(self, statement, &bind);
+    struct replay_shape *shape =
+        client_parameters(self, statement == NULL ? NULL : statement->parameters, &bind);
     event.values = bind.values;
     event.values.shape = shape;
     enum err err = replay_tell(self, &event, reterr);

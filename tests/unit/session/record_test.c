@@ -55,13 +55,13 @@ static void every_prefix_of_a_record_needs_more(void **state)
     }
 }
 
-static void a_side_a_kind_and_a_size_that_are_none_are_refused(void **state)
+static void a_time_a_side_a_kind_and_a_size_that_are_none_are_refused(void **state)
 {
     (void)state;
     static const struct {
         size_t at;
         char byte;
-    } wrong[] = {{8, 'x'}, {8, 0}, {9, 0}, {9, 7}, {9, -1}, {10, 1}, {11, 2}};
+    } wrong[] = {{8, 'x'}, {8, 0}, {9, 0}, {9, 7}, {9, -1}, {10, 1}, {11, 2}, {0, 127}, {0, -128}};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct buf buf CLEANUP(buf_release);
         struct record record;
@@ -123,7 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(every_prefix_of_a_record_needs_more),
-        cmocka_unit_test(a_side_a_kind_and_a_size_that_are_none_are_refused),
+        cmocka_unit_test(a_time_a_side_a_kind_and_a_size_that_are_none_are_refused),
         cmocka_unit_test(a_payload_has_a_limit),
         cmocka_unit_test(messages_and_counts_are_read_again),
     };
