@@ -112,7 +112,7 @@ static struct replay_shape *client_parameters(struct replay *self, const struct 
 {
     struct replay_shape *shape = replay_shape_new(self, bind->values.count, 0);
     for (size_t i = 0; i < replay_shape_count(shape); i++) {
-        shape->types[i] = i < replay_shape_count(types) ? types->types[i] : 0;
+        shape->types[i] = types != NULL && i < types->count ? types->types[i] : 0;
         shape->is_binary[i] = pgwire_format_of(&bind->formats, i) == PGWIRE_FORMAT_BINARY;
     }
     return shape;

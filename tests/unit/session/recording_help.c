@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,18 @@ struct help_closed help_close(struct help *help, struct recorder *take_recorder)
     must(!closed.is_called);
     help_turn_until(help, &closed.is_called);
     return closed;
+}
+
+long help_resident_kib(void)
+{
+    struct rusage usage;
+    must(getrusage(RUSAGE_SELF, &usage) == 0);
+    return usage.ru_maxrss;
+}
+
+bool help_is_sanitized(void)
+{
+    return getenv("ASAN_OPTIONS") != NULL || getenv("TSAN_OPTIONS") != NULL;
 }
 
 struct slice help_read_file(struct help *help, const char *path)

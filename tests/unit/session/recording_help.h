@@ -44,6 +44,11 @@ void help_message(struct recorder *recorder, enum record_side side, char type, s
 struct help_closed help_close(struct help *help, struct recorder *take_recorder);
 void help_turn_until(struct help *help, const bool *is_done);
 
+/* Most memory that the process ever had. */
+long help_resident_kib(void);
+/* It says little: sanitizers keep what was freed. */
+bool help_is_sanitized(void);
+
 /* The bytes of the file, in the arena. */
 struct slice help_read_file(struct help *help, const char *path);
 void help_write_file(const char *path, struct slice bytes);
