@@ -163,8 +163,8 @@ static enum err maintenance_reseal_recordings(struct maintenance *self,
     const char *folder = recordings_folder_in(&self->arena, settings);
     enum err err = recordings_reseal(folder, self->keys, &resealed, reterr);
     if (err == ERR_NONE && resealed.seen_count > 0) {
-        (void)printf("%" PRIu64 " recordings in '%s', %" PRIu64 " closed anew", resealed.seen_count,
-                     folder, resealed.resealed_count);
+        (void)printf("recordings in '%s': %" PRIu64 " seen, %" PRIu64 " closed anew", folder,
+                     resealed.seen_count, resealed.resealed_count);
         if (resealed.lost_count > 0) {
             (void)printf(", %" PRIu64 " that no key opens", resealed.lost_count);
         }

@@ -41,7 +41,8 @@ int64_t recording_started_at(const struct recording *recording);
 /* Ends a recording whose gateway was killed: takes the torn block off its end, adds a RECORD_CLOSE
  * of {"reason":"gateway stopped"} and syncs. One that is closed stays as it is. ERR_BUSY: a
  * recorder has it open. ERR_CONFLICT: it was changed; nothing is touched, and *ret_state tells of
- * what is before. */
+ * what is before. ERR_INPUT: not even its head is there (the machine lost its power), so that it
+ * holds nothing. */
 enum err recording_recover(const char *path, struct seal_keys *keys, int64_t now,
                            struct recording_state *ret_state, struct error *reterr) MUST_USE;
 

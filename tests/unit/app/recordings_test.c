@@ -174,6 +174,18 @@ static void a_new_master_key_closes_all_recordings(void **state)
     assert_out(0, ": ok; 4 records");
 }
 
+static void rekey_and_drop_old_lose_no_recording(void **state)
+{
+    (void)state;
+    (void)help_close(&help, recorder);
+    RUN(&result, "rekey", "--data-dir", help.folder, key_flag);
+    assert_out(0, "/recordings': 1 seen, 1 closed anew\n");
+    RUN(&result, "rekey", "drop-old", "--data-dir", help.folder, key_flag);
+    assert_out(0, "/recordings': 1 seen, 0 closed anew\n");
+    command("verify", HELP_SESSION_ID, NULL);
+    assert_out(0, ": ok; 4 records");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -184,6 +196,7 @@ int main(void)
         TEST(show_and_export_print_it),
         TEST(wrong_arguments_are_refused),
         TEST(a_new_master_key_closes_all_recordings),
+        TEST(rekey_and_drop_old_lose_no_recording),
     };
     return cmocka_run_group_tests_name("app/recordings", tests, NULL, NULL);
 }
