@@ -6,9 +6,10 @@
 static void csv_text(struct export *export, struct slice text)
 {
     struct writer writer = writer_to(&export->out);
+    struct slice special = SLICE(",\"\r\n");
     bool is_quoted = text.len == 0 || slice_equals(text, SLICE("\\."));
     for (size_t i = 0; i < text.len && !is_quoted; i++) {
-        is_quoted = memchr(",\"\r\n", text.at[i], 4) != NULL;
+        is_quoted = slice_find_byte(special, text.at[i]) < special.len;
     }
     is_quoted = is_quoted || text.at[0] == ' ' || text.at[text.len - 1] == ' ';
     if (!is_quoted) {
