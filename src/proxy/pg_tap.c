@@ -373,7 +373,14 @@ bool pg_tap_is_full(const struct pg_tap *tap)
 
 bool pg_tap_is_idle(const struct pg_tap *tap)
 {
-    return pgwire_state_phase(&tap->state) == PGWIRE_PHASE_READY;
+    const struct pgwire_state *state = &tap->state;
+    return state->count == 0 && !state->is_in_batch && !state->client_copies &&
+           !state->server_copies;
+}
+
+bool pg_tap_is_terminated(const struct pg_tap *tap)
+{
+    return tap->state.has_ended;
 }
 
 enum pgwire_transaction pg_tap_transaction(const struct pg_tap *tap)

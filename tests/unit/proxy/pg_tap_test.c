@@ -221,9 +221,12 @@ static void only_what_says_something_is_recorded(void **state)
     watch_say(&watch, PUMP_CLIENT, "PBDECHS");
     watch_say(&watch, PUMP_TARGET, "12nC3Z");
     watch_told(&watch, ">0P >1B >2D >3E >4C <3C");
+    assert_false(pg_tap_is_terminated(watch.tap));
     watch_say(&watch, PUMP_CLIENT, "FX");
+    assert_true(pg_tap_is_terminated(watch.tap) && !pg_tap_is_idle(watch.tap));
     watch_say(&watch, PUMP_TARGET, "VZ");
     watch_told(&watch, ">7F >8X <7V");
+    assert_true(pg_tap_is_terminated(watch.tap) && pg_tap_is_idle(watch.tap));
     watch_end(&watch);
 }
 
