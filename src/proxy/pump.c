@@ -117,14 +117,16 @@ static void pump_write_failed(struct pump_way *way)
     way->pump->is_target_broken = true;
 }
 
+/* Tells a side that nothing more comes; but a client whose target is gone may still be told why. */
 static void pump_end_way(struct pump_way *way)
 {
     struct pump *pump = way->pump;
-    enum err err = ERR_NONE;
-    if (way->from == PUMP_CLIENT || pump->state == PUMP_FINISHING) {
-        err = stream_shutdown(pump->streams[pump_other(way->from)]);
+    if (way->from == PUMP_TARGET && pump->state != PUMP_FINISHING) {
+        way->is_over = true;
+        return;
     }
-    way->is_over = err == ERR_NONE; /* else the client can be told why the target is gone */
+    enum err err = stream_shutdown(pump->streams[pump_other(way->from)]);
+    way->is_over = err == ERR_NONE;
     if (err != ERR_NONE && err != ERR_AGAIN) {
         pump_write_failed(way);
     }

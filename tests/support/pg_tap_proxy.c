@@ -24,6 +24,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -259,8 +260,10 @@ static struct stream *connect_to_target(const struct server *server)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(server->port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int on = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     must(fd >= 0);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     must(connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0);
     must(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
     return socket_stream_new(worker_loop(server->worker), fd);
