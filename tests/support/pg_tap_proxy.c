@@ -4,7 +4,8 @@
  * tell and how sessions end, a JSON object a line. Clients sign in as "shop" with the password
  * "password" and are "postgres" at the target, a server on this machine that trusts it.
  *
- * pg_tap_proxy PORT ROW_LIMIT [held] (held: each piece waits for a turn, as if for a disk) */
+ * pg_tap_proxy PORT ROW_LIMIT at_once|held [CERTIFICATE KEY] (held: each piece waits for a turn, as
+ * if for a disk) */
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/memory.h"
@@ -379,7 +380,8 @@ int main(int argument_count, char **arguments)
     uint64_t port = 0;
     sigset_t signals;
     int fd = -1;
-    must(argument_count >= 3 && signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    struct tls_server *tls = NULL;
+    must(argument_count >= 4 && signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
@@ -387,12 +389,17 @@ int main(int argument_count, char **arguments)
     must(text_parse_u64(slice_of_text(arguments[1]), &port) == ERR_NONE);
     must(text_parse_u64(slice_of_text(arguments[2]), &server.row_limit) == ERR_NONE);
     server.port = (uint16_t)port;
-    server.holds = argument_count > 3;
-    if (listener_open_sockets(SLICE("127.0.0.1:0"), 1, &fd, &error) != ERR_NONE) {
+    server.holds = strcmp(arguments[3], "held") == 0;
+    if ((argument_count > 5 && tls_server_new(arguments[4], arguments[5], SLICE("postgresql"), &tls,
+                                              &error) != ERR_NONE) ||
+        listener_open_sockets(SLICE("127.0.0.1:0"), 1, &fd, &error) != ERR_NONE) {
         (void)fprintf(stderr, "%s\n", error.message);
         return 1;
     }
     make_verifier(&server);
+    if (tls != NULL) {
+        pg_front_config_set_tls(&server.config, tls);
+    }
     (void)printf("port %u\n", listener_port(fd));
     (void)fflush(stdout);
     server.worker = worker_new(0, NULL);
