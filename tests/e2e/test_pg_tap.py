@@ -109,8 +109,8 @@ class Proxy(Program):
                 f"sslmode={self.sslmode}")
 
     def start(self, *command):
-        return subprocess.Popen(command, env={**os.environ, "PGPASSWORD": "password", "LC_ALL": "C"},
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env = {**os.environ, "PGPASSWORD": "password", "LC_ALL": "C"}
+        return subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
 
     def run(self, *command, stdin="", code=0):
@@ -157,7 +157,8 @@ def sign_in(proxy):
         return head[:1], body[prefix_size:]
     take(4)
     bare = b"n=,r=client"
-    raw.sendall(message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!I", len(bare) + 3) + b"n,," + bare))
+    initial = b"n,," + bare
+    raw.sendall(message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!I", len(initial)) + initial))
     _, first = take(4)
     fields = dict(part.split(b"=", 1) for part in first.split(b","))
     salted = hashlib.pbkdf2_hmac("sha256", b"password", base64.b64decode(fields[b"s"]),
