@@ -69,9 +69,10 @@ static enum err aws_read_profile_in(struct arena *arena, const char *path,
                                     struct error *reterr)
 {
     struct slice text = SLICE_NONE;
-    enum err err = path == NULL ? ERR_NOT_FOUND : environment_read_in(arena, path, &text, reterr);
+    struct error cause;
+    enum err err = path == NULL ? ERR_NOT_FOUND : environment_read_in(arena, path, &text, &cause);
     if (err != ERR_NONE && err != ERR_NOT_FOUND) {
-        return err;
+        return fail(reterr, err, "%s", cause.message);
     }
     *ret_profile = aws_profile_read(text, form, slice_of_text(aws_profile_name()));
     return ERR_NONE;

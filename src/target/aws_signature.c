@@ -48,9 +48,14 @@ static void aws_mac(struct slice key, struct slice text, unsigned char mac[AWS_K
     sodium_memzero(&state, sizeof(state));
 }
 
-static int aws_compare_texts(const void *a, const void *b)
+/* By name, then by value: "a=2" comes before "a-b=1", though '-' is less than '='. */
+static int aws_compare_parts(const void *a, const void *b)
 {
-    return slice_compare(*(const struct slice *)a, *(const struct slice *)b);
+    struct slice first = SLICE_NONE;
+    struct slice second = SLICE_NONE;
+    int order = slice_compare(slice_cut(*(const struct slice *)a, '=', &first),
+                              slice_cut(*(const struct slice *)b, '=', &second));
+    return order != 0 ? order : slice_compare(first, second);
 }
 
 /* The parts in the order of their bytes; one without '=' gets it. */
@@ -65,7 +70,7 @@ static void aws_write_query(struct writer *writer, struct arena *arena, struct s
             parts[count++] = has_value ? part : arena_format(arena, "%.*s=", SLICE_ARG(part));
         }
     }
-    qsort(parts, count, sizeof(*parts), aws_compare_texts);
+    qsort(parts, count, sizeof(*parts), aws_compare_parts);
     for (size_t i = 0; i < count; i++) {
         writer_bytes(writer, i == 0 ? SLICE("") : SLICE("&"));
         writer_bytes(writer, parts[i]);

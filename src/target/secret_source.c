@@ -14,6 +14,7 @@
 
 #define SECRET_ALL_SIZE_MAX ((size_t)1 << 20) /* of all failures, as text */
 #define SECRET_MORE_SIZE    24                /* "; and 99 more" */
+#define SECRET_ROOM_SIZE    64                /* of what else an error has, beside one group */
 
 /* One pair, on its way. */
 struct secret_wish {
@@ -168,20 +169,32 @@ static bool secret_was_told(const struct secret_wishes *wishes, size_t index)
     return false;
 }
 
-/* All that fail for the reason for which this one does: "A (…), B (…): reason". */
+/* All that fail for the reason for which this one does: "A (…), B (…): reason", or, where they are
+ * too many for an error, "A (…) and 9 more: reason". */
 static struct slice secret_group_in(struct arena *arena, const struct secret_wishes *wishes,
                                     size_t index, size_t *ret_count)
 {
-    struct slice group = secret_wish_shown_in(arena, &wishes->items[index]);
+    const struct secret_wish *first = &wishes->items[index];
+    struct slice group = secret_wish_shown_in(arena, first);
+    size_t size_max = ERROR_MESSAGE_SIZE - slice_of_text(first->failure.message).len;
+    size_t left_count = 0;
     *ret_count = 1;
     for (size_t i = index + 1; i < wishes->count; i++) {
-        if (secret_fails_alike(&wishes->items[index], &wishes->items[i])) {
-            struct slice shown = secret_wish_shown_in(arena, &wishes->items[i]);
+        if (!secret_fails_alike(first, &wishes->items[i])) {
+            continue;
+        }
+        struct slice shown = secret_wish_shown_in(arena, &wishes->items[i]);
+        (*ret_count)++;
+        if (left_count > 0 || group.len + shown.len + SECRET_ROOM_SIZE > size_max) {
+            left_count++;
+        } else {
             group = arena_format(arena, "%.*s, %.*s", SLICE_ARG(group), SLICE_ARG(shown));
-            (*ret_count)++;
         }
     }
-    return arena_format(arena, "%.*s: %s", SLICE_ARG(group), wishes->items[index].failure.message);
+    if (left_count > 0) {
+        group = arena_format(arena, "%.*s and %zu more", SLICE_ARG(group), left_count);
+    }
+    return arena_format(arena, "%.*s: %s", SLICE_ARG(group), first->failure.message);
 }
 
 /* As many groups as fit into an error, and how many are left out. The first is always there, cut
