@@ -339,6 +339,11 @@ enum err aws_credentials_find_in(struct arena *arena, struct aws_credentials *re
         err = aws_from_machine_in(arena, ret_credentials, reterr);
     }
     if (err == ERR_NOT_FOUND) {
+        if (environment_text("AWS_WEB_IDENTITY_TOKEN_FILE") != NULL) {
+            return fail(reterr, ERR_UNSUPPORTED,
+                        "AWS_WEB_IDENTITY_TOKEN_FILE is set, which is not supported: use EKS Pod "
+                        "Identity");
+        }
         return fail(reterr, ERR_NOT_FOUND,
                     "no AWS credentials in the agent's environment, files, container or machine");
     }

@@ -65,6 +65,7 @@ static const char *const variables[] = {
     "AWS_CONTAINER_AUTHORIZATION_TOKEN",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
     "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
     "VAULT_ADDR",
     "VAULT_TOKEN",
     "VAULT_NAMESPACE",
@@ -436,6 +437,9 @@ static void credentials_come_from_variables_first(void **state)
     (void)state;
     check_no_credentials(
         "no AWS credentials in the agent's environment, files, container or machine");
+    set("AWS_WEB_IDENTITY_TOKEN_FILE", "/run/token");
+    check_no_credentials("AWS_WEB_IDENTITY_TOKEN_FILE is set, which is not supported: use EKS Pod "
+                         "Identity");
     set("AWS_SECRET_ACCESS_KEY", "key");
     check_no_credentials("AWS_SECRET_ACCESS_KEY is set without AWS_ACCESS_KEY_ID");
     set("AWS_ACCESS_KEY_ID", "id");
