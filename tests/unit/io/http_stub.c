@@ -150,10 +150,9 @@ static void stub_serve(struct stub_connection *connection, struct slice request)
     must(pthread_mutex_unlock(&stub->lock) == 0);
     if (answer.at == NULL) {
         stub_wait(connection);
-    } else {
-        stub_write(connection, answer);
     }
-    stub_count(stub, false);
+    stub_count(stub, false); /* before the client knows, who may ask again at once */
+    stub_write(connection, answer);
     arena_release(&arena);
 }
 
