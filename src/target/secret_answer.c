@@ -245,7 +245,7 @@ static struct slice secret_number_in(struct arena *arena, double number)
     for (int digits = 1; digits <= NUMBER_DIGITS_MAX; digits++) {
         (void)snprintf(text, sizeof(text), "%.*g", digits, number);
         double again = strtod(text, NULL);
-        if (memcmp(&again, &number, sizeof(number)) == 0) {
+        if (again <= number && again >= number) {
             break;
         }
     }

@@ -50,9 +50,10 @@ def make_certificate(folder):
     openssl("x509", "-req", "-in", "vault.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2",
             "-CAcreateserial", "-extfile", "names", "-out", "vault.pem")
     path = os.path.join(folder, "both.pem")
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8") as both:
         for name in ("vault.pem", "vault.key"):
-            file.write(open(os.path.join(folder, name), encoding="utf-8").read())
+            with open(os.path.join(folder, name), encoding="utf-8") as part:
+                both.write(part.read())
     return os.path.join(folder, "ca.pem"), path
 
 
@@ -94,7 +95,7 @@ def environment(aws=None, vault=None, **more):
 
 def probe(secrets, env):
     done = subprocess.run([PROBE], input=json.dumps(secrets) + "\n", env=env, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=4 * PATIENCE)
+                          capture_output=True, check=False, timeout=4 * PATIENCE)
     assert done.stderr == "", done.stderr
     return json.loads(done.stdout)
 
@@ -226,7 +227,7 @@ def test_a_role_signs_in_and_its_token_is_revoked(vault):
                       VAULT_SECRET_ID=vault.ROLE[1])
     assert resolve({"envvar:A": "_vaultkv1:kv/app:a", "envvar:B": "_vaultkv2:secret/app:port"},
                    env) == {"envvar:A": "of version 1", "envvar:B": "5432"}
-    assert [path for _, path in vault.requests][0] == "/v1/auth/approle/login"
+    assert vault.requests[0] == ("POST", "/v1/auth/approle/login")
     assert vault.requests[-1] == ("POST", "/v1/auth/token/revoke-self")
     assert vault.tokens == {vault.TOKEN}
     failed = refuse({"envvar:A": "_vaultkv1:kv/app:a"}, {**env, "VAULT_SECRET_ID": "wrong"})
@@ -296,7 +297,8 @@ def test_files_are_private_and_end_with_the_session(tmp_path):
     session = Session(str(folder), {"envvar:A": b64("value"), "filesystem:KEY": b64("key\n")})
     path = session.answer["variables"]["KEY"]
     assert session.answer["variables"] == {"A": "value", "KEY": str(folder / "session-1" / "KEY")}
-    assert open(path, encoding="utf-8").read() == "key\n"
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == "key\n"
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
