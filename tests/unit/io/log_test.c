@@ -275,7 +275,8 @@ static void levels_are_read_back_as_they_were_set(void **state)
     char text[LOG_LEVELS_SIZE];
     assert_int_equal(log_set_levels(SLICE("warn, http=debug ,store=error"), NULL), ERR_NONE);
     assert_true(slice_equals(log_levels(text, sizeof(text)),
-                             SLICE("app=warn,io=warn,http=debug,store=error,gate=warn,api=warn")));
+                             SLICE("app=warn,io=warn,http=debug,store=error,gate=warn,tunnel=warn,"
+                                   "api=warn")));
     char again[LOG_LEVELS_SIZE];
     assert_int_equal(log_set_levels(log_levels(text, sizeof(text)), NULL), ERR_NONE);
     assert_true(slice_equals(log_levels(again, sizeof(again)), log_levels(text, sizeof(text))));
