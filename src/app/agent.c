@@ -6,8 +6,10 @@
 #include "base/must.h"
 #include "codec/url.h"
 #include "io/fault.h"
+#include "io/fetch.h"
 #include "io/log.h"
 #include "io/sandbox.h"
+#include "target/secret_source.h"
 #include "tunnel/agent_side.h"
 
 #include <errno.h>
@@ -117,12 +119,14 @@ static struct agent_metadata agent_machine(struct arena *arena)
 
 static enum err agent_confine(struct agent_program *program, struct error *reterr)
 {
+    fetch_start();
     if (settings_is(program->settings, SETTING_SANDBOX, "off")) {
         log_line(LOG_APP, LOG_WARN, "the sandbox is off",
                  log_text("setting", SLICE("--sandbox off")));
         return ERR_NONE;
     }
     struct sandbox_settings paths = {.writable = {NULL}};
+    (void)secret_source_files_in(&program->arena, paths.replaced);
     enum err err = sandbox_start(&paths, &program->sandbox, reterr);
     if (err != ERR_NONE) {
         error_prefix(reterr, "--sandbox: ");
@@ -197,6 +201,7 @@ static void agent_wait(struct agent_program *program, const sigset_t *signals)
         /* nothing is read again */
     }
     log_line(LOG_APP, LOG_INFO, "stopping");
+    fetch_stop_after(settings_number(program->settings, SETTING_SHUTDOWN_SECONDS) * 1000);
     program->stop_mail.deliver = agent_on_stop;
     mailbox_send(worker_mailbox(program->worker), &program->stop_mail);
     worker_join(program->worker);

@@ -52,6 +52,7 @@ enum err doors_make(struct doors *doors, struct arena *arena, const struct setti
     gate->resolver = doors->resolver;
     gate->recordings =
         arena_format(arena, "%s/recordings", settings_text(settings, SETTING_DATA_DIR)).at;
+    gate->recording_days = (int64_t)settings_number(settings, SETTING_RECORDING_DAYS);
     gate->is_strict = settings_is(settings, SETTING_RECORDING, "strict");
     doors->gate = gate_new(gate);
     return gate_recover(doors->gate, reterr);

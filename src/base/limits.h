@@ -81,10 +81,12 @@
 #define LIMIT_PUMP_FINISH_MS 5000
 
 /* the gate of native clients */
-#define LIMIT_GATE_SESSIONS  20000 /* of a worker */
-#define LIMIT_GATE_OPEN_MS   30000 /* to the target and its sign-in */
-#define LIMIT_GATE_CANCEL_MS 10000
-#define LIMIT_GATE_WATCH_MS  400 /* until it is asked again who may go on */
+#define LIMIT_GATE_SESSIONS           20000 /* of a worker */
+#define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
+#define LIMIT_GATE_CANCEL_MS          10000
+#define LIMIT_GATE_WATCH_MS           400     /* until it is asked again who may go on */
+#define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
+#define LIMIT_GATE_RETENTION_FIRST_MS 10000   /* after the start */
 
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)

@@ -27,6 +27,7 @@ struct gate_settings {
     struct seal_keys *keys;
     struct pool *sync;      /* of recordings */
     const char *recordings; /* their folder */
+    int64_t recording_days; /* how long they are kept; 0: for ever */
     bool is_strict;         /* nothing is passed on before its record is on the disk */
 };
 

@@ -35,6 +35,7 @@ struct gate_worker {
     bool is_watching; /* for all workers */
     struct timer drain_deadline;
     struct timer watch_timer;
+    struct timer retention_timer;
     struct loop_task drained;
 };
 
@@ -49,5 +50,9 @@ void gate_worker_check_drained(struct gate_worker *door);
 void gate_watch_start(struct gate_worker *door);
 /* They may go on as long as before while they end; then the door is free to. */
 void gate_watch_drain(struct gate_worker *door);
+
+/* Removes old recordings (gate_retention.c), from the watcher's loop. */
+void gate_retention_start(struct gate_worker *door);
+void gate_retention_stop(struct gate_worker *door);
 
 #endif

@@ -79,6 +79,7 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, in
     door->listener = listener_new(door->loop, take_fd, gate_worker_on_accept, door);
     worker_enter(worker);
     gate_watch_start(door);
+    gate_retention_start(door);
     return door;
 }
 
@@ -167,6 +168,7 @@ static void gate_worker_begin_drain(struct mail *mail)
     door->is_draining = true;
     listener_close(door->listener);
     gate_watch_drain(door);
+    gate_retention_stop(door);
     timer_start(door->loop, &door->drain_deadline, order->deadline_ms);
     LIST_EACH(link, &door->sessions) {
         pg_session_drain(pg_session_of(link));

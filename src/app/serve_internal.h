@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* 'serve' between its files: serve_open.c takes what the process needs, from the data folder to the
+ * sandbox; serve.c makes the gateway of it, and runs and stops it. */
+#ifndef GH_APP_SERVE_INTERNAL_H
+#define GH_APP_SERVE_INTERNAL_H
+
+#include "api/api.h"
+#include "app/doors.h"
+#include "app/serve.h"
+#include "io/fault.h"
+#include "io/sandbox.h"
+#include "store/seal.h"
+#include "tunnel/gateway_side.h"
+#include "tunnel/presence.h"
+
+struct serve {
+    const struct settings *settings;
+    struct arena arena;
+    int lock_fd;
+    int store_lock_fd;
+    struct seal_keys *keys;
+    struct store *store;
+    struct identity *identity;
+    bool has_users;
+    struct tls_server *tls;
+    struct fault fault;
+    bool has_fault;
+    size_t worker_count;
+    int listen_fds[LIMIT_WORKER_COUNT];
+    int control_fd;
+    unsigned port;
+    struct sandbox_state sandbox;
+    struct slice local_url;
+    struct slice public_url;
+    bool knows_public_url;
+    struct pool *pool;
+    struct pool *slow_pool;
+    struct pool *hashing;
+    struct rate_limit *address_rate;
+    struct rate_limit *account_rate;
+    struct registry *registry;
+    struct gateway_side *gateway_side;
+    struct presence *presence;
+    struct router *router;
+    struct http_server server;
+    struct api api;
+    struct worker *workers[LIMIT_WORKER_COUNT];
+    struct http_worker *https[LIMIT_WORKER_COUNT];
+    struct doors doors;
+};
+
+void serve_init(struct serve *serve, const struct settings *settings);
+/* Whatever came of it, serve_close() follows. */
+enum err serve_open(struct serve *serve, struct error *reterr) MUST_USE;
+void serve_close(struct serve *serve);
+
+/* *ret_tls is NULL when the settings have no certificate. */
+enum err serve_load_tls(const struct settings *settings, struct tls_server **ret_tls,
+                        struct error *reterr) MUST_USE;
+
+#endif
