@@ -22,6 +22,17 @@ static const struct hello_machine_member hello_machine[] = {
     {"compiler", offsetof(struct agent_metadata, compiler)},
 };
 
+/* What an agent did not say is empty text, in the store too. */
+static const struct agent_metadata hello_nothing = {
+    .hostname = SLICE_INIT(""),
+    .platform = SLICE_INIT(""),
+    .machine_id = SLICE_INIT(""),
+    .kernel_version = SLICE_INIT(""),
+    .version = SLICE_INIT(""),
+    .go_version = SLICE_INIT(""),
+    .compiler = SLICE_INIT(""),
+};
+
 static struct slice *hello_machine_at(struct agent_metadata *machine, size_t index)
 {
     return (struct slice *)(void *)((char *)machine + hello_machine[index].offset);
@@ -163,15 +174,16 @@ static enum err hello_read_kinds(struct arena *arena, const struct json *documen
 enum err hello_agent_read_in(struct arena *arena, struct slice bytes, struct hello_agent *ret_hello,
                              struct error *reterr)
 {
-    struct json document;
-    ret_hello->machine = (struct agent_metadata){.go_version = SLICE_INIT("")};
+    struct json document = {0};
+    ret_hello->machine = hello_nothing;
     enum err err = hello_begin(arena, bytes, &document, &ret_hello->protocol, reterr);
     if (err == ERR_NONE) {
         err = hello_text(json_member(&document, "version"), HELLO_TEXT_SIZE, &ret_hello->version,
                          reterr);
     }
     struct json machine = json_member(&document, "machine");
-    for (size_t i = 0; i < COUNT_OF(hello_machine) && err == ERR_NONE; i++) {
+    bool has_machine = err == ERR_NONE && json_is_given(machine);
+    for (size_t i = 0; i < COUNT_OF(hello_machine) && has_machine && err == ERR_NONE; i++) {
         err = hello_text(json_member(&machine, hello_machine[i].name), HELLO_TEXT_SIZE,
                          hello_machine_at(&ret_hello->machine, i), reterr);
     }

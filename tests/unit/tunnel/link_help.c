@@ -4,6 +4,7 @@
 #include "base/must.h"
 #include "io/socket_stream.h"
 
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -74,6 +75,7 @@ static void pair_start_end(struct pair *pair, enum link_end end)
 static struct pair *pair_make(struct fault *fault)
 {
     struct pair *pair = memory_new(sizeof(*pair));
+    (void)signal(SIGPIPE, SIG_IGN); /* as the programs have it */
     pair->loop = loop_new(fault);
     pair->scratch = memory_new(LIMIT_READ_SIZE);
     pair->deadlines = LINK_DEADLINES;
@@ -85,7 +87,7 @@ static struct pair *pair_make(struct fault *fault)
     return pair;
 }
 
-void pair_start(struct pair *pair)
+static void pair_start(struct pair *pair)
 {
     pair_start_end(pair, LINK_GATEWAY);
     pair_start_end(pair, LINK_AGENT);
@@ -101,6 +103,22 @@ struct pair *pair_new(struct fault *fault)
 struct pair *pair_new_half(enum link_end end, struct fault *fault)
 {
     struct pair *pair = pair_make(fault);
+    pair_start_end(pair, end);
+    return pair;
+}
+
+struct pair *pair_new_hasty(uint64_t ping_ms, uint64_t dead_ms)
+{
+    struct pair *pair = pair_make(NULL);
+    pair->deadlines = (struct link_deadlines){.ping_ms = ping_ms, .dead_ms = dead_ms};
+    pair_start(pair);
+    return pair;
+}
+
+struct pair *pair_new_silent(enum link_end end, uint64_t ping_ms, uint64_t dead_ms)
+{
+    struct pair *pair = pair_make(NULL);
+    pair->deadlines = (struct link_deadlines){.ping_ms = ping_ms, .dead_ms = dead_ms};
     pair_start_end(pair, end);
     return pair;
 }

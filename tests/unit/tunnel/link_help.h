@@ -61,7 +61,9 @@ struct pair {
 struct pair *pair_new(struct fault *fault);
 /* The same with one end only; fds[other] is the test's. */
 struct pair *pair_new_half(enum link_end end, struct fault *fault);
-void pair_start(struct pair *pair);
+/* With these deadlines; the second with one end only. */
+struct pair *pair_new_hasty(uint64_t ping_ms, uint64_t dead_ms);
+struct pair *pair_new_silent(enum link_end end, uint64_t ping_ms, uint64_t dead_ms);
 void pair_free(struct pair *pair);
 /* Turns of the loop. */
 void pair_turn(struct pair *pair, unsigned count);
