@@ -308,3 +308,69 @@ def test_noise_ends_the_link_alone(admin, noise):
             pass
     assert admin.get("/healthz").status == 200
     assert status_of(admin, made) == "DISCONNECTED"
+
+
+def test_an_agent_notices_a_frozen_gateway(start, run, tmp_path):
+    gateway = start(folder=tmp_path / "g")
+    admin = register(gateway)
+    made = make_agent(admin)
+    agent = run("--token", made["token"])
+    wait_connected(admin, made, agent)
+    gateway.signal(signal.SIGSTOP)
+    wait_for(lambda: "says nothing any more" in agent.text(), DEAD_SECONDS + 1)
+    gateway.signal(signal.SIGCONT)
+    wait_for(lambda: agent.text().count("linked to the gateway") == 2, 40)
+    wait_connected(admin, made, agent)
+
+
+# A network that is cut: packets vanish, and nobody hears of it ----------------------------------------
+
+@pytest.fixture
+def network():
+    """A pair of ends, one of them in a network of its own: its name, our address, how to cut it."""
+    if os.getuid() != 0:
+        pytest.skip("needs root")
+    name = f"gh{os.getpid()}"
+
+    def ip(*arguments):
+        subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+    try:
+        ip("netns", "add", name)
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        pytest.skip("no network namespaces here")
+    try:
+        ip("link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b", "netns", name)
+        ip("addr", "add", "192.0.2.1/30", "dev", f"{name}a")
+        ip("link", "set", f"{name}a", "up")
+        ip("-n", name, "addr", "add", "192.0.2.2/30", "dev", f"{name}b")
+        ip("-n", name, "link", "set", f"{name}b", "up")
+        # Packets are lost beyond: the ends themselves see a network that is up.
+        yield name, "192.0.2.1", lambda: ip("neigh", "replace", "192.0.2.2", "lladdr",
+                                            "02:00:00:00:00:99", "nud", "permanent", "dev",
+                                            f"{name}a")
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def test_a_cut_network_is_noticed(network, start, tmp_path):
+    name, address, cut = network
+    gateway = start("--listen", "0.0.0.0:0", folder=tmp_path / "g")
+    admin = register(gateway)
+    made = make_agent(admin)
+    secret = urlsplit(made["token"]).password
+    output = tmp_path / "agent.txt"
+    with open(output, "wb") as out:
+        agent = subprocess.Popen(
+            ["ip", "netns", "exec", name, BINARY, "agent", "--token", secret, "--gateway",
+             f"http://{address}:{gateway.port}", "--allow-plain", "on"], stdout=out, stderr=out)
+    try:
+        wait_for(lambda: status_of(admin, made) == "CONNECTED", 10)
+        cut()
+        began = time.monotonic()
+        wait_disconnected(admin, made, DEAD_SECONDS + 1)
+        assert time.monotonic() - began > 5
+        wait_for(lambda: "says nothing any more" in output.read_text(), DEAD_SECONDS)
+    finally:
+        agent.kill()
+        agent.wait()

@@ -10,6 +10,7 @@ from api import PASSWORD, Api, described_routes, login, unique
 from store import new_organization
 
 ANYONE, MEMBER, READER, ADMIN = "anyone", "member", "reader", "admin"
+AGENT = "agent"  # nobody else
 
 ROUTES = {
     "GET /healthz": ANYONE,
@@ -59,6 +60,7 @@ ROUTES = {
     "POST /agents": ADMIN,
     "GET /agents/{nameOrID}": MEMBER,
     "DELETE /agents/{nameOrID}": ADMIN,
+    "GET /agent-link": AGENT,
     "GET /users": MEMBER,
     "POST /users": ADMIN,
     "GET /users/groups": MEMBER,
@@ -101,6 +103,7 @@ MAY_CALL = {
     MEMBER: {"member", "auditor", "admin"},
     READER: {"auditor", "admin"},
     ADMIN: {"admin"},
+    AGENT: set(),
 }
 
 
@@ -178,7 +181,8 @@ def test_who_may_call(admin, callers, route):
                 may_be = (403,) if path in LOGIN else (200, 201, 400, 404)
                 assert answer.status in may_be, (who, answer)
                 continue
-            expected = 401 if kind in ("nobody", "stranger") else 403
+            is_nobody = kind in ("nobody", "stranger") or ROUTES[route] == AGENT
+            expected = 401 if is_nobody else 403
             assert answer.status == expected, (who, answer)
             assert set(answer.json) == {"message"}
             assert answer.message.startswith("access denied"), answer
