@@ -38,7 +38,7 @@ struct api {
     struct slice postgres_host; /* where native clients of PostgreSQL connect to */
     unsigned postgres_port;     /* 0: they cannot */
     struct gate *gate;          /* NULL: there are no native clients */
-    struct registry *registry; /* of the agents' links */
+    struct registry *registry;  /* of the agents' links */
     struct gateway_side *gateway_side;
 };
 

@@ -131,16 +131,17 @@
 #define LIMIT_AWS_FILE_SIZE       LIMIT_KIB(256)
 #define LIMIT_AWS_METADATA_MS     1500 /* what answers on the same machine, or not at all */
 #define LIMIT_SESSION_FILES_DEPTH 8    /* of folders that a program made beside its files */
+
 /* tunnel: one link and its channels */
 #define LIMIT_TUNNEL_CHANNELS          10000
 #define LIMIT_TUNNEL_CHANNEL_WINDOW    LIMIT_MIB(1)
 #define LIMIT_TUNNEL_LINK_WINDOW       LIMIT_MIB(16)  /* on its way */
-#define LIMIT_TUNNEL_HELD_SIZE         LIMIT_MIB(256) /* for owners who do not read; then all wait */
+#define LIMIT_TUNNEL_HELD_SIZE         LIMIT_MIB(256) /* for those who do not read */
 #define LIMIT_TUNNEL_WRITE_SIZE        LIMIT_KIB(128)
 #define LIMIT_TUNNEL_MESSAGE_SIZE      LIMIT_KIB(512) /* that goes with asking for a channel */
 #define LIMIT_TUNNEL_KIND_SIZE         64
 #define LIMIT_TUNNEL_PING_MS           5000
-#define LIMIT_TUNNEL_DEAD_MS           14000 /* without a byte; a timer's tick and a turn come on top */
+#define LIMIT_TUNNEL_DEAD_MS           14000 /* without a byte; a tick comes on top */
 #define LIMIT_TUNNEL_HELLO_MS          10000
 #define LIMIT_TUNNEL_RESETS            10000
 #define LIMIT_TUNNEL_RESETS_PER_SECOND 5000

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The way to a PostgreSQL server through an agent elsewhere: what pg_open is where the agent is this
- * process. The agent is asked over a link of the caller's worker, and answers with a channel. */
+/* The way to a PostgreSQL server through an agent elsewhere: what pg_open is where the agent is
+ * this process. The agent is asked over a link of the caller's worker, and answers with a channel.
+ */
 #ifndef GH_PROXY_PG_FAR_H
 #define GH_PROXY_PG_FAR_H
 

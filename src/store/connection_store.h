@@ -18,9 +18,9 @@ struct connection_row {
     struct slice resource_agent_id;
     bool has_reviewers;
     bool needs_metadata;
-    bool inherits_agent; /* connection.agent_id is the resource's */
+    bool inherits_agent;     /* connection.agent_id is the resource's */
     bool has_embedded_agent; /* of one that was found: the agent is the gateway itself */
-    size_t order;        /* of its resource, where there are several */
+    size_t order;            /* of its resource, where there are several */
     int64_t version;
 };
 
