@@ -137,11 +137,13 @@
 #define LIMIT_TUNNEL_CHANNEL_WINDOW    LIMIT_MIB(1)
 #define LIMIT_TUNNEL_LINK_WINDOW       LIMIT_MIB(16)  /* on its way */
 #define LIMIT_TUNNEL_HELD_SIZE         LIMIT_MIB(256) /* for those who do not read */
+#define LIMIT_TUNNEL_HELD_SIZE         LIMIT_MIB(256) /* for who does not read; then all wait */
 #define LIMIT_TUNNEL_WRITE_SIZE        LIMIT_KIB(128)
 #define LIMIT_TUNNEL_MESSAGE_SIZE      LIMIT_KIB(512) /* that goes with asking for a channel */
 #define LIMIT_TUNNEL_KIND_SIZE         64
 #define LIMIT_TUNNEL_PING_MS           5000
 #define LIMIT_TUNNEL_DEAD_MS           14000 /* without a byte; a tick comes on top */
+#define LIMIT_TUNNEL_DEAD_MS           14000 /* without a byte; a timer's tick comes on top */
 #define LIMIT_TUNNEL_HELLO_MS          10000
 #define LIMIT_TUNNEL_RESETS            10000
 #define LIMIT_TUNNEL_RESETS_PER_SECOND 5000

@@ -41,6 +41,7 @@ static enum channel_answer frames_answer(struct slice status)
     return slice_equals(status, SLICE("404")) ? CHANNEL_KIND_UNKNOWN : CHANNEL_SAID_NO;
 }
 
+/* check-sizes: given parameters */
 static int frames_on_header(nghttp2_session *session, const nghttp2_frame *frame,
                             const uint8_t *name_at, size_t name_len, const uint8_t *value_at,
                             size_t value_len, uint8_t flags, void *owner)
@@ -183,6 +184,7 @@ static int frames_on_data(nghttp2_session *session, uint8_t flags, int32_t id, c
     return 0;
 }
 
+/* check-sizes: given parameters */
 static ssize_t frames_read_out(nghttp2_session *session, int32_t id, uint8_t *at, size_t size,
                                uint32_t *flags, nghttp2_data_source *source, void *owner)
 {
