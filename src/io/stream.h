@@ -63,9 +63,10 @@ enum err stream_shutdown(struct stream *stream) MUST_USE;
 void stream_close(struct stream *stream);
 
 /* Moves a stream to another loop, with all that it holds. On the old loop's thread, when nothing is
- * watched; from then on it is on no loop, and nothing but stream_attach may be called, on the new
- * one's thread, which must see what the old one wrote (a mail does that). For sockets and TLS above
- * them; others belong to their loop. */
+ * watched, also inside the owner's callback, which then must not touch the stream any more; from
+ * then on it is on no loop, and nothing but stream_attach may be called, on the new one's thread,
+ * which must see what the old one wrote (a mail does that). For sockets and TLS above them; others
+ * belong to their loop. */
 bool stream_can_move(const struct stream *stream);
 void stream_detach(struct stream *stream);
 void stream_attach(struct stream *stream, struct loop *loop);

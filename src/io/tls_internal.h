@@ -55,6 +55,22 @@ enum err tls_context_load_trusted(struct tls_context *context, const struct tls_
 enum err tls_client_prepare(const struct tls_client *client, SSL *ssl, struct slice host,
                             char **ret_host, struct error *reterr) MUST_USE;
 
+/* A record carries no more (RFC 8446, 5.1). */
+#define TLS_RECORD_SIZE 16384
+
+/* The parts of one stream_write, from the first byte not yet taken on. */
+struct tls_parts {
+    const struct slice *parts;
+    size_t count;
+    size_t offset; /* in parts[0] */
+};
+
+/* tls_parts.c */
+void tls_parts_skip(struct tls_parts *left, size_t len);
+/* The bytes of the next record: out of the part itself where it fills one or is the last, else
+ * joined in 'scratch', so that the head and the body of an answer go out together. */
+struct slice tls_parts_take(struct tls_parts *left, char *scratch);
+
 /* tls_stream.c */
 BIO_METHOD *tls_stream_method_new(void);
 SSL *tls_stream_ssl(const struct stream *stream);

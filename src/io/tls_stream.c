@@ -8,9 +8,6 @@
 
 #include <openssl/err.h>
 
-/* A record carries no more (RFC 8446, 5.1). */
-#define TLS_RECORD_SIZE 16384
-
 /* OpenSSL never waits for a write: what the stream below does not take at once is kept in 'unsent'
  * and sent before anything else. So there is but one reason to wait inside OpenSSL, which is to
  * read, and a write that has to be tried again may come with other bytes. */
@@ -31,13 +28,7 @@ struct tls_stream {
     bool is_dry; /* OpenSSL asked for more bytes and has not got any since */
     bool shut_down;
     bool closed;
-};
-
-/* The parts of one stream_write, from the first byte not yet taken on. */
-struct tls_parts {
-    const struct slice *parts;
-    size_t count;
-    size_t offset; /* in parts[0] */
+    bool *moves; /* while the owner is called: set when it takes the stream off this loop */
 };
 
 static struct tls_stream *tls_stream_of(struct stream *stream)
@@ -262,9 +253,15 @@ static void tls_watch_below(struct tls_stream *self)
 static void tls_report(struct tls_stream *self, unsigned events)
 {
     unsigned ready = events & self->watched;
+    bool moves = false;
+    self->moves = &moves;
     if (ready != 0) {
         self->stream.on_event(self->stream.owner, ready);
     }
+    if (moves) {
+        return; /* another thread may have it by now */
+    }
+    self->moves = NULL;
     if (!self->closed) {
         tls_watch_below(self);
     }
@@ -330,35 +327,6 @@ static enum err tls_stream_read(struct stream *stream, char *at, size_t size, si
     }
     *ret_len = taken; /* what went wrong behind these bytes is said by the next call */
     return ERR_NONE;
-}
-
-static void tls_parts_skip(struct tls_parts *left, size_t len)
-{
-    left->offset += len;
-    while (left->count > 0 && left->offset >= left->parts->len) {
-        left->offset -= left->parts->len;
-        left->parts++;
-        left->count--;
-    }
-}
-
-/* The bytes of the next record: out of the part itself where it fills one or is the last, else
- * joined in 'scratch', so that the head and the body of an answer go out together. */
-static struct slice tls_parts_take(struct tls_parts *left, char *scratch)
-{
-    struct slice first = slice_sub(*left->parts, left->offset, TLS_RECORD_SIZE);
-    if (first.len == TLS_RECORD_SIZE || left->count == 1) {
-        tls_parts_skip(left, first.len);
-        return first;
-    }
-    size_t len = 0;
-    while (left->count > 0 && len < TLS_RECORD_SIZE) {
-        struct slice part = slice_sub(*left->parts, left->offset, TLS_RECORD_SIZE - len);
-        memcpy(scratch + len, part.at, part.len);
-        len += part.len;
-        tls_parts_skip(left, part.len);
-    }
-    return slice_of(scratch, len);
 }
 
 static enum err tls_seal_record(struct tls_stream *self, struct slice bytes)
@@ -480,6 +448,10 @@ static void tls_stream_detach(struct stream *stream)
 {
     struct tls_stream *self = tls_stream_of(stream);
     must(self->watched == 0);
+    if (self->moves != NULL) {
+        *self->moves = true;
+        self->moves = NULL;
+    }
     loop_task_cancel(&self->task);
     stream_watch(self->below, 0);
     stream_detach(self->below);
