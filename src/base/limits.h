@@ -23,6 +23,7 @@
 #define LIMIT_HTTP_WRITE_MS         30000
 #define LIMIT_HTTP_LINGER_MS        2000
 #define LIMIT_HTTP_ANSWER_SIZE      LIMIT_MIB(16)
+#define LIMIT_HTTP_FEED_SIZE        LIMIT_MIB(32) /* of what is told of at once */
 #define LIMIT_HTTP_UNUSED_EXCHANGES 64
 #define LIMIT_HTTP_CONNECTIONS      60000
 

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/must.h"
+#include "http/feed.h"
 #include "http/gzip.h"
 #include "http/server_internal.h"
 #include "io/log.h"
@@ -99,6 +100,8 @@ static void call_deliver(struct mail *mail)
     } else if (exchange->on_upgraded != NULL) {
         must(exchange_upgrade(exchange, exchange->upgrade_protocol, exchange->on_upgraded,
                               exchange->upgrade_owner));
+    } else if (exchange->feed != NULL) {
+        http_feed_start(exchange);
     } else if (!was_streamed) {
         exchange_answer(exchange);
     } else if (exchange->response.is_streamed) {
@@ -203,13 +206,14 @@ void http_call_run(struct pool_job *job)
     struct error error = {.code = ERR_INTERNAL, .message = "unknown"};
     enum err err = exchange->route->on_pool(&call, &error);
     if (err != ERR_NONE && exchange->handler == NULL) {
+        exchange->feed = NULL;
         error.code = err;
         exchange->on_upgraded = NULL;
         call_answer_error(&call, &error);
     } else if (err != ERR_NONE) {
         exchange->response.is_streamed = false; /* call_deliver cuts it */
     }
-    if (exchange->handler == NULL) {
+    if (exchange->handler == NULL && exchange->feed == NULL) {
         gzip_answer(&exchange->request, &exchange->response);
     }
     exchange->mail.deliver = call_deliver;

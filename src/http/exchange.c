@@ -35,6 +35,7 @@ struct exchange *exchange_new(struct http_worker *worker,
     exchange->on_gone = NULL;
     exchange->handler = NULL;
     exchange->on_upgraded = NULL;
+    exchange->feed = NULL;
     exchange->started_ns = uv_hrtime();
     return exchange;
 }

@@ -16,6 +16,7 @@
 #include "io/pool.h"
 #include "io/stream.h"
 
+struct feed_run;
 struct http_worker;
 
 /* Called with the stream and the bytes that came behind the request; both are the callee's now (the
@@ -69,6 +70,7 @@ struct exchange {
     struct slice upgrade_protocol;
     exchange_upgraded_fn on_upgraded;
     void *upgrade_owner;
+    struct feed_run *feed; /* the answer goes on and on (feed.h) */
 };
 
 /* For transports ------------------------------------------------------------------------------ */
