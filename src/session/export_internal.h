@@ -14,6 +14,7 @@ struct export
     recording_sink_fn sink;
     void *sink_context;
     bool is_cast;       /* text goes out as what a terminal printed */
+    bool is_bare;       /* text without time and number; statements as they were sent */
     int64_t started_at; /* of the first record */
     int64_t time;       /* of the event */
     bool has_result;    /* CSV: one was begun */

@@ -21,11 +21,11 @@ static void text_begin(struct export *export, const struct replay_event *event, 
 {
     char time[TIMESTAMP_TEXT_SIZE];
     struct writer writer = writer_to(&export->out);
-    if (!export->is_cast) {
+    if (!export->is_cast && !export->is_bare) {
         writer_bytes(&writer, timestamp_format(event->time, time));
         writer_bytes(&writer, SLICE(" "));
     }
-    if (event->statement != 0) {
+    if (event->statement != 0 && !export->is_bare) {
         writer_format(&writer, "#%" PRIu64 " ", event->statement);
     }
     writer_bytes(&writer, slice_of_text(word));
@@ -37,6 +37,17 @@ static void text_line(struct export *export, const struct replay_event *event, c
     text_begin(export, event, word);
     export_plain(export, event->text, true);
     text_literal(export, event->is_cut ? "… (not all of it was kept)\n" : "\n");
+}
+
+static void text_statement(struct export *export, const struct replay_event *event)
+{
+    if (!export->is_bare) {
+        text_line(export, event, "> ");
+        return;
+    }
+    struct writer writer = writer_to(&export->out);
+    writer_bytes(&writer, event->text);
+    writer_bytes(&writer, event->is_cut ? SLICE("… (not all of it was kept)\n") : SLICE("\n"));
 }
 
 static void text_value(struct export *export, const struct replay_value *value)
@@ -135,7 +146,7 @@ void export_text_event(struct export *export, const struct replay_event *event)
         text_line(export, event, "session opened: ");
         break;
     case REPLAY_STATEMENT:
-        text_line(export, event, "> ");
+        text_statement(export, event);
         text_parameters(export, event);
         break;
     case REPLAY_COLUMNS:

@@ -255,6 +255,17 @@ enum err recording_next(struct recording *recording, struct record *ret_record,
     return ERR_NONE;
 }
 
+/* What was read of a block that is not whole is read anew: a recorder takes one back that did not
+ * fit on the disk. */
+void recording_look_again(struct recording *recording)
+{
+    bool can_move = lseek(recording->fd, (off_t)recording->state.size, SEEK_SET) >= 0;
+    if (can_move && recording->has_ended && !recording->state.is_closed) {
+        buf_truncate(&recording->input, 0);
+        recording->has_ended = false;
+    }
+}
+
 struct recording_state recording_state(const struct recording *recording)
 {
     return recording->state;

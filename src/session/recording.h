@@ -33,6 +33,10 @@ struct recording_state {
     bool is_written_to; /* a recorder had it open when this was asked */
 };
 
+/* After the end (ERR_CLOSED) of one that is not closed: recording_next() goes on with what has been
+ * written since. */
+void recording_look_again(struct recording *recording);
+
 struct recording_state recording_state(const struct recording *recording);
 /* 36 characters, as long as the recording. */
 struct slice recording_session_id(const struct recording *recording);
