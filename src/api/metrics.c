@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "base/memory.h"
 #include "base/writer.h"
+#include "gate/gate.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -166,6 +167,26 @@ static void metrics_store(const struct api *api, struct writer *page)
                    stats.connection_count);
 }
 
+static void metrics_gate(const struct api *api, struct writer *page)
+{
+    if (api->gate == NULL) {
+        return;
+    }
+    struct gate_stats stats = gate_stats(api->gate);
+    metrics_number(page, "gatehouse_sessions_open", "gauge", "Sessions of native clients now.",
+                   gate_session_count(api->gate));
+    metrics_number(page, "gatehouse_session_clients_total", "counter",
+                   "Native clients that connected, known or not.", stats.client_count);
+    metrics_number(page, "gatehouse_sessions_total", "counter",
+                   "Sessions that reached their target.", stats.session_count);
+    metrics_number(page, "gatehouse_session_statements_total", "counter",
+                   "Statements of sessions.", stats.statement_count);
+    metrics_number(page, "gatehouse_session_received_bytes_total", "counter",
+                   "What sessions took from their clients.", stats.bytes_in);
+    metrics_number(page, "gatehouse_session_sent_bytes_total", "counter",
+                   "What sessions gave to their clients.", stats.bytes_out);
+}
+
 enum err metrics_get(struct api_call *call, struct error *reterr)
 {
     const struct api *api = call->api;
@@ -177,6 +198,7 @@ enum err metrics_get(struct api_call *call, struct error *reterr)
     metrics_process(api, &page);
     metrics_pool(api, &page);
     metrics_store(api, &page);
+    metrics_gate(api, &page);
     call->response->content_type = SLICE("text/plain; version=0.0.4; charset=utf-8");
     return writer_done(&page) == ERR_NONE
                ? ERR_NONE

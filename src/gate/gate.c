@@ -43,6 +43,26 @@ size_t gate_session_count(struct gate *gate)
     return session_table_count(gate->table);
 }
 
+void gate_count(_Atomic uint64_t *counter, uint64_t more)
+{
+    uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, value + more, memory_order_relaxed);
+}
+
+struct gate_stats gate_stats(struct gate *gate)
+{
+    struct gate_stats stats = {0};
+    for (size_t i = 0; i < gate->door_count; i++) {
+        const struct gate_counters *counters = &gate->doors[i]->counters;
+        stats.client_count += atomic_load_explicit(&counters->clients, memory_order_relaxed);
+        stats.session_count += atomic_load_explicit(&counters->sessions, memory_order_relaxed);
+        stats.statement_count += atomic_load_explicit(&counters->statements, memory_order_relaxed);
+        stats.bytes_in += atomic_load_explicit(&counters->bytes_in, memory_order_relaxed);
+        stats.bytes_out += atomic_load_explicit(&counters->bytes_out, memory_order_relaxed);
+    }
+    return stats;
+}
+
 /* After a crash ------------------------------------------------------------------------------- */
 
 struct recover_body {

@@ -45,6 +45,17 @@ enum err gate_recover(struct gate *gate, struct error *reterr) MUST_USE;
 enum err gate_kill(struct gate *gate, struct slice session_id, struct slice reason) MUST_USE;
 size_t gate_session_count(struct gate *gate);
 
+/* Since the start; for the metrics. */
+struct gate_stats {
+    uint64_t client_count;  /* connections that were accepted */
+    uint64_t session_count; /* that were let through to their targets */
+    uint64_t statement_count;
+    uint64_t bytes_in; /* from clients */
+    uint64_t bytes_out;
+};
+
+struct gate_stats gate_stats(struct gate *gate);
+
 /* Before the worker's thread starts. Takes over the listening socket. */
 struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, int take_fd,
                                     struct tls_server *tls);

@@ -4,6 +4,7 @@
 #ifndef GH_GATE_GATE_INTERNAL_H
 #define GH_GATE_GATE_INTERNAL_H
 
+#include "base/limits.h"
 #include "gate/gate.h"
 #include "gate/session_table.h"
 #include "io/listener.h"
@@ -11,11 +12,24 @@
 #include "proxy/pg_front.h"
 #include "session/recorder.h"
 
+#include <stdatomic.h>
+
+/* Of a worker, written by it alone. */
+struct gate_counters {
+    _Atomic uint64_t clients;
+    _Atomic uint64_t sessions;
+    _Atomic uint64_t statements;
+    _Atomic uint64_t bytes_in;
+    _Atomic uint64_t bytes_out;
+};
+
 struct gate {
     struct gate_settings settings;
     struct session_table *table;
     struct gate_worker *watcher; /* the worker that looks who may go on */
     int64_t generation;          /* of callers, as of the last look; the watcher's */
+    struct gate_worker *doors[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
+    size_t door_count;
 };
 
 struct gate_worker {
@@ -31,6 +45,7 @@ struct gate_worker {
     size_t session_count;
     uint64_t session_number; /* of the last one that came */
     size_t job_count;        /* on pools */
+    struct gate_counters counters;
     bool is_draining;
     bool is_watching; /* for all workers */
     struct timer drain_deadline;
@@ -41,6 +56,9 @@ struct gate_worker {
 
 /* From any thread, to the worker's: what becomes of a session of it. Nothing when it is gone. */
 void gate_worker_kill(struct gate_worker *door, struct slice session_id, struct slice reason);
+
+/* One thread adds, so that no other's addition can be lost. */
+void gate_count(_Atomic uint64_t *counter, uint64_t more);
 
 /* Ends the worker's part when nothing of it is left. */
 void gate_worker_check_drained(struct gate_worker *door);

@@ -7,6 +7,7 @@
 #include "io/clock.h"
 #include "io/log.h"
 #include "store/credential_store.h"
+#include "store/session_store.h"
 
 #define DRAINING_MS 50 /* between two looks, while others wait for the last session's end */
 
@@ -32,8 +33,9 @@ static bool gate_watch_is_known(const struct watch_job *self, size_t index)
            slice_equals(entries[index].credential_id, entries[index - 1].credential_id);
 }
 
-static enum err gate_watch_ask(struct store_tx *tx, const struct watch_job *self, size_t index,
-                               struct error *reterr)
+/* Why it may not be used any more; empty: it may. */
+static enum err gate_watch_ask(struct store_tx *tx, struct watch_job *self, size_t index,
+                               struct slice *ret_verdict, struct error *reterr)
 {
     const struct identity *identity = self->job.door->gate->settings.identity;
     struct arena arena CLEANUP(arena_release);
@@ -45,24 +47,28 @@ static enum err gate_watch_ask(struct store_tx *tx, const struct watch_job *self
         .auditor_group = identity_auditor_group(identity),
     };
     arena_init(&arena);
-    return credential_store_check(tx, &arena, &question, &grant, reterr);
+    enum err err = credential_store_check(tx, &arena, &question, &grant, reterr);
+    bool is_out = err == ERR_UNAUTHENTICATED || err == ERR_DENIED;
+    *ret_verdict =
+        is_out ? arena_copy(&self->job.arena, slice_of_text(reterr->message)) : SLICE("");
+    return is_out ? ERR_NONE : err;
 }
 
 static enum err gate_watch_ask_all(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct watch_job *self = context;
+    struct slice verdict = SLICE(""); /* on the credential */
     for (size_t i = 0; i < self->sessions.count; i++) {
-        if (gate_watch_is_known(self, i)) {
-            self->verdicts[i] = self->verdicts[i - 1];
-            continue;
+        enum err err =
+            gate_watch_is_known(self, i) ? ERR_NONE : gate_watch_ask(tx, self, i, &verdict, reterr);
+        self->verdicts[i] = verdict;
+        if (err == ERR_NONE && verdict.len == 0) {
+            err = session_store_end_asked(tx, &self->job.arena, self->sessions.items[i].id,
+                                          &self->verdicts[i], reterr);
         }
-        enum err err = gate_watch_ask(tx, self, i, reterr);
-        bool is_out = err == ERR_UNAUTHENTICATED || err == ERR_DENIED;
-        if (err != ERR_NONE && !is_out) {
+        if (err != ERR_NONE) {
             return err;
         }
-        self->verdicts[i] =
-            is_out ? arena_copy(&self->job.arena, slice_of_text(reterr->message)) : SLICE("");
     }
     return ERR_NONE;
 }

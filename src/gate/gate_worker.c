@@ -36,6 +36,7 @@ static void gate_worker_cut(void *owner)
 static void gate_worker_on_accept(void *owner, int take_fd, const struct sockaddr_storage *peer)
 {
     struct gate_worker *door = owner;
+    gate_count(&door->counters.clients, 1);
     if (door->session_count >= LIMIT_GATE_SESSIONS) {
         log_line(LOG_GATE, LOG_ERROR, "a client was turned away: too many are here",
                  log_number("sessions", (int64_t)door->session_count));
@@ -65,6 +66,8 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, in
         .mailbox = worker_mailbox(worker),
         .is_strict = gate->settings.is_strict,
     };
+    must(gate->door_count < LIMIT_WORKER_COUNT);
+    gate->doors[gate->door_count++] = door;
     door->gate = gate;
     door->worker = worker;
     door->loop = worker_loop(worker);

@@ -163,6 +163,15 @@ static void pg_passage_on_durable(void *owner, const struct error *error)
     pump_resume(session->pump, PUMP_TARGET);
 }
 
+static void pg_passage_count(struct pg_session *session, enum pump_side side, size_t size)
+{
+    struct gate_counters *counters = &session->door->counters;
+    uint64_t statements = pg_tap_counts(session->tap)->statements;
+    gate_count(side == PUMP_CLIENT ? &counters->bytes_in : &counters->bytes_out, size);
+    gate_count(&counters->statements, statements - session->statement_count);
+    session->statement_count = statements;
+}
+
 static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slice bytes)
 {
     struct pg_session *session = owner;
@@ -175,6 +184,7 @@ static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slic
     if (err != ERR_NONE) {
         return err;
     }
+    pg_passage_count(session, side, bytes.len);
     pump_hold_client(session->pump, pg_tap_is_full(session->tap));
     if (session->is_draining) {
         loop_defer(session->door->loop, &session->drain_task);
@@ -260,6 +270,7 @@ void pg_passage_start(struct pg_session *session, struct stream *take_stream, st
     session->arrival.stream = NULL;
     session->tap = pg_tap_new(&tap);
     session->pump = pump_new(&pump);
+    gate_count(&session->door->counters.sessions, 1);
     buf_release(&session->arrival.rest);
     if (session->is_draining) {
         loop_defer(session->door->loop, &session->drain_task);

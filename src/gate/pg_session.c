@@ -143,55 +143,14 @@ static enum err pg_session_open_target(struct pg_session *session, struct error 
     };
     const struct pg_way_start start = {
         .database = pg_session_database(session, startup),
-        .parameters = startup->parameters,
-        .parameter_count = startup->parameter_count,
+        .parameters = session->metadata.parameters,
+        .parameter_count = session->metadata.parameter_count,
         .version = startup->version,
     };
     return pg_way_open(&session->way, &target, &start, pg_session_on_target, session, reterr);
 }
 
-/* What the session is ------------------------------------------------------------------------- */
-
-static void pg_session_describe(struct pg_session *session)
-{
-    struct arena *arena = &session->arena;
-    struct session *row = &session->session;
-    const struct credential_grant *grant = &session->admitted->grant;
-    const struct connection *connection = &grant->connection.connection;
-    row->organization_id = arena_copy(arena, grant->credential.organization_id);
-    row->credential_id = arena_copy(arena, grant->credential.id);
-    row->connection_id = arena_copy(arena, connection->id);
-    row->connection_name = arena_copy(arena, connection->name);
-    row->connection_type = arena_copy(arena, connection->type);
-    row->connection_subtype = arena_copy(arena, connection->subtype);
-    row->resource_name = arena_copy(arena, connection->resource_name);
-    row->user_id = arena_copy(arena, grant->caller.id);
-    row->user_email = arena_copy(arena, grant->caller.email);
-    row->user_name = arena_copy(arena, grant->caller.name);
-    row->identity_type = grant->caller.is_key ? SLICE("machine") : SLICE("user");
-    row->verb = SLICE("connect");
-    row->status = SLICE(SESSION_OPEN);
-    row->started_at = clock_now();
-}
-
-static enum err pg_session_start_recording(struct pg_session *session, struct error *reterr)
-{
-    const struct session *row = &session->session;
-    enum err err =
-        recorder_open(session->door->shop, row->id, row->started_at, &session->recorder, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    struct buf buf;
-    buf_init(&buf, LIMIT_KIB(64));
-    struct json_writer json = json_writer_to(&buf);
-    shape_write(&session_shape, row, &json);
-    must(json_writer_done(&json) == ERR_NONE);
-    struct slice part = buf_view(&buf);
-    recorder_add(session->recorder, RECORD_OPEN, RECORD_FROM_GATEWAY, &part, 1);
-    buf_release(&buf);
-    return recorder_flush(session->recorder, reterr);
-}
+/* Admitted ------------------------------------------------------------------------------------- */
 
 static void pg_session_on_admitted(struct gate_job *job)
 {
@@ -210,7 +169,13 @@ static void pg_session_on_admitted(struct gate_job *job)
     pg_session_describe(session);
     session_table_expire(session->door->gate->table, session->session.id,
                          session->admitted->grant.credential.expires_at);
-    enum err err = pg_session_start_recording(session, &error);
+    enum err err = pg_session_take_metadata(session, &error);
+    if (err != ERR_NONE) {
+        pg_session_refuse(session, err == ERR_DENIED ? "28000" : "22023",
+                          slice_of_text(error.message), SLICE(SESSION_METADATA_HINT));
+        return;
+    }
+    err = pg_session_start_recording(session, &error);
     if (err != ERR_NONE) {
         log_line(LOG_GATE, LOG_ERROR, "a session cannot be recorded", log_error_field(&error));
         pg_session_refuse(session, "58030", SLICE("the session cannot be recorded"),
@@ -252,8 +217,6 @@ static void pg_session_on_name(void *owner, const struct pgwire_startup *startup
 {
     struct pg_session *session = owner;
     struct error error;
-    struct slice name = pgwire_startup_find(startup, SLICE("application_name"));
-    session->session.application_name = pg_session_text_in(&session->arena, name, NAME_SIZE_MAX);
     if (session->is_draining) {
         pg_session_refuse(session, "57P03", SLICE("the gateway is stopping"), SLICE(""));
     } else if (candidates_job_start(session->door, startup->user, pg_session_on_candidates, session,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A session, between its files: pg_session.c has the way to the target, pg_passage.c what passes
- * once it is open, pg_session_end.c the end. */
+/* A session, between its files: pg_session.c has the way to the target, pg_session_record.c what it
+ * is, pg_passage.c what passes once it is open, pg_session_end.c the end. */
 #ifndef GH_GATE_PG_SESSION_INTERNAL_H
 #define GH_GATE_PG_SESSION_INTERNAL_H
 
 #include "gate/pg_session.h"
 #include "gate/pg_way.h"
 #include "gate/session_jobs.h"
+#include "gate/session_metadata.h"
 #include "proxy/pg_tap.h"
 #include "proxy/pump.h"
 
@@ -26,8 +27,9 @@ struct pg_session {
     struct gate_worker *door;
     struct arena arena; /* of the texts of 'session' and of what cancels need */
     struct session session;
-    struct pg_front *front; /* NULL: the client is let through, or gone */
-    struct gate_job *job;   /* whose answer decides how it goes on */
+    struct session_metadata metadata; /* until the target is there */
+    struct pg_front *front;           /* NULL: the client is let through, or gone */
+    struct gate_job *job;             /* whose answer decides how it goes on */
     struct candidates_job *candidates;
     struct admit_job *admitted; /* until the target is there */
     struct pg_way way;
@@ -54,8 +56,15 @@ struct pg_session {
     bool is_over;                        /* all that it had to leave behind is there */
     char error_head[PG_ERROR_HEAD_SIZE]; /* of the target's last error */
     size_t error_head_len;
+    uint64_t statement_count; /* that the metrics know of */
     struct timer retry;
 };
+
+/* Of one that was admitted: what it is; what its client says about it (ERR_DENIED: too little;
+ * ERR_INPUT); its recording. */
+void pg_session_describe(struct pg_session *session);
+enum err pg_session_take_metadata(struct pg_session *session, struct error *reterr) MUST_USE;
+enum err pg_session_start_recording(struct pg_session *session, struct error *reterr) MUST_USE;
 
 /* The client is let through: takes its stream and what it sent already. */
 void pg_passage_start(struct pg_session *session, struct stream *take_stream, struct slice behind);

@@ -28,7 +28,6 @@ struct tls_stream {
     bool is_dry; /* OpenSSL asked for more bytes and has not got any since */
     bool shut_down;
     bool closed;
-    bool *moves; /* while the owner is called: set when it takes the stream off this loop */
 };
 
 static struct tls_stream *tls_stream_of(struct stream *stream)
@@ -250,18 +249,19 @@ static void tls_watch_below(struct tls_stream *self)
     }
 }
 
+/* The stream that its owner took off this thread's loop last, only to be compared. */
+static _Thread_local const struct tls_stream *tls_detached;
+
 static void tls_report(struct tls_stream *self, unsigned events)
 {
     unsigned ready = events & self->watched;
-    bool moves = false;
-    self->moves = &moves;
+    tls_detached = NULL;
     if (ready != 0) {
         self->stream.on_event(self->stream.owner, ready);
     }
-    if (moves) {
+    if (tls_detached == self) {
         return; /* another thread may have it by now */
     }
-    self->moves = NULL;
     if (!self->closed) {
         tls_watch_below(self);
     }
@@ -448,10 +448,7 @@ static void tls_stream_detach(struct stream *stream)
 {
     struct tls_stream *self = tls_stream_of(stream);
     must(self->watched == 0);
-    if (self->moves != NULL) {
-        *self->moves = true;
-        self->moves = NULL;
-    }
+    tls_detached = self;
     loop_task_cancel(&self->task);
     stream_watch(self->below, 0);
     stream_detach(self->below);

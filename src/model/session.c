@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/session.h"
 
+#include "base/must.h"
+#include "base/text.h"
+
 #define AT(member) .offset = offsetof(struct session, member)
 #define TEXT(title, member)                                                                        \
     {                                                                                              \
@@ -50,6 +53,11 @@ static const struct shape_field session_fields[] = {
      .choices = session_statuses},
     TEXT("client_ip", client_ip),
     TEXT("application_name", application_name),
+    {.name = "metadata",
+     .kind = SHAPE_RAW,
+     .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
+     AT(metadata),
+     .about = "what the client said about the session: an object of text"},
     {.name = "start_date",
      .kind = SHAPE_TIME,
      .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
@@ -69,3 +77,101 @@ static const struct shape_field session_fields[] = {
 
 const struct shape session_shape = {
     .name = "Session", .size = sizeof(struct session), SHAPE_FIELDS(session_fields)};
+
+static const struct shape_field session_metadata_fields[] = {
+    {.name = "metadata",
+     .kind = SHAPE_PAIRS,
+     .flags = SHAPE_REQUIRED,
+     .offset = offsetof(struct session_metadata_request, metadata),
+     .max = SESSION_METADATA_COUNT,
+     .item_max = SESSION_METADATA_SIZE,
+     .key_max = SESSION_METADATA_NAME_SIZE,
+     .about = "in the place of all that there was; 2500 bytes at most"},
+};
+
+const struct shape session_metadata_shape = {.name = "SessionMetadata",
+                                             .size = sizeof(struct session_metadata_request),
+                                             SHAPE_FIELDS(session_metadata_fields)};
+
+/* Metadata ------------------------------------------------------------------------------------- */
+
+enum err session_metadata_check(const struct shape_pairs *given, struct error *reterr)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < given->count; i++) {
+        const struct shape_pair *pair = &given->pairs[i];
+        size += pair->key.len + pair->value.len;
+        if (pair->key.len == 0 || pair->key.len > SESSION_METADATA_NAME_SIZE) {
+            return fail(reterr, ERR_INPUT, "'metadata': a name must have 1 to %d bytes",
+                        SESSION_METADATA_NAME_SIZE);
+        }
+        if (!text_is_utf8(pair->key) || !text_is_utf8(pair->value)) {
+            return fail(reterr, ERR_INPUT, "'metadata' must be UTF-8");
+        }
+    }
+    if (given->count > SESSION_METADATA_COUNT || size > SESSION_METADATA_SIZE) {
+        return fail(reterr, ERR_INPUT, "'metadata': no more than %d fields, and %d bytes of them",
+                    SESSION_METADATA_COUNT, SESSION_METADATA_SIZE);
+    }
+    return ERR_NONE;
+}
+
+static bool session_metadata_has(const struct shape_pairs *given, struct slice name)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        if (slice_equals(given->pairs[i].key, name)) {
+            return given->pairs[i].value.len > 0;
+        }
+    }
+    return false;
+}
+
+enum err session_metadata_check_fields(const struct shape_texts *mandatory,
+                                       const struct shape_pairs *given, struct error *reterr)
+{
+    char names[200] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < mandatory->count; i++) {
+        struct slice name = mandatory->items[i];
+        if (!session_metadata_has(given, name) && len < sizeof(names) - 1) {
+            int more = snprintf(names + len, sizeof(names) - len, "%s'%.*s'", len > 0 ? ", " : "",
+                                SLICE_ARG(name));
+            must(more > 0);
+            len += (size_t)more;
+        }
+    }
+    return len == 0 ? ERR_NONE
+                    : fail(reterr, ERR_DENIED, "the connection wants metadata that is missing: %s",
+                           names);
+}
+
+struct slice session_metadata_json_in(struct arena *arena, const struct shape_pairs *given)
+{
+    struct buf buf;
+    buf_init(&buf, LIMIT_KIB(64));
+    struct json_writer json = json_writer_to(&buf);
+    shape_write_pairs(given, &json);
+    must(json_writer_done(&json) == ERR_NONE);
+    struct slice text = arena_copy(arena, buf_view(&buf));
+    buf_release(&buf);
+    return text;
+}
+
+struct slice session_text_in(struct arena *arena, struct slice text, size_t size_max)
+{
+    char *copy = arena_alloc(arena, size_max + 1);
+    size_t len = 0;
+    while (text.len > 0) {
+        uint32_t code = 0;
+        size_t taken = text_character(text, &code);
+        bool is_character = taken > 0 && code != 0;
+        taken = taken == 0 ? 1 : taken;
+        if (len + taken > size_max) {
+            break;
+        }
+        (void)memcpy(copy + len, is_character ? text.at : "?", is_character ? taken : 1);
+        len += is_character ? taken : 1;
+        text = slice_from(text, taken);
+    }
+    return slice_of(copy, len);
+}

@@ -4,11 +4,16 @@
 #ifndef GH_MODEL_SESSION_H
 #define GH_MODEL_SESSION_H
 
+#include "base/arena.h"
 #include "codec/shape.h"
 
 #define SESSION_OPEN  "open"
 #define SESSION_DONE  "done"
 #define SESSION_LIMIT 20 /* of a page, when none is asked for */
+
+#define SESSION_METADATA_COUNT     20
+#define SESSION_METADATA_SIZE      2500 /* of names and values together */
+#define SESSION_METADATA_NAME_SIZE 128
 
 struct session {
     struct slice id;
@@ -27,6 +32,7 @@ struct session {
     struct slice status;
     struct slice client_ip;
     struct slice application_name;
+    struct slice metadata; /* JSON: an object of text; empty: {} */
     int64_t started_at;
     int64_t ended_at; /* 0: it goes on */
     struct slice end_reason;
@@ -39,5 +45,22 @@ struct session {
 };
 
 extern const struct shape session_shape;
+
+struct session_metadata_request {
+    struct shape_pairs metadata;
+};
+
+extern const struct shape session_metadata_shape;
+
+/* ERR_INPUT: too many, too long, a name that is empty, or what is not UTF-8. */
+enum err session_metadata_check(const struct shape_pairs *given, struct error *reterr) MUST_USE;
+/* ERR_DENIED: which of the fields are not given, or empty. */
+enum err session_metadata_check_fields(const struct shape_texts *mandatory,
+                                       const struct shape_pairs *given,
+                                       struct error *reterr) MUST_USE;
+struct slice session_metadata_json_in(struct arena *arena, const struct shape_pairs *given);
+
+/* Not more than 'size_max' bytes of what may not be UTF-8, made so. */
+struct slice session_text_in(struct arena *arena, struct slice text, size_t size_max);
 
 #endif

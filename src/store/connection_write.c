@@ -262,6 +262,16 @@ enum err connection_store_insert(struct store_tx *tx, struct arena *arena,
     return err == ERR_NONE ? connection_write_links(tx, arena, write, reterr) : err;
 }
 
+/* What is open through the connection may have to end: only that is asked again. */
+static enum err connection_write_note(struct store_tx *tx, struct slice id, struct error *reterr)
+{
+    int64_t count = 0;
+    enum err err = rows_number(
+        tx, "SELECT count(*) FROM credential WHERE connection_id = $1 AND revoked_at = 0",
+        PARAMS(store_text(id)), &count, reterr);
+    return err == ERR_NONE && count > 0 ? store_note_callers(tx, reterr) : err;
+}
+
 enum err connection_store_update(struct store_tx *tx, struct arena *arena,
                                  const struct connection_write *write, struct error *reterr)
 {
@@ -285,6 +295,9 @@ enum err connection_store_update(struct store_tx *tx, struct arena *arena,
                                 store_int(connection->mandatory_metadata_fields.count > 0 ? 1 : 0),
                                 store_int(write->now)),
                          NULL, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = connection_write_note(tx, connection->id, reterr);
     }
     return err == ERR_NONE ? connection_write_links(tx, arena, write, reterr) : err;
 }

@@ -8,7 +8,7 @@
     "SELECT id, organization_id, credential_id, connection_id, connection_name, "                  \
     "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "         \
     "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
-    "bytes_in, bytes_out, recording_head, recording_size, recording_error FROM session "
+    "bytes_in, bytes_out, recording_head, recording_size, recording_error, metadata FROM session "
 
 static void session_store_take(struct arena *arena, const struct store_rows *rows,
                                struct session *session)
@@ -38,6 +38,7 @@ static void session_store_take(struct arena *arena, const struct store_rows *row
         .recording_head = rows_text_in(arena, rows, 21),
         .recording_size = {.value = store_rows_int(rows, 22), .is_given = true},
         .recording_error = rows_text_in(arena, rows, 23),
+        .metadata = rows_text_in(arena, rows, 24),
     };
 }
 
@@ -48,8 +49,9 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
         tx,
         "INSERT INTO session (id, organization_id, credential_id, connection_id, connection_name, "
         "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "
-        "identity_type, verb, status, client_ip, application_name, started_at) VALUES ($1, $2, "
-        "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'open', $14, $15, $16)",
+        "identity_type, verb, status, client_ip, application_name, started_at, metadata) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'open', $14, $15, $16, "
+        "$17)",
         PARAMS(store_text(session->id), store_text(session->organization_id),
                store_text(session->credential_id), store_text(session->connection_id),
                store_text(session->connection_name), store_text(session->connection_type),
@@ -57,7 +59,8 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
                store_text(session->user_id), store_text(session->user_email),
                store_text(session->user_name), store_text(session->identity_type),
                store_text(session->verb), store_text(session->client_ip),
-               store_text(session->application_name), store_int(session->started_at)),
+               store_text(session->application_name), store_int(session->started_at),
+               store_text(session->metadata.len > 0 ? session->metadata : SLICE("{}"))),
         NULL, reterr);
 }
 
@@ -96,6 +99,36 @@ enum err session_store_get(struct store_tx *tx, struct arena *arena,
     }
     return err == ERR_NOT_FOUND ? fail(reterr, err, "there is no session '%.*s'", SLICE_ARG(id))
                                 : err;
+}
+
+enum err session_store_set_metadata(struct store_tx *tx, struct slice id, struct slice metadata,
+                                    struct error *reterr)
+{
+    return store_exec(tx, "UPDATE session SET metadata = $2 WHERE id = $1",
+                      PARAMS(store_text(id), store_text(metadata)), NULL, reterr);
+}
+
+enum err session_store_ask_end(struct store_tx *tx, struct slice id, struct slice reason,
+                               struct error *reterr)
+{
+    uint64_t changed = 0;
+    enum err err =
+        store_exec(tx, "UPDATE session SET end_asked = $2 WHERE id = $1 AND status = 'open'",
+                   PARAMS(store_text(id), store_text(reason)), &changed, reterr);
+    if (err == ERR_NONE && changed == 0) {
+        return fail(reterr, ERR_CONFLICT, "the session has ended already");
+    }
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
+}
+
+enum err session_store_end_asked(struct store_tx *tx, struct arena *arena, struct slice id,
+                                 struct slice *ret_reason, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx, "SELECT end_asked FROM session WHERE id = $1",
+                                   PARAMS(store_text(id)), &rows, reterr);
+    *ret_reason = err == ERR_NONE ? rows_text_in(arena, &rows, 0) : SLICE("");
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
 
 /* Lists ---------------------------------------------------------------------------------------- */

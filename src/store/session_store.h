@@ -27,6 +27,17 @@ enum err session_store_get(struct store_tx *tx, struct arena *arena,
                            const struct session_scope *scope, struct slice id,
                            struct session *ret_session, struct error *reterr) MUST_USE;
 
+enum err session_store_set_metadata(struct store_tx *tx, struct slice id, struct slice metadata,
+                                    struct error *reterr) MUST_USE;
+
+/* Tells whichever gateway has the session (store_note_callers) to end it. ERR_CONFLICT: it has
+ * ended. */
+enum err session_store_ask_end(struct store_tx *tx, struct slice id, struct slice reason,
+                               struct error *reterr) MUST_USE;
+/* Why it is to end; empty when nobody asked for that. */
+enum err session_store_end_asked(struct store_tx *tx, struct arena *arena, struct slice id,
+                                 struct slice *ret_reason, struct error *reterr) MUST_USE;
+
 struct session_filter {
     struct slice user; /* id or address; empty, like the others: any */
     struct slice connection;

@@ -37,6 +37,8 @@ CREATE TABLE session (
     status @text NOT NULL,
     client_ip @text NOT NULL DEFAULT '',
     application_name @text NOT NULL DEFAULT '',
+    metadata @text NOT NULL DEFAULT '{}',
+    end_asked @text NOT NULL DEFAULT '',
     started_at @int NOT NULL,
     ended_at @int NOT NULL DEFAULT 0,
     end_reason @text NOT NULL DEFAULT '',

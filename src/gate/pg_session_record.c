@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session is, in the store and at the head of its recording. */
+#include "base/must.h"
+#include "codec/json_writer.h"
+#include "gate/pg_session_internal.h"
+#include "io/clock.h"
+
+void pg_session_describe(struct pg_session *session)
+{
+    struct arena *arena = &session->arena;
+    struct session *row = &session->session;
+    const struct credential_grant *grant = &session->admitted->grant;
+    const struct connection *connection = &grant->connection.connection;
+    row->organization_id = arena_copy(arena, grant->credential.organization_id);
+    row->credential_id = arena_copy(arena, grant->credential.id);
+    row->connection_id = arena_copy(arena, connection->id);
+    row->connection_name = arena_copy(arena, connection->name);
+    row->connection_type = arena_copy(arena, connection->type);
+    row->connection_subtype = arena_copy(arena, connection->subtype);
+    row->resource_name = arena_copy(arena, connection->resource_name);
+    row->user_id = arena_copy(arena, grant->caller.id);
+    row->user_email = arena_copy(arena, grant->caller.email);
+    row->user_name = arena_copy(arena, grant->caller.name);
+    row->identity_type = grant->caller.is_key ? SLICE("machine") : SLICE("user");
+    row->verb = SLICE("connect");
+    row->status = SLICE(SESSION_OPEN);
+    row->started_at = clock_now();
+}
+
+enum err pg_session_take_metadata(struct pg_session *session, struct error *reterr)
+{
+    struct session *row = &session->session;
+    const struct connection *connection = &session->admitted->grant.connection.connection;
+    struct session_metadata *metadata = &session->metadata;
+    enum err err = session_metadata_take_in(&session->arena, pg_front_startup(session->front),
+                                            metadata, reterr);
+    if (err == ERR_NONE) {
+        err = session_metadata_check_fields(&connection->mandatory_metadata_fields,
+                                            &metadata->given, reterr);
+    }
+    if (err == ERR_NONE) {
+        row->application_name = session_text_in(&session->arena, metadata->application_name, 254);
+        row->metadata = session_metadata_json_in(&session->arena, &metadata->given);
+    }
+    return err;
+}
+
+enum err pg_session_start_recording(struct pg_session *session, struct error *reterr)
+{
+    const struct session *row = &session->session;
+    enum err err =
+        recorder_open(session->door->shop, row->id, row->started_at, &session->recorder, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct buf buf;
+    buf_init(&buf, LIMIT_KIB(64));
+    struct json_writer json = json_writer_to(&buf);
+    shape_write(&session_shape, row, &json);
+    must(json_writer_done(&json) == ERR_NONE);
+    struct slice part = buf_view(&buf);
+    recorder_add(session->recorder, RECORD_OPEN, RECORD_FROM_GATEWAY, &part, 1);
+    buf_release(&buf);
+    return recorder_flush(session->recorder, reterr);
+}
