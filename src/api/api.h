@@ -16,6 +16,8 @@
 #include <stdatomic.h>
 
 struct gate;
+struct reader_slots;
+struct seal_keys;
 
 struct api {
     struct store *store;
@@ -40,6 +42,9 @@ struct api {
     struct gate *gate;          /* NULL: there are no native clients */
     struct registry *registry;  /* of the agents' links */
     struct gateway_side *gateway_side;
+    struct seal_keys *keys;
+    const char *recordings; /* their folder */
+    struct reader_slots *readers;
 };
 
 struct api_route;
@@ -56,6 +61,10 @@ struct api_call {
     int64_t token_expires_at;
     int audited_status; /* of the last entry that was written; 0: none was */
 };
+
+/* Who calls, asked again in the course of a long answer. ERR_UNAUTHENTICATED: nobody any more. */
+enum err api_verify_again(const struct api_call *call, struct arena *arena,
+                          struct caller *ret_caller, struct error *reterr) MUST_USE;
 
 typedef enum err (*api_handler_fn)(struct api_call *call, struct error *reterr);
 

@@ -46,14 +46,21 @@ HANDLER(connection_access_put);
 extern const struct shape connection_query_shape;
 extern const struct shape connection_access_shape;
 
-/* credentials.c, sessions.c */
+/* credentials.c, sessions.c, session_control.c, session_recording.c, session_stream.c */
 HANDLER(credentials_post);
 HANDLER(credentials_get);
 HANDLER(credentials_revoke);
 HANDLER(credentials_list);
 HANDLER(sessions_list);
 HANDLER(sessions_get);
+HANDLER(sessions_kill);
+HANDLER(sessions_patch_metadata);
+HANDLER(sessions_download);
+HANDLER(sessions_verify);
+HANDLER(sessions_stream);
 extern const struct shape session_query_shape;
+extern const struct shape session_get_shape;
+extern const struct shape session_download_shape;
 
 /* attributes.c */
 HANDLER(attributes_list);

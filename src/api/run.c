@@ -262,6 +262,18 @@ static enum err api_authenticate(struct api_call *call, struct error *reterr)
     return ERR_NONE;
 }
 
+enum err api_verify_again(const struct api_call *call, struct arena *arena,
+                          struct caller *ret_caller, struct error *reterr)
+{
+    struct identity_credential credential = api_credential(call);
+    struct identity_proof proof = {0};
+    enum err err = identity_verify(call->api->identity, arena, &credential, &proof, reterr);
+    if (err == ERR_NONE) {
+        *ret_caller = proof.caller;
+    }
+    return err;
+}
+
 static enum err api_authorize(struct api_call *call, struct error *reterr)
 {
     enum api_who who = call->route->who;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: one's own, and for admins and auditors all of the organization. */
-#include "api/handlers.h"
+#include "api/sessions.h"
 #include "base/timestamp.h"
-#include "store/session_store.h"
 
 struct session_query {
     struct slice user;
@@ -70,7 +69,7 @@ struct session_call {
     struct session session;
 };
 
-static struct session_scope session_scope_of(const struct caller *caller)
+struct session_scope session_scope_of(const struct caller *caller)
 {
     return (struct session_scope){
         .organization_id = caller->organization_id,
@@ -138,14 +137,77 @@ static enum err session_get_body(struct store_tx *tx, void *context, struct erro
                              &self->session, reterr);
 }
 
-enum err sessions_get(struct api_call *call, struct error *reterr)
+enum err session_load(struct api_call *call, struct session *ret_session, struct error *reterr)
 {
     struct session_call self = {.call = call};
     enum err err = store_read(call->api->store, session_get_body, &self, reterr);
+    if (err == ERR_NONE) {
+        *ret_session = self.session;
+    }
+    return err;
+}
+
+bool session_is_own(const struct api_call *call, const struct session *session)
+{
+    return slice_equals(session->user_id, call->caller.id);
+}
+
+struct slice session_payload_in(struct arena *arena, const struct session *session)
+{
+    struct api_text text;
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_text(&text.json, "id", session->id);
+    json_member_text(&text.json, "connection", session->connection_name);
+    json_member_text(&text.json, "user", session->user_email);
+    json_end_object(&text.json);
+    return api_text_end_in(arena, &text);
+}
+
+struct session_get_query {
+    struct slice expand;
+    struct slice event_stream;
+};
+
+static const char *const session_expansions[] = {"event_stream", NULL};
+static const char *const session_event_forms[] = {"base64", "utf8", NULL};
+
+static const struct shape_field session_get_fields[] = {
+    {.name = "expand",
+     .kind = SHAPE_TEXT,
+     .offset = offsetof(struct session_get_query, expand),
+     .choices = session_expansions,
+     .about = "with what is on record, the first megabyte of it: [seconds since the start, i, o or "
+              "e, text]"},
+    {.name = "event_stream",
+     .kind = SHAPE_TEXT,
+     .offset = offsetof(struct session_get_query, event_stream),
+     .choices = session_event_forms,
+     .about = "how the text of events is written; base64 when it is left out"},
+};
+
+const struct shape session_get_shape = {.name = "SessionGet",
+                                        .size = sizeof(struct session_get_query),
+                                        SHAPE_FIELDS(session_get_fields)};
+
+enum err sessions_get(struct api_call *call, struct error *reterr)
+{
+    struct session_get_query query = {0};
+    struct session session;
+    enum err err = api_read_query(call, &session_get_shape, &query, reterr);
+    if (err == ERR_NONE) {
+        err = session_load(call, &session, reterr);
+    }
     if (err != ERR_NONE) {
         return err;
     }
     struct json_writer json = api_answer(call, 200);
-    shape_write(&session_shape, &self.session, &json);
-    return api_answer_end(call, &json, reterr);
+    json_begin_object(&json);
+    shape_write_members(&session_shape, 0, 0, &session, &json);
+    if (query.expand.len > 0) {
+        bool is_base64 = !slice_equals(query.event_stream, SLICE("utf8"));
+        err = session_write_events(call, is_base64, &json, reterr);
+    }
+    json_end_object(&json);
+    return err == ERR_NONE ? api_answer_end(call, &json, reterr) : err;
 }

@@ -40,6 +40,11 @@ void doors_name(struct doors *doors, const struct settings *settings, struct sli
     doors->postgres_host = host;
 }
 
+const char *doors_recordings_in(struct arena *arena, const struct settings *settings)
+{
+    return arena_format(arena, "%s/recordings", settings_text(settings, SETTING_DATA_DIR)).at;
+}
+
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
                     struct gate_settings *gate, struct error *reterr)
 {
@@ -50,8 +55,7 @@ enum err doors_make(struct doors *doors, struct arena *arena, const struct setti
     doors->resolver = resolver_new(NULL);
     gate->sync = doors->sync;
     gate->resolver = doors->resolver;
-    gate->recordings =
-        arena_format(arena, "%s/recordings", settings_text(settings, SETTING_DATA_DIR)).at;
+    gate->recordings = doors_recordings_in(arena, settings);
     gate->recording_days = (int64_t)settings_number(settings, SETTING_RECORDING_DAYS);
     gate->is_strict = settings_is(settings, SETTING_RECORDING, "strict");
     doors->gate = gate_new(gate);

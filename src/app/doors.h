@@ -25,6 +25,9 @@ enum err doors_open_sockets(struct doors *doors, struct arena *arena,
  */
 void doors_name(struct doors *doors, const struct settings *settings, struct slice public_url);
 
+/* Where recordings lie, also when nobody listens for native clients any more. */
+const char *doors_recordings_in(struct arena *arena, const struct settings *settings);
+
 /* 'gate' is filled but for what the doors have themselves. Also ends what a gateway that was killed
  * left open. */
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,

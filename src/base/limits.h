@@ -89,6 +89,13 @@
 #define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
 #define LIMIT_GATE_RETENTION_FIRST_MS 10000   /* after the start */
 
+/* recordings that are read */
+#define LIMIT_SESSION_READERS         64 /* at once */
+#define LIMIT_SESSION_READERS_EACH    8  /* of one person */
+#define LIMIT_SESSION_EVENTS_SIZE     LIMIT_MIB(1) /* of text in the answer that has a session */
+#define LIMIT_SESSION_STREAM_PAUSE_MS 150          /* until it is looked for more */
+#define LIMIT_SESSION_STREAM_ALIVE_S  15           /* until something is said that says nothing */
+
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS      10000
@@ -98,6 +105,7 @@
 #define LIMIT_POOL_QUEUE_COUNT      4096
 #define LIMIT_SLOW_POOL_THREADS     8
 #define LIMIT_SLOW_POOL_QUEUE_COUNT 100
+#define LIMIT_LONG_POOL_THREADS     16 /* and as many wait */
 #define LIMIT_ACCEPTS_PER_TURN      64
 #define LIMIT_ACCEPT_PAUSE_MS       200
 #define LIMIT_LISTEN_BACKLOG        4096

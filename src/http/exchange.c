@@ -152,14 +152,17 @@ enum err exchange_body(struct exchange *exchange, struct slice bytes)
 static void exchange_submit(struct exchange *exchange)
 {
     const struct http_server *server = exchange->worker->server;
-    bool is_slow = exchange->route->is_slow && server->slow_pool != NULL;
+    struct pool *pool = exchange->route->is_slow   ? server->slow_pool
+                        : exchange->route->is_long ? server->long_pool
+                                                   : server->pool;
+    pool = pool == NULL ? server->pool : pool;
     exchange->job.run = http_call_run;
     exchange->on_pool = true;
     exchange->worker->on_pool_count++;
-    if (pool_submit(is_slow ? server->slow_pool : server->pool, &exchange->job) != ERR_NONE) {
+    if (pool_submit(pool, &exchange->job) != ERR_NONE) {
         exchange->on_pool = false;
         exchange->worker->on_pool_count--;
-        http_response_error(&exchange->response, is_slow ? 429 : 503,
+        http_response_error(&exchange->response, pool != server->pool ? 429 : 503,
                             SLICE("too many requests are waiting, try again in a moment"));
         http_response_header(&exchange->response, SLICE("Retry-After"), SLICE("1"));
         exchange_answer(exchange);

@@ -31,6 +31,7 @@ struct route {
     route_inline_fn on_worker; /* instead of on_pool */
     const void *detail;        /* for on_pool: what else is known about the route */
     bool is_slow;              /* on the pool for what takes long, apart from all others */
+    bool is_long;              /* on the pool for answers that wait for their readers */
 };
 
 enum route_result {

@@ -34,6 +34,7 @@ struct http_server {
     route_inline_fn on_other_path;
     struct pool *pool;
     struct pool *slow_pool; /* of routes that take long; NULL: the same */
+    struct pool *long_pool; /* of answers that wait for their readers; likewise */
     void *context;          /* for the handlers */
     bool metrics_for_anyone;
     struct network_list trusted_proxies; /* none: the headers that proxies add change nothing */
