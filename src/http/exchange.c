@@ -36,6 +36,7 @@ struct exchange *exchange_new(struct http_worker *worker,
     exchange->handler = NULL;
     exchange->on_upgraded = NULL;
     exchange->feed = NULL;
+    exchange->ends_with_input = false;
     exchange->started_ns = uv_hrtime();
     return exchange;
 }

@@ -71,6 +71,7 @@ struct exchange {
     exchange_upgraded_fn on_upgraded;
     void *upgrade_owner;
     struct feed_run *feed; /* the answer goes on and on (feed.h) */
+    bool ends_with_input;  /* nobody waits for it whose input has ended */
 };
 
 /* For transports ------------------------------------------------------------------------------ */

@@ -127,6 +127,7 @@ void http_feed_start(struct exchange *exchange)
 {
     exchange->on_sent = feed_on_sent;
     exchange->on_gone = feed_on_gone;
+    exchange->ends_with_input = true;
     exchange_answer(exchange);
 }
 

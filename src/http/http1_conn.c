@@ -328,7 +328,8 @@ static void http1_conn_on_end(struct http1_conn *conn)
         http1_conn_watch(conn);
         return;
     }
-    if (conn->phase == HTTP1_PHASE_HANDLE || conn->phase == HTTP1_PHASE_ANSWER) {
+    bool is_answering = conn->phase == HTTP1_PHASE_HANDLE || conn->phase == HTTP1_PHASE_ANSWER;
+    if (is_answering && !conn->exchange->ends_with_input) {
         http1_conn_watch(conn); /* a client may close its half and wait for the answers */
         return;
     }
