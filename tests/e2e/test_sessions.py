@@ -66,7 +66,8 @@ def test_what_one_says(boss, person, sessions):
                 "connection_subtype": "postgres", "user_id": person.id, "user": person.email,
                 "identity_type": "user", "verb": "connect", "status": "open",
                 "client_ip": "192.0.2.7", "application_name": "psql", "end_date": None,
-                "start_date": "1970-01-02T00:00:00.000000Z", "bytes_in": 0, "bytes_out": 0}
+                "start_date": "1970-01-02T00:00:00.000000Z", "bytes_in": 0, "bytes_out": 0,
+                "metadata": {}}
     assert {key: session[key] for key in expected} == expected
 
 
@@ -101,3 +102,19 @@ def test_totals_and_further_pages(boss, person, sessions):
 def test_what_cannot_be_asked(boss, query):
     answer = boss.get(f"/sessions?{query}")
     assert answer.status == 400 and query.split("=")[0] in answer.message
+
+
+def test_one_whose_recording_is_not_here(boss, person, sessions):
+    for caller in boss, person:
+        for path in "/stream", "/download", "/verify", "?expand=event_stream":
+            answer = caller.get(f"/sessions/{sessions[0]}{path}")
+            assert answer.status == 404 and "is not on this gateway" in answer.message
+
+
+def test_one_that_another_gateway_has_is_asked_to_end(boss, sessions):
+    store = Store(boss.gateway)
+    assert boss.post(f"/sessions/{sessions[3]}/kill").status == 204
+    [[asked]] = store.ask("SELECT end_asked FROM session WHERE id = ?", sessions[3])
+    assert asked.startswith("the session was ended by ")
+    store.ask("UPDATE session SET status = 'done', ended_at = 5 WHERE id = ?", sessions[3])
+    assert boss.post(f"/sessions/{sessions[3]}/kill").status == 409
