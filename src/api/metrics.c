@@ -179,8 +179,8 @@ static void metrics_gate(const struct api *api, struct writer *page)
                    "Native clients that connected, known or not.", stats.client_count);
     metrics_number(page, "gatehouse_sessions_total", "counter",
                    "Sessions that reached their target.", stats.session_count);
-    metrics_number(page, "gatehouse_session_statements_total", "counter",
-                   "Statements of sessions.", stats.statement_count);
+    metrics_number(page, "gatehouse_session_statements_total", "counter", "Statements of sessions.",
+                   stats.statement_count);
     metrics_number(page, "gatehouse_session_received_bytes_total", "counter",
                    "What sessions took from their clients.", stats.bytes_in);
     metrics_number(page, "gatehouse_session_sent_bytes_total", "counter",

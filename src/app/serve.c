@@ -2,7 +2,6 @@
 #include "app/serve.h"
 
 #include "api/openapi.h"
-#include "api/rate_limit.h"
 #include "api/routes.h"
 #include "app/greeting.h"
 #include "app/serve_internal.h"
@@ -22,12 +21,6 @@
 #include <unistd.h>
 
 #define SETUP_CODE_RANDOM_SIZE 15
-
-/* Sign-ins a second, and at once; an address may be that of a whole office. */
-#define ADDRESS_RATE  60
-#define ADDRESS_BURST 200
-#define ACCOUNT_RATE  2
-#define ACCOUNT_BURST 60
 
 /* While nobody is registered: what proves that one may read the gateway's output. */
 static struct slice serve_make_setup_code(struct serve *serve)
@@ -67,18 +60,13 @@ static void serve_make_server(struct serve *serve)
 {
     serve_make_tunnel(serve);
     serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
-    serve->pool =
-        pool_new(settings_number(serve->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
-    serve->slow_pool = pool_new(LIMIT_SLOW_POOL_THREADS, LIMIT_SLOW_POOL_QUEUE_COUNT);
-    serve->hashing = pool_new_background(serve->worker_count < 2 ? 1 : serve->worker_count / 2,
-                                         LIMIT_SLOW_POOL_QUEUE_COUNT);
-    serve->address_rate = rate_limit_new(ADDRESS_RATE, ADDRESS_BURST);
-    serve->account_rate = rate_limit_new(ACCOUNT_RATE, ACCOUNT_BURST);
+    pools_start(&serve->pools, serve->settings, serve->worker_count);
     serve->server = (struct http_server){
         .router = serve->router,
         .on_other_path = console_answer,
-        .pool = serve->pool,
-        .slow_pool = serve->slow_pool,
+        .pool = serve->pools.most,
+        .slow_pool = serve->pools.slow,
+        .long_pool = serve->pools.lasting,
         .context = &serve->api,
         .metrics_for_anyone = settings_is(serve->settings, SETTING_METRICS_ACCESS, "anyone"),
         .connection_count_max = LIMIT_HTTP_CONNECTIONS,
@@ -88,20 +76,23 @@ static void serve_make_server(struct serve *serve)
     serve->api = (struct api){
         .store = serve->store,
         .identity = serve->identity,
-        .pool = serve->pool,
+        .pool = serve->pools.most,
         .router = serve->router,
         .workers = serve->https,
         .worker_count = serve->worker_count,
         .version = GATEHOUSE_VERSION,
-        .address_rate = serve->address_rate,
-        .account_rate = serve->account_rate,
-        .hashing = serve->hashing,
+        .address_rate = serve->pools.address_rate,
+        .account_rate = serve->pools.account_rate,
+        .hashing = serve->pools.hashing,
         .public_url = serve->public_url,
         .knows_public_url = serve->knows_public_url,
         .takes_passwords = settings_is(serve->settings, SETTING_LOCAL_AUTH, "on"),
         .setup_code = serve_make_setup_code(serve),
         .description = openapi_make_in(&serve->arena),
         .uses_tls = serve->tls != NULL,
+        .keys = serve->keys,
+        .readers = serve->pools.readers,
+        .recordings = doors_recordings_in(&serve->arena, serve->settings),
         .registry = serve->registry,
         .gateway_side = serve->gateway_side,
     };
@@ -115,8 +106,8 @@ static enum err serve_make_doors(struct serve *serve, struct error *reterr)
     struct gate_settings gate = {
         .store = serve->store,
         .identity = serve->identity,
-        .pool = serve->pool,
-        .slow_pool = serve->slow_pool,
+        .pool = serve->pools.most,
+        .slow_pool = serve->pools.slow,
         .registry = serve->registry,
         .keys = serve->keys,
     };
@@ -194,9 +185,7 @@ static void serve_stop(struct serve *serve)
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_join(serve->workers[i]);
     }
-    pool_free(serve->pool);
-    pool_free(serve->slow_pool);
-    pool_free(serve->hashing);
+    pools_stop(&serve->pools);
     doors_stop(&serve->doors);
     presence_stop(serve->presence);
     for (size_t i = 0; i < serve->worker_count; i++) {
@@ -206,8 +195,7 @@ static void serve_stop(struct serve *serve)
     doors_free(&serve->doors);
     gateway_side_free(serve->gateway_side);
     registry_free(serve->registry);
-    rate_limit_free(serve->address_rate);
-    rate_limit_free(serve->account_rate);
+    pools_free(&serve->pools);
     router_free(serve->router);
     (void)unlink(arena_format(&serve->arena, "%s/control.sock",
                               settings_text(serve->settings, SETTING_DATA_DIR))

@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "app/doors.h"
+#include "app/pools.h"
 #include "app/serve.h"
 #include "io/fault.h"
 #include "io/sandbox.h"
@@ -33,11 +34,7 @@ struct serve {
     struct slice local_url;
     struct slice public_url;
     bool knows_public_url;
-    struct pool *pool;
-    struct pool *slow_pool;
-    struct pool *hashing;
-    struct rate_limit *address_rate;
-    struct rate_limit *account_rate;
+    struct pools pools;
     struct registry *registry;
     struct gateway_side *gateway_side;
     struct presence *presence;

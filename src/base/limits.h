@@ -90,8 +90,8 @@
 #define LIMIT_GATE_RETENTION_FIRST_MS 10000   /* after the start */
 
 /* recordings that are read */
-#define LIMIT_SESSION_READERS         64 /* at once */
-#define LIMIT_SESSION_READERS_EACH    8  /* of one person */
+#define LIMIT_SESSION_READERS         64           /* at once */
+#define LIMIT_SESSION_READERS_EACH    8            /* of one person */
 #define LIMIT_SESSION_EVENTS_SIZE     LIMIT_MIB(1) /* of text in the answer that has a session */
 #define LIMIT_SESSION_STREAM_PAUSE_MS 150          /* until it is looked for more */
 #define LIMIT_SESSION_STREAM_ALIVE_S  15           /* until something is said that says nothing */

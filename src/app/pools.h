@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads that requests are answered on, each kind apart so that none waits for another, and
+ * what bounds who may have them. */
+#ifndef GH_APP_POOLS_H
+#define GH_APP_POOLS_H
+
+#include "app/settings.h"
+
+#include <stddef.h>
+
+struct pools {
+    struct pool *most;
+    struct pool *slow;    /* what takes long, or waits for others */
+    struct pool *lasting; /* answers that wait for their readers */
+    struct pool *hashing; /* of passwords */
+    struct rate_limit *address_rate;
+    struct rate_limit *account_rate;
+    struct reader_slots *readers;
+};
+
+void pools_start(struct pools *pools, const struct settings *settings, size_t worker_count);
+/* Two steps: the threads end before the workers are freed, the rest after that. */
+void pools_stop(struct pools *pools);
+void pools_free(struct pools *pools);
+
+#endif
