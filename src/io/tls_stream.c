@@ -27,7 +27,6 @@ struct tls_stream {
     bool below_ended;
     bool is_dry; /* OpenSSL asked for more bytes and has not got any since */
     bool shut_down;
-    bool closed;
 };
 
 static struct tls_stream *tls_stream_of(struct stream *stream)
@@ -249,21 +248,14 @@ static void tls_watch_below(struct tls_stream *self)
     }
 }
 
-/* The stream that its owner took off this thread's loop last, only to be compared. */
-static _Thread_local const struct tls_stream *tls_detached;
-
+/* The owner may close the stream, or give it to another thread: nothing is touched after the call.
+ * What he leaves undone is told again by the task that is put off before. */
 static void tls_report(struct tls_stream *self, unsigned events)
 {
     unsigned ready = events & self->watched;
-    tls_detached = NULL;
+    tls_watch_below(self);
     if (ready != 0) {
         self->stream.on_event(self->stream.owner, ready);
-    }
-    if (tls_detached == self) {
-        return; /* another thread may have it by now */
-    }
-    if (!self->closed) {
-        tls_watch_below(self);
     }
 }
 
@@ -413,7 +405,6 @@ static void tls_stream_free(void *owner)
 static void tls_stream_close(struct stream *stream)
 {
     struct tls_stream *self = tls_stream_of(stream);
-    self->closed = true;
     stream_close(self->below);
     loop_task_cancel(&self->task);
     loop_task_init(&self->task, tls_stream_free, self);
@@ -448,7 +439,6 @@ static void tls_stream_detach(struct stream *stream)
 {
     struct tls_stream *self = tls_stream_of(stream);
     must(self->watched == 0);
-    tls_detached = self;
     loop_task_cancel(&self->task);
     stream_watch(self->below, 0);
     stream_detach(self->below);
