@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from api import EMBEDDED_AGENT, b64, unique
+from api import b64, unique
 from conftest import PATIENCE
 
 TARGET_PASSWORD = "only the gateway knows it"
@@ -32,20 +32,24 @@ class Target:
         return {f"envvar:{key}": b64(value) for key, value in secret.items() if value is not None}
 
     def connection(self, admin, secret=None, **members):
-        name = unique("shop")
-        body = {"name": name, "type": "database", "subtype": "postgres",
-                "agent_id": EMBEDDED_AGENT, "secret": secret or self.secret(),
+        body = {"name": unique("shop"), "type": "database", "subtype": "postgres",
+                "agent_id": admin.get("/userinfo").json["org_id"], "secret": secret or self.secret(),
                 "access_mode_connect": "enabled", "access_mode_exec": "enabled",
                 "access_mode_runbooks": "enabled", "access_schema": "enabled", **members}
         answer = admin.post("/connections", body)
         assert answer.status == 201, answer
-        return name
+        return body["name"]
 
 
 def credential(caller, name, **body):
     answer = caller.post(f"/connections/{name}/credentials", body)
     assert answer.status == 201, answer
     return answer.json
+
+
+def revoke(caller, made):
+    answer = caller.post(f"/connections/{made['connection_name']}/credentials/{made['id']}/revoke")
+    assert answer.status in (200, 204), answer
 
 
 def address(made):
