@@ -45,11 +45,29 @@ const char *doors_recordings_in(struct arena *arena, const struct settings *sett
     return arena_format(arena, "%s/recordings", settings_text(settings, SETTING_DATA_DIR)).at;
 }
 
+/* Apart from that of the pages: its protocol is another one, and a client that begins with TLS at
+ * once must name it. */
+static enum err doors_load_tls(const struct settings *settings, struct tls_server **ret_tls,
+                               struct error *reterr)
+{
+    *ret_tls = NULL;
+    if (settings_is(settings, SETTING_TLS_CERT, "")) {
+        return ERR_NONE;
+    }
+    return tls_server_new(settings_text(settings, SETTING_TLS_CERT),
+                          settings_text(settings, SETTING_TLS_KEY), SLICE("postgresql"), ret_tls,
+                          reterr);
+}
+
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
                     struct gate_settings *gate, struct error *reterr)
 {
     if (doors->postgres_port == 0) {
         return ERR_NONE;
+    }
+    enum err err = doors_load_tls(settings, &doors->tls, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
     doors->sync = pool_new(LIMIT_RECORDING_SYNC_THREADS, SIZE_MAX);
     doors->resolver = resolver_new(NULL);
@@ -62,19 +80,28 @@ enum err doors_make(struct doors *doors, struct arena *arena, const struct setti
     return gate_recover(doors->gate, reterr);
 }
 
-void doors_start(struct doors *doors, size_t index, struct worker *worker, struct tls_server *tls)
+void doors_start(struct doors *doors, size_t index, struct worker *worker)
 {
     if (doors->gate != NULL) {
         doors->workers[index] =
-            gate_worker_new(doors->gate, worker, doors->postgres_fds[index], tls);
+            gate_worker_new(doors->gate, worker, doors->postgres_fds[index], doors->tls);
     }
 }
 
-void doors_set_tls(struct doors *doors, struct tls_server *tls)
+enum err doors_reload_tls(struct doors *doors, const struct settings *settings,
+                          struct error *reterr)
 {
+    struct tls_server *tls = NULL;
+    enum err err = doors->gate == NULL ? ERR_NONE : doors_load_tls(settings, &tls, reterr);
+    if (err != ERR_NONE || tls == NULL) {
+        return err;
+    }
     for (size_t i = 0; i < doors->worker_count && doors->gate != NULL; i++) {
         gate_worker_set_tls(doors->workers[i], tls);
     }
+    tls_server_unref(doors->tls);
+    doors->tls = tls;
+    return ERR_NONE;
 }
 
 void doors_drain(struct doors *doors, uint64_t deadline_ms)
@@ -98,4 +125,5 @@ void doors_free(struct doors *doors)
         gate_worker_free(doors->workers[i]);
     }
     gate_free(doors->gate);
+    tls_server_unref(doors->tls);
 }

@@ -15,6 +15,7 @@ struct doors {
     struct pool *sync;
     struct resolver *resolver;
     struct gate *gate;
+    struct tls_server *tls; /* NULL: without */
     struct gate_worker *workers[LIMIT_WORKER_COUNT];
 };
 
@@ -32,8 +33,10 @@ const char *doors_recordings_in(struct arena *arena, const struct settings *sett
  * left open. */
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
                     struct gate_settings *gate, struct error *reterr) MUST_USE;
-void doors_start(struct doors *doors, size_t index, struct worker *worker, struct tls_server *tls);
-void doors_set_tls(struct doors *doors, struct tls_server *tls);
+void doors_start(struct doors *doors, size_t index, struct worker *worker);
+/* The certificate is read again: new clients see it. The old one stays in use when it fails. */
+enum err doors_reload_tls(struct doors *doors, const struct settings *settings,
+                          struct error *reterr) MUST_USE;
 void doors_drain(struct doors *doors, uint64_t deadline_ms);
 /* After the workers were joined: threads that send them mail end before the mailboxes do. */
 void doors_stop(struct doors *doors);

@@ -122,7 +122,7 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
         serve->workers[i] = worker_new(i, serve->has_fault ? &serve->fault : NULL);
         serve->https[i] = http_worker_new(&serve->server, serve->workers[i], serve->listen_fds[i],
                                           i == 0 ? serve->control_fd : -1, serve->tls);
-        doors_start(&serve->doors, i, serve->workers[i], serve->tls);
+        doors_start(&serve->doors, i, serve->workers[i]);
     }
     if (presence_start(serve->store, serve->registry, &serve->presence) != ERR_NONE) {
         return fail(reterr, ERR_IO, "cannot start a thread: %s", strerror(errno));
@@ -156,7 +156,9 @@ static void serve_reload(struct serve *serve)
 {
     struct tls_server *tls = NULL;
     struct error error = {0};
-    if (serve_load_tls(serve->settings, &tls, &error) != ERR_NONE) {
+    if (serve_load_tls(serve->settings, &tls, &error) != ERR_NONE ||
+        doors_reload_tls(&serve->doors, serve->settings, &error) != ERR_NONE) {
+        tls_server_unref(tls);
         log_line(LOG_APP, LOG_ERROR, "the old certificate stays in use", log_error_field(&error));
         return;
     }
@@ -166,7 +168,6 @@ static void serve_reload(struct serve *serve)
     for (size_t i = 0; i < serve->worker_count; i++) {
         http_worker_set_tls(serve->https[i], tls);
     }
-    doors_set_tls(&serve->doors, tls);
     tls_server_unref(serve->tls);
     serve->tls = tls;
     log_line(LOG_APP, LOG_INFO, "the certificate was read again",

@@ -111,10 +111,12 @@ enum err pg_place_read(const struct shape_pairs *variables, struct pg_place *ret
 enum err pg_place_tls(const struct pg_place *place, struct tls_client **ret_client,
                       struct error *reterr)
 {
+    /* As libpq has it: who names issuers wants the server to be one of theirs. */
+    bool is_required_of_issuer = place->mode == PG_SSL_REQUIRE && place->trusted.len > 0;
     const struct tls_client_settings settings = {
-        .verify = place->mode == PG_SSL_VERIFY_FULL ? TLS_VERIFY_FULL
-                  : place->mode == PG_SSL_VERIFY_CA ? TLS_VERIFY_CA
-                                                    : TLS_VERIFY_NONE,
+        .verify = place->mode == PG_SSL_VERIFY_FULL                          ? TLS_VERIFY_FULL
+                  : place->mode == PG_SSL_VERIFY_CA || is_required_of_issuer ? TLS_VERIFY_CA
+                                                                             : TLS_VERIFY_NONE,
         .trusted = {.bytes = place->trusted},
         .certificate = {.bytes = place->certificate},
         .key = {.bytes = place->key},

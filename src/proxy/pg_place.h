@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a PostgreSQL server is and how to sign in there, out of a connection's variables: HOST,
  * PORT (5432), USER, PASS, DB and SSLMODE (prefer), and the files SSLROOTCERT, SSLCERT and SSLKEY
- * with PEM inside. */
+ * with PEM inside. SSLMODE require with SSLROOTCERT is verify-ca, as libpq has it. */
 #ifndef GH_PROXY_PG_PLACE_H
 #define GH_PROXY_PG_PLACE_H
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong, and what each side is told: targets that stop, vanish or talk nonsense, networks
 that are cut, clients that are slow, silent or gone, and sockets that misbehave."""
+import itertools
 import os
-import re
-import resource
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -45,8 +46,6 @@ def made(quick, target):
 
 @pytest.fixture
 def other_server(tmp_path_factory):
-    import shutil
-    import tempfile
     folder = tempfile.mkdtemp(prefix="gatehouse-postgres-")
     server = PostgresServer(folder)
     yield server
@@ -374,10 +373,13 @@ while True:
 """
 
 
+NUMBERS = itertools.count()
+
+
 @pytest.fixture
 def far_target(target, quick):
     """The same server, as if it were on a machine behind a link: (credential, cut(is_cut))."""
-    name = f"gh{os.getpid()}"
+    name = f"gh{next(NUMBERS)}x{os.getpid()}"
     near, far = f"{name}a", f"{name}b"
 
     def ip(*arguments, inside=False):
@@ -407,6 +409,7 @@ def far_target(target, quick):
         if relay is not None:
             relay.kill()
             relay.wait()
+        ip("link", "del", near)
         ip("netns", "del", name)
 
 
