@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Credentials with which native clients reach connections. Only the hash of a secret and its
  * verifier are kept: asking again makes a new one and ends the one before. */
+#include "api/credentials.h"
+
 #include "api/connections.h"
 #include "api/handlers.h"
 #include "base/timestamp.h"
@@ -23,40 +25,47 @@ struct credentials_listing {
     struct credential_list list;
 };
 
-/* The connection of the path with all that decides whether it may be reached. */
-static enum err credential_load_connection(struct credential_call *self, struct store_tx *tx,
-                                           struct error *reterr)
+enum err credential_connection(struct api_call *call, struct store_tx *tx, struct slice name_or_id,
+                               struct connection *ret_connection, struct error *reterr)
 {
-    struct api_call *call = self->call;
     struct connection_list list = {.wants_features = true};
-    enum err err = connection_answer_load(call, tx, call->request->values[0], &list, reterr);
+    enum err err = connection_answer_load(call, tx, name_or_id, &list, reterr);
     if (err == ERR_NONE) {
         err = connection_store_open_document(call->arena, list.rows[0], reterr);
     }
     if (err == ERR_NONE) {
-        self->connection = list.rows[0]->connection;
+        *ret_connection = list.rows[0]->connection;
     }
     return err;
 }
 
-/* What to tell a client. The database's name is left to what the gateway hides from everybody. */
-static void credential_fill_access(struct credential_call *self)
+static enum err credential_load_connection(struct credential_call *self, struct store_tx *tx,
+                                           struct error *reterr)
 {
-    struct arena *arena = self->call->arena;
-    const struct api *api = self->call->api;
-    struct slice database = self->connection.default_database;
+    return credential_connection(self->call, tx, self->call->request->values[0], &self->connection,
+                                 reterr);
+}
+
+/* The database's name is left to what the gateway hides from everybody. */
+struct credential_access *credential_access_in(const struct api_call *call,
+                                               const struct connection *connection,
+                                               struct slice secret)
+{
+    struct arena *arena = call->arena;
+    const struct api *api = call->api;
+    struct slice database = connection->default_database;
     if (api->postgres_port == 0) {
-        return;
+        return NULL;
     }
     struct credential_access *access = arena_alloc(arena, sizeof(*access));
     *access = (struct credential_access){
         .hostname = api->postgres_host,
         .port = arena_format(arena, "%u", api->postgres_port),
-        .username = self->connection.name,
-        .password = self->made.secret,
+        .username = connection->name,
+        .password = secret,
         .database_name = database.len > 0 ? database : SLICE("postgres"),
     };
-    if (self->made.secret.len > 0) {
+    if (secret.len > 0) {
         bool is_ipv6 = slice_find_byte(access->hostname, ':') < access->hostname.len;
         access->connection_string = arena_format(
             arena, "postgres://%.*s:%.*s@%s%.*s%s:%u/%.*s?sslmode=%s",
@@ -65,12 +74,13 @@ static void credential_fill_access(struct credential_call *self)
             SLICE_ARG(url_encode(arena, access->database_name)),
             api->uses_tls ? "require" : "disable");
     }
-    self->credential.access = access;
+    return access;
 }
 
 static enum err credential_answer(struct credential_call *self, int status, struct error *reterr)
 {
-    credential_fill_access(self);
+    self->credential.access =
+        credential_access_in(self->call, &self->connection, self->made.secret);
     self->call->response->is_compressible = false;
     struct json_writer json = api_answer(self->call, status);
     shape_write(&credential_shape, &self->credential, &json);
@@ -104,11 +114,19 @@ static enum err credential_prepare_body(struct store_tx *tx, void *context, stru
     return err == ERR_NONE ? credential_check_connection(&self->connection, reterr) : err;
 }
 
-/* Never longer than the connection allows, which may be less than what was asked for. */
-static int64_t credential_expiry(const struct credential_call *self, int64_t now)
+enum err credential_check_door(const struct api_call *call, struct error *reterr)
 {
-    const struct shape_int *most = &self->connection.access_max_duration;
-    const struct shape_int *asked = &self->wanted.access_duration_seconds;
+    return call->api->postgres_port != 0
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT,
+                      "this gateway does not listen for native clients of PostgreSQL "
+                      "(--postgres-listen)");
+}
+
+int64_t credential_expiry(const struct connection *connection, const struct shape_int *asked,
+                          int64_t now)
+{
+    const struct shape_int *most = &connection->access_max_duration;
     bool is_asked = asked->is_given && !asked->is_null;
     bool is_bounded = most->is_given && !most->is_null && most->value > 0;
     int64_t seconds = is_asked ? asked->value : 0;
@@ -136,7 +154,8 @@ static enum err credential_post_body(struct store_tx *tx, void *context, struct 
     credential->connection_name = self->connection.name;
     credential->connection_type = self->connection.type;
     credential->connection_subtype = self->connection.subtype;
-    credential->expires_at = credential_expiry(self, credential->created_at);
+    credential->expires_at = credential_expiry(
+        &self->connection, &self->wanted.access_duration_seconds, credential->created_at);
     err = credential_store_revoke_older(tx, credential, credential->created_at, reterr);
     if (err == ERR_NONE) {
         err = credential_store_insert(tx, self->call->arena, credential, &proof, reterr);
@@ -154,10 +173,8 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
     if (err == ERR_NONE) {
         err = store_read(call->api->store, credential_prepare_body, &self, reterr);
     }
-    if (err == ERR_NONE && call->api->postgres_port == 0) {
-        err = fail(reterr, ERR_INPUT,
-                   "this gateway does not listen for native clients of PostgreSQL "
-                   "(--postgres-listen)");
+    if (err == ERR_NONE) {
+        err = credential_check_door(call, reterr);
     }
     if (err != ERR_NONE) {
         return err;

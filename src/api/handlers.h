@@ -118,6 +118,10 @@ HANDLER(machine_identities_post);
 HANDLER(machine_identities_put);
 HANDLER(machine_identities_delete);
 
+/* machine_credentials.c */
+HANDLER(machine_credentials_list);
+HANDLER(machine_credentials_rotate);
+
 /* local_auth.c */
 HANDLER(local_auth_register);
 HANDLER(local_auth_login);

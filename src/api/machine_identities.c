@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/handlers.h"
+#include "api/machine_credentials.h"
 #include "io/clock.h"
-#include "model/machine.h"
+#include "store/credential_store.h"
 #include "store/machine_identity_store.h"
 #include "store/row_id.h"
 
@@ -9,7 +10,9 @@ struct machine_identity_call {
     struct api_call *call;
     struct slice name;                /* in the path: name or id */
     struct machine_identity wanted;   /* what was sent */
+    struct machine_plans plans;       /* the credentials that it is to get */
     struct machine_identity identity; /* what is stored then */
+    struct shape_objects credentials; /* with their secrets */
 };
 
 struct machine_identities_listing {
@@ -44,6 +47,7 @@ enum err machine_identities_list(struct api_call *call, struct error *reterr)
 static enum err machine_identity_answer(const struct machine_identity_call *self, int status,
                                         struct error *reterr)
 {
+    self->call->response->is_compressible = false; /* there may be secrets in it */
     struct json_writer json = api_answer(self->call, status);
     shape_write(&machine_identity_shape, &self->identity, &json);
     return api_answer_end(self->call, &json, reterr);
@@ -93,17 +97,50 @@ static enum err machine_identity_post_body(struct store_tx *tx, void *context, s
     if (err == ERR_NONE) {
         err = machine_identity_find(self, tx, identity.id, reterr);
     }
+    if (err == ERR_NONE) {
+        err = machine_credentials_store(self->call, tx, &self->identity, &self->plans,
+                                        &self->credentials, reterr);
+    }
     return err == ERR_NONE ? machine_identity_audit(self, tx, "create", 201, reterr) : err;
+}
+
+static enum err machine_identity_plan_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct machine_identity_call *self = context;
+    struct machine_identity wanted = self->wanted;
+    enum err err = ERR_NONE;
+    wanted.id = SLICE("");
+    wanted.organization_id = self->call->caller.organization_id;
+    if (self->name.len > 0) {
+        err = machine_identity_find(self, tx, self->name, reterr);
+        wanted.id = self->identity.id;
+    }
+    return err == ERR_NONE ? machine_credentials_plan(self->call, tx, &wanted, &self->plans, reterr)
+                           : err;
+}
+
+/* Reads the body, and makes the credentials that it asks for. */
+static enum err machine_identity_read(struct machine_identity_call *self, struct error *reterr)
+{
+    struct api_call *call = self->call;
+    enum err err = api_read_body(call, SHAPE_WHOLE, &machine_identity_shape, &self->wanted, reterr);
+    if (err == ERR_NONE) {
+        err = store_read(call->api->store, machine_identity_plan_body, self, reterr);
+    }
+    if (err == ERR_NONE) {
+        machine_credentials_make(call, &self->plans);
+    }
+    return err;
 }
 
 enum err machine_identities_post(struct api_call *call, struct error *reterr)
 {
     struct machine_identity_call self = {.call = call};
-    enum err err = api_read_body(call, SHAPE_WHOLE, &machine_identity_shape, &self.wanted, reterr);
+    enum err err = machine_identity_read(&self, reterr);
     if (err == ERR_NONE) {
         err = store_write(call->api->store, machine_identity_post_body, &self, reterr);
     }
-    self.identity.credentials.is_given = true;
+    self.identity.credentials = self.credentials;
     return err == ERR_NONE ? machine_identity_answer(&self, 201, reterr) : err;
 }
 
@@ -122,17 +159,21 @@ static enum err machine_identity_put_body(struct store_tx *tx, void *context, st
     if (err == ERR_NONE) {
         err = machine_identity_find(self, tx, identity.id, reterr);
     }
+    if (err == ERR_NONE) {
+        err = machine_credentials_store(self->call, tx, &self->identity, &self->plans,
+                                        &self->credentials, reterr);
+    }
     return err == ERR_NONE ? machine_identity_audit(self, tx, "update", 200, reterr) : err;
 }
 
 enum err machine_identities_put(struct api_call *call, struct error *reterr)
 {
     struct machine_identity_call self = {.call = call, .name = call->request->values[0]};
-    enum err err = api_read_body(call, SHAPE_WHOLE, &machine_identity_shape, &self.wanted, reterr);
+    enum err err = machine_identity_read(&self, reterr);
     if (err == ERR_NONE) {
         err = store_write(call->api->store, machine_identity_put_body, &self, reterr);
     }
-    self.identity.new_credentials.is_given = true;
+    self.identity.new_credentials = self.credentials;
     return err == ERR_NONE ? machine_identity_answer(&self, 200, reterr) : err;
 }
 
@@ -143,6 +184,9 @@ static enum err machine_identity_delete_body(struct store_tx *tx, void *context,
     enum err err = machine_identity_find(self, tx, self->name, reterr);
     if (err == ERR_NONE) {
         err = machine_identity_store_delete(tx, self->identity.id, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = credential_store_revoke_of_member(tx, self->identity.id, clock_now(), reterr);
     }
     return err == ERR_NONE ? machine_identity_audit(self, tx, "delete", 204, reterr) : err;
 }

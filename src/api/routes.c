@@ -258,6 +258,15 @@ const struct api_route api_routes[] = {
      "machine_identities", "Delete a machine identity", .status = 204, .answer = API_NOTHING,
      .errors = {404}},
 
+    {"GET", "/api/machineidentities/{nameOrID}/credentials", API_READER, 0,
+     machine_credentials_list, "machine_identities",
+     "Its credentials for native clients, without their secrets", .status = 200,
+     .answer = API_ARRAY, .shape = &machine_credential_shape, .errors = {404}},
+    {"POST", "/api/machineidentities/{nameOrID}/credentials/{connectionNameOrID}/rotate", API_ADMIN,
+     0, machine_credentials_rotate, "machine_identities",
+     "A new credential for a connection granted to it, shown once; an older one ends",
+     .status = 201, .answer = API_ONE, .shape = &machine_credential_shape, .errors = {400, 404}},
+
     {"GET", "/api/orgs/hide-role-info", API_ADMIN, 0, hide_role_info_get, "orgs",
      "Are inline values hidden from admins too", .status = 200, .answer = API_ONE,
      .shape = &hide_role_info_shape},

@@ -186,6 +186,9 @@
 #define LIMIT_SCRAM_ITERATIONS   1000000
 #define LIMIT_SCRAM_VERIFIERS    64 /* of those who share one name */
 
+/* made at once for a machine identity; others come when they are asked for */
+#define LIMIT_MACHINE_CREDENTIALS 1000
+
 /* the store */
 #define LIMIT_STORE_STATEMENTS       512
 #define LIMIT_PAGE_HINTS             256 /* of one list */

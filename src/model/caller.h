@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who calls: a person, an API key or a service account of one organization, and what they are
- * there. Roles add up: an auditor keeps the rights of a member. */
+ * there. Roles add up: an auditor keeps the rights of a member. A machine identity calls with
+ * native clients alone, and is nothing there. */
 #ifndef GH_MODEL_CALLER_H
 #define GH_MODEL_CALLER_H
 
@@ -9,7 +10,7 @@
 struct caller {
     struct slice organization_id;
     struct slice organization_name;
-    struct slice id; /* of the row in user_account, api_key or service_account */
+    struct slice id; /* of the row in user_account, api_key, service_account, machine_identity */
     struct slice subject;
     struct slice email;
     struct slice name;
@@ -17,7 +18,8 @@ struct caller {
     size_t group_count;
     bool is_admin;
     bool is_auditor;
-    bool is_key; /* an API key: no person, no cookie, no password */
+    bool is_key;     /* an API key: no person, no cookie, no password; or a machine identity */
+    bool is_machine; /* a machine identity: sees nothing but what is granted to it */
     /* Of the organization. */
     bool has_access_rules;
     bool hides_role_info;

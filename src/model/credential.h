@@ -26,7 +26,8 @@ struct credential {
     struct slice connection_name;
     struct slice connection_type;
     struct slice connection_subtype;
-    struct slice member_id; /* of the row in user_account, api_key or service_account */
+    struct slice member_id; /* of the row in user_account, api_key, service_account or
+                               machine_identity */
     struct slice member_email;
     struct slice member_name;
     struct credential_access *access;

@@ -75,6 +75,42 @@ const struct shape service_account_update_shape = {.name = "ServiceAccountUpdate
                                                    SHAPE_FIELDS(service_account_update_fields)};
 
 #undef AT
+#define AT(member) .offset = offsetof(struct machine_credential, member)
+#define GIVEN(member, text)                                                                        \
+    {                                                                                              \
+        .name = #member, .kind = SHAPE_TEXT, .flags = SHAPE_READ_ONLY | SHAPE_OMITTED, AT(member), \
+        .about = text                                                                              \
+    }
+
+static const struct shape_field machine_credential_fields[] = {
+    {.name = "id",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
+     AT(id),
+     .format = "uuid"},
+    GIVEN(connection_name, "what it reaches"),
+    GIVEN(connection_type, "its type"),
+    GIVEN(connection_subtype, "its subtype"),
+    GIVEN(secret_key, "of a new one, shown once: the secret itself"),
+    GIVEN(hostname, "where clients connect to"),
+    GIVEN(port, "the port there"),
+    GIVEN(username, "the name of the connection"),
+    GIVEN(password, "the secret, for protocols that call it a password"),
+    GIVEN(database_name, "the database to name"),
+    GIVEN(connection_string, "all of it in one, of a new credential, shown once"),
+    {.name = "created_at", .kind = SHAPE_TIME, .flags = SHAPE_READ_ONLY, AT(created_at)},
+    {.name = "expire_at",
+     .kind = SHAPE_TIME,
+     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
+     AT(expires_at),
+     .about = "null: never; else the connection's access_max_duration says so"},
+};
+
+const struct shape machine_credential_shape = {.name = "MachineCredential",
+                                               .size = sizeof(struct machine_credential),
+                                               SHAPE_FIELDS(machine_credential_fields)};
+
+#undef AT
 #define AT(member) .offset = offsetof(struct machine_identity, member)
 
 static const struct shape_field machine_identity_fields[] = {
@@ -122,11 +158,13 @@ static const struct shape_field machine_identity_fields[] = {
      .kind = SHAPE_OBJECTS,
      .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
      AT(credentials),
+     .object = &machine_credential_shape,
      .about = "of a new one, shown once"},
     {.name = "new_credentials",
      .kind = SHAPE_OBJECTS,
      .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
      AT(new_credentials),
+     .object = &machine_credential_shape,
      .about = "those that a replacement added, shown once"},
 };
 

@@ -23,8 +23,27 @@ extern const struct shape service_account_shape;
 /* What replaces one: the subject may be left out. */
 extern const struct shape service_account_update_shape;
 
-/* The credentials come with native access; until then both arrays are empty. One is given in the
- * answer to the creation, the other in that to a replacement. */
+/* With what a native client reaches one connection as the identity. Empty members are left out. */
+struct machine_credential {
+    struct slice id;
+    struct slice connection_name;
+    struct slice connection_type;
+    struct slice connection_subtype;
+    struct slice secret_key; /* of a new one, shown once; for PostgreSQL it is the password */
+    struct slice hostname;
+    struct slice port;
+    struct slice username;
+    struct slice password;
+    struct slice database_name;
+    struct slice connection_string;
+    int64_t created_at;
+    int64_t expires_at; /* 0: never */
+};
+
+extern const struct shape machine_credential_shape;
+
+/* New credentials stand in one array in the answer to the creation, in the other in that to a
+ * replacement. */
 struct machine_identity {
     struct slice id;
     struct slice organization_id;

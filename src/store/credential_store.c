@@ -170,6 +170,16 @@ enum err credential_store_revoke_older(struct store_tx *tx, const struct credent
         PARAMS(store_text(of->member_id), store_text(of->connection_id), store_int(now)), reterr);
 }
 
+enum err credential_store_revoke_ungranted(struct store_tx *tx, struct slice identity_id,
+                                           int64_t now, struct error *reterr)
+{
+    return credential_store_end(
+        tx,
+        "UPDATE credential SET revoked_at = $2 WHERE member_id = $1 "
+        "AND revoked_at = 0 AND connection_id NOT IN (" ROWS_GRANTED("$1") ")",
+        PARAMS(store_text(identity_id), store_int(now)), reterr);
+}
+
 /* Using ---------------------------------------------------------------------------------------- */
 
 enum err credential_store_candidates(struct store_tx *tx, struct arena *arena,
@@ -213,12 +223,39 @@ static enum err credential_store_read_good(struct store_tx *tx, struct arena *ar
                : err;
 }
 
+/* It is in no group and has no role. */
+static enum err credential_store_read_machine(struct store_tx *tx, struct arena *arena,
+                                              struct slice id, struct caller *caller,
+                                              struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx, "SELECT organization_id, name FROM machine_identity WHERE id = $1",
+                        PARAMS(store_text(id)), &rows, reterr);
+    if (err == ERR_NONE) {
+        *caller = (struct caller){
+            .organization_id = rows_text_in(arena, &rows, 0),
+            .id = id,
+            .subject = id,
+            .email = SLICE(""),
+            .name = rows_text_in(arena, &rows, 1),
+            .is_key = true,
+            .is_machine = true,
+        };
+    }
+    return err;
+}
+
 static enum err credential_store_read_caller(struct store_tx *tx, struct arena *arena,
                                              const struct credential_question *question,
                                              struct credential_grant *grant, struct error *reterr)
 {
     struct caller *caller = &grant->caller;
-    enum err err = token_store_member(tx, arena, grant->credential.member_id, caller, reterr);
+    struct slice member_id = grant->credential.member_id;
+    enum err err = token_store_member(tx, arena, member_id, caller, reterr);
+    if (err == ERR_NOT_FOUND) {
+        err = credential_store_read_machine(tx, arena, member_id, caller, reterr);
+    }
     if (err == ERR_NOT_FOUND ||
         (err == ERR_NONE &&
          !slice_equals(caller->organization_id, grant->credential.organization_id))) {
@@ -232,16 +269,41 @@ static enum err credential_store_read_caller(struct store_tx *tx, struct arena *
     return err;
 }
 
+/* Access rules name groups, which a machine identity is in none of: what is granted to it counts.
+ */
+static enum err credential_store_find_connection(struct store_tx *tx, struct arena *arena,
+                                                 struct credential_grant *grant,
+                                                 struct error *reterr)
+{
+    const struct caller *caller = &grant->caller;
+    struct visibility visibility = caller_visibility(caller);
+    struct slice connection_id = grant->credential.connection_id;
+    int64_t count = 1;
+    enum err err = ERR_NONE;
+    if (caller->is_machine) {
+        err =
+            rows_number(tx,
+                        "SELECT count(*) FROM (" ROWS_GRANTED("$1") ") AS granted "
+                                                                    "WHERE connection_id = $2",
+                        PARAMS(store_text(caller->id), store_text(connection_id)), &count, reterr);
+        visibility.sees_all = true;
+    }
+    if (err == ERR_NONE && count == 0) {
+        return ERR_NOT_FOUND;
+    }
+    return err == ERR_NONE ? connection_store_find(tx, arena, &visibility, connection_id,
+                                                   &grant->connection, reterr)
+                           : err;
+}
+
 /* The connection as the member sees it now, with its rules. */
 static enum err credential_store_read_connection(struct store_tx *tx, struct arena *arena,
                                                  struct credential_grant *grant,
                                                  struct error *reterr)
 {
-    const struct visibility visibility = caller_visibility(&grant->caller);
     struct connection_row *row = &grant->connection;
     struct connection_list list = {.arena = arena, .rows = &row, .count = 1, .capacity = 1};
-    enum err err =
-        connection_store_find(tx, arena, &visibility, grant->credential.connection_id, row, reterr);
+    enum err err = credential_store_find_connection(tx, arena, grant, reterr);
     if (err == ERR_NOT_FOUND) {
         return fail(reterr, ERR_DENIED, "the credential's owner may not use the connection");
     }

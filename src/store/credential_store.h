@@ -52,6 +52,10 @@ enum err credential_store_revoke_of_member(struct store_tx *tx, struct slice mem
 enum err credential_store_revoke_older(struct store_tx *tx, const struct credential *of,
                                        int64_t now, struct error *reterr) MUST_USE;
 
+/* Of the machine identity, those for what is no longer granted to it. */
+enum err credential_store_revoke_ungranted(struct store_tx *tx, struct slice identity_id,
+                                           int64_t now, struct error *reterr) MUST_USE;
+
 /* For a client that names a connection, and has not shown yet which secret it knows. */
 struct credential_candidate {
     struct slice credential_id;

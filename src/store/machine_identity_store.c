@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/machine_identity_store.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "store/rows.h"
 
@@ -193,6 +194,109 @@ enum err machine_identity_store_update(struct store_tx *tx, const struct machine
         if (err == ERR_NONE) {
             err = machine_identity_store_bind(tx, identity, &machine_grants[i], reterr);
         }
+    }
+    return err;
+}
+
+/* What it may use ------------------------------------------------------------------------------ */
+
+#define LACKS                                                                                      \
+    "NOT EXISTS (SELECT 1 FROM credential d WHERE d.member_id = $3 AND d.connection_id = c.id "    \
+    "AND d.revoked_at = 0 AND (d.expires_at = 0 OR d.expires_at > $4)) "                           \
+    "ORDER BY c.name LIMIT $5"
+
+static const char *const machine_lacks_named =
+    "SELECT c.id, c.name FROM connection c WHERE c.organization_id = $1 AND c.name = $2 AND " LACKS;
+static const char *const machine_lacks_carrying =
+    "SELECT c.id, c.name FROM attribute a JOIN connection_attribute l ON l.attribute_id = a.id "
+    "JOIN connection c ON c.id = l.connection_id "
+    "WHERE a.organization_id = $1 AND a.name = $2 AND " LACKS;
+
+static bool machine_lacks_have(const struct rows_list *list, struct slice connection_id)
+{
+    const struct machine_lack *lacks = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        if (slice_equals(lacks[i].connection_id, connection_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct machine_lack_search {
+    const struct machine_identity *identity;
+    const char *sql;
+    int64_t now;
+};
+
+static enum err machine_lacks_add(struct store_tx *tx, const struct machine_lack_search *search,
+                                  struct slice name, struct rows_list *list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    const struct machine_identity *identity = search->identity;
+    enum err err = store_query(tx, search->sql,
+                               PARAMS(store_text(identity->organization_id), store_text(name),
+                                      store_text(identity->id.len > 0 ? identity->id : SLICE("")),
+                                      store_int(search->now), store_int(LIMIT_MACHINE_CREDENTIALS)),
+                               &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        bool is_full = list->count >= LIMIT_MACHINE_CREDENTIALS;
+        if (is_full || machine_lacks_have(list, store_rows_view(&rows, 0))) {
+            continue;
+        }
+        struct machine_lack *lack = rows_list_add(list);
+        lack->connection_id = rows_text_in(list->arena, &rows, 0);
+        lack->connection_name = rows_text_in(list->arena, &rows, 1);
+        lack->is_named = search->sql == machine_lacks_named;
+    }
+    return rows_end(err);
+}
+
+enum err machine_identity_store_lacking(struct store_tx *tx, struct arena *arena,
+                                        const struct machine_identity *identity, int64_t now,
+                                        struct machine_lacks *ret_lacks, struct error *reterr)
+{
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct machine_lack)};
+    struct machine_lack_search search = {identity, machine_lacks_named, now};
+    const struct shape_texts *names = &identity->connection_names;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < names->count && err == ERR_NONE; i++) {
+        err = machine_lacks_add(tx, &search, names->items[i], &list, reterr);
+    }
+    search.sql = machine_lacks_carrying;
+    names = &identity->attributes;
+    for (size_t i = 0; i < names->count && err == ERR_NONE; i++) {
+        err = machine_lacks_add(tx, &search, names->items[i], &list, reterr);
+    }
+    *ret_lacks = (struct machine_lacks){.items = list.items, .count = list.count};
+    return err;
+}
+
+enum err machine_identity_store_granted(struct store_tx *tx, struct arena *arena,
+                                        const struct machine_identity *identity,
+                                        struct slice name_or_id, struct machine_lack *ret_lack,
+                                        struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx,
+                        "SELECT c.id, c.name FROM connection c WHERE (c.name = $2 OR c.id = $2) "
+                        "AND c.organization_id = $3 AND c.id IN (" ROWS_GRANTED(
+                            "$1") ") "
+                                  "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
+                        PARAMS(store_text(identity->id), store_text(name_or_id),
+                               store_text(identity->organization_id)),
+                        &rows, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return fail(reterr, err, "no connection '%.*s' is granted to the machine identity '%.*s'",
+                    SLICE_ARG(name_or_id), SLICE_ARG(identity->name));
+    }
+    if (err == ERR_NONE) {
+        *ret_lack = (struct machine_lack){
+            .connection_id = rows_text_in(arena, &rows, 0),
+            .connection_name = rows_text_in(arena, &rows, 1),
+            .is_named = true,
+        };
     }
     return err;
 }

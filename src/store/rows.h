@@ -65,6 +65,14 @@ struct slice rows_like_in(struct arena *arena, struct slice text);
     "WHERE vc.connection_id = " connection_id_column " AND vn.member_id = " member "))"
 #define ROWS_MAY_USE(c, member) ROWS_MAY_USE_ID(c ".id", member)
 
+/* The ids of the connections that are granted to the machine identity: by name, or by an attribute
+ * that they carry. */
+#define ROWS_GRANTED(identity)                                                                     \
+    "SELECT connection_id FROM machine_identity_connection WHERE machine_identity_id = " identity  \
+    " UNION SELECT gc.connection_id FROM machine_identity_attribute ga "                           \
+    "JOIN connection_attribute gc ON gc.attribute_id = ga.attribute_id "                           \
+    "WHERE ga.machine_identity_id = " identity
+
 /* The way to a page of a list that is read whole and in the order of names: from a name that is
  * known to stand before it, or backward from the end, whichever is nearer. */
 struct rows_page {

@@ -2,6 +2,7 @@
 """Connections to a real PostgreSQL server, and what native clients need to go through them."""
 import os
 import subprocess
+import time
 
 from api import b64, unique
 from conftest import PATIENCE
@@ -70,3 +71,35 @@ def psql(made, text, *arguments, check=True, **variables):
     if check:
         assert done.returncode == 0, done.stderr
     return done
+
+
+class Session:
+    """A client that stays: one psql, asked line by line."""
+
+    def __init__(self, given):
+        env = {**os.environ, "PGPASSWORD": given["password"]}
+        self.process = subprocess.Popen(
+            ["psql", "-X", "-A", "-t", "-q", "-h", given["hostname"], "-p", given["port"], "-U",
+             given["username"], given["database_name"]],
+            env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+
+    def ask(self, text):
+        self.process.stdin.write(text + ";\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def wait_for_end(self, seconds):
+        """It is told that it ended, at the next question at the latest."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if self.ask("SELECT 'still here'") != "still here":
+                    break
+            except BrokenPipeError:
+                break
+            time.sleep(0.05)
+        else:
+            raise AssertionError(f"the session still answers after {seconds} s")
+        self.process.kill()
+        self.process.communicate()

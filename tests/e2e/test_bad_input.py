@@ -100,7 +100,8 @@ def test_a_bad_path_is_refused(world, method, path, named):
 @pytest.mark.parametrize("path", ["/resources/nothing", "/connections/nothing",
                                   "/attributes/nothing", "/users/nothing", "/api-keys/nothing",
                                   "/serviceaccounts/nothing", "/machineidentities/nothing",
-                                  "/agents/nothing", "/connections/nothing/access", "/nothing", "/resources/a/b",
+                                  "/machineidentities/nothing/credentials", "/agents/nothing",
+                                  "/connections/nothing/access", "/nothing", "/resources/a/b",
                                   "/resources/", "//resources"])
 def test_what_is_not_there_is_404(world, path):
     answer = world.api.get(path)

@@ -109,7 +109,9 @@ def calls_by_name(other):
                             ("DELETE", "/serviceaccounts/{}", None)],
         "machineidentities": [("GET", "/machineidentities/{}", None),
                               ("PUT", "/machineidentities/{}", {"name": "x"}),
-                              ("DELETE", "/machineidentities/{}", None)],
+                              ("DELETE", "/machineidentities/{}", None),
+                              ("GET", "/machineidentities/{}/credentials", None),
+                              ("POST", "/machineidentities/{}/credentials/{}/rotate", None)],
         "agents": [("GET", "/agents/{}", None), ("DELETE", "/agents/{}", None),
                    ("DELETE", "/agents/{}?force=true", None)],
     }

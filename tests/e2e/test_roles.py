@@ -92,6 +92,8 @@ ROUTES = {
     "GET /machineidentities/{nameOrID}": READER,
     "PUT /machineidentities/{nameOrID}": ADMIN,
     "DELETE /machineidentities/{nameOrID}": ADMIN,
+    "GET /machineidentities/{nameOrID}/credentials": READER,
+    "POST /machineidentities/{nameOrID}/credentials/{connectionNameOrID}/rotate": ADMIN,
     "GET /orgs/hide-role-info": ADMIN,
     "PUT /orgs/hide-role-info": ADMIN,
     "GET /audit/logs": READER,
