@@ -122,6 +122,13 @@ HANDLER(machine_identities_delete);
 HANDLER(machine_credentials_list);
 HANDLER(machine_credentials_rotate);
 
+/* operator.c */
+HANDLER(operator_resources_post);
+HANDLER(operator_resources_delete);
+HANDLER(operator_machine_identities_post);
+HANDLER(operator_machine_identities_delete);
+HANDLER(operator_machine_credentials_list);
+
 /* local_auth.c */
 HANDLER(local_auth_register);
 HANDLER(local_auth_login);

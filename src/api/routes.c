@@ -285,6 +285,16 @@ const struct api_route api_routes[] = {
     {"GET", "/control/organizations", API_CONTROL, .handler = organizations_list},
     {"POST", "/control/organizations", API_CONTROL, .handler = organizations_create,
      .noun = "organizations", SMALL_BODY},
+    {"POST", "/control/resources", API_CONTROL, .handler = operator_resources_post,
+     .noun = "resources", BODY},
+    {"DELETE", "/control/resources/{name}", API_CONTROL, .handler = operator_resources_delete,
+     .noun = "resources"},
+    {"POST", "/control/machineidentities", API_CONTROL, .handler = operator_machine_identities_post,
+     .noun = "machine_identities", BODY},
+    {"DELETE", "/control/machineidentities/{nameOrID}", API_CONTROL,
+     .handler = operator_machine_identities_delete, .noun = "machine_identities"},
+    {"GET", "/control/machineidentities/{nameOrID}/credentials", API_CONTROL,
+     .handler = operator_machine_credentials_list},
 };
 
 const size_t api_route_count = COUNT_OF(api_routes);

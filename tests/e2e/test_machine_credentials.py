@@ -199,3 +199,30 @@ def test_the_connection_bounds_how_long(admin, target):
     live = session_of(credential)
     live.wait_for_end(5)
     wait_for(lambda: not works(credential), what="its end")
+
+
+def test_the_control_socket_has_them_before_anybody_is_registered(start, target):
+    gateway = start()
+    body = {"name": "shop", "type": "database", "subtype": "postgres", "env_vars": {}, "roles": [
+        {"name": "shop", "type": "database", "subtype": "postgres", "secret": target.secret()}]}
+    status, made = gateway.control("POST", "/control/resources", body)
+    assert status == 201, made
+    machine = {"name": "robot", "connection_names": ["shop"]}
+    status, made = gateway.control("POST", "/control/machineidentities", machine)
+    assert status == 201 and works(made["credentials"][0]), made
+    status, listed = gateway.control("GET", "/control/machineidentities/robot/credentials")
+    assert status == 200 and [one["id"] for one in listed] == [made["credentials"][0]["id"]]
+    for path in ("/control/resources?organization=nothing",
+                 "/control/machineidentities?organization=nothing"):
+        assert gateway.control("POST", path, body)[0] == 404
+    assert gateway.get("/control/machineidentities/robot/credentials")[0] == 404
+    assert gateway.control("DELETE", "/control/machineidentities/robot")[0] == 204
+    assert not works(made["credentials"][0])
+    assert gateway.control("DELETE", "/control/resources/shop?cascade=true")[0] == 204
+    rows = Store(gateway).ask("SELECT actor_name, resource_type, action FROM audit_entry "
+                              "WHERE resource_type <> 'sessions' ORDER BY created_at")
+    assert [tuple(row) for row in rows] == [
+        ("control socket", "resources", "create"),
+        ("control socket", "machine_identities", "create"),
+        ("control socket", "machine_identities", "delete"),
+        ("control socket", "resources", "delete")]
