@@ -56,6 +56,17 @@
 #define LIMIT_PG_GREETING_SIZE LIMIT_KIB(64) /* of what it says before it is ready */
 #define LIMIT_PG_READ_SIZE     LIMIT_KIB(8)
 
+/* PostgreSQL: a statement of the gateway's own */
+#define LIMIT_PG_STATEMENT_SIZE LIMIT_KIB(64) /* with its parameters */
+#define LIMIT_PG_ANSWER_SIZE    LIMIT_MIB(8)
+
+/* what the gateway itself asks targets, while a caller waits */
+#define LIMIT_TARGET_CALLS     4 /* at once; each holds a thread of the slow pool */
+#define LIMIT_TARGET_OPEN_MS   10000
+#define LIMIT_TARGET_QUERY_MS  10000
+#define LIMIT_TARGET_CANCEL_MS 2000
+#define LIMIT_CATALOG_ROWS     10000 /* of one answer: databases, tables or columns */
+
 /* PostgreSQL: a client that is not known yet */
 #define LIMIT_PG_FRONT_AUTHENTICATION_MS 30000
 #define LIMIT_PG_FRONT_WRITE_MS          10000 /* of what opens the session */

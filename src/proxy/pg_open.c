@@ -162,7 +162,8 @@ static void pg_open_on_target(void *owner, const struct pg_target_ready *ready,
 /* What a client sees of a server that cannot be reached: not where it is. */
 static void pg_open_fail(struct pg_open *self, const struct error *error)
 {
-    struct pg_target_failure failure = {.error = *error, .sqlstate = "08001"};
+    struct pg_target_failure failure = {
+        .stage = PG_STAGE_NETWORK, .error = *error, .sqlstate = "08001"};
     struct buf answer;
     buf_init(&answer, LIMIT_KIB(4));
     must(pgwire_error_write(&answer, &(struct pgwire_notice){

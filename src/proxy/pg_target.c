@@ -41,9 +41,11 @@ static void pg_target_leave(struct pg_target *self)
 static void pg_target_fail(struct pg_target *self, enum err code)
 {
     must(code == self->error.code);
+    enum pg_stage stage = self->state == PG_TARGET_AT_ENCRYPTION ? PG_STAGE_TLS : PG_STAGE_SIGN_IN;
     pg_target_explain(self);
     pg_target_leave(self);
     struct pg_target_failure failure = {
+        .stage = stage,
         .error = self->error,
         .answer = buf_view(&self->answer),
     };

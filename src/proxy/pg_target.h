@@ -42,7 +42,15 @@ struct pg_target_ready {
     struct slice rest; /* what was already read behind ReadyForQuery */
 };
 
+/* How far it came. */
+enum pg_stage {
+    PG_STAGE_NETWORK, /* it was not reached */
+    PG_STAGE_TLS,
+    PG_STAGE_SIGN_IN,
+};
+
 struct pg_target_failure {
+    enum pg_stage stage;
     struct error error;  /* for the log and for those who manage the target */
     char sqlstate[6];    /* as the client sees it */
     struct slice answer; /* an ErrorResponse for the client; valid during the call */
