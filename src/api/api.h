@@ -18,6 +18,7 @@
 struct gate;
 struct reader_slots;
 struct seal_keys;
+struct target_calls;
 
 struct api {
     struct store *store;
@@ -45,6 +46,7 @@ struct api {
     struct seal_keys *keys;
     const char *recordings; /* their folder */
     struct reader_slots *readers;
+    struct target_calls *target_calls;
 };
 
 struct api_route;

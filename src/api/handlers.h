@@ -46,6 +46,14 @@ HANDLER(connection_access_put);
 extern const struct shape connection_query_shape;
 extern const struct shape connection_access_shape;
 
+/* connection_catalog.c */
+HANDLER(connection_test);
+HANDLER(connection_databases);
+HANDLER(connection_tables);
+HANDLER(connection_columns);
+extern const struct shape catalog_table_query_shape;
+extern const struct shape catalog_column_query_shape;
+
 /* credentials.c, sessions.c, session_control.c, session_recording.c, session_stream.c */
 HANDLER(credentials_post);
 HANDLER(credentials_get);

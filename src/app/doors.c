@@ -62,6 +62,8 @@ static enum err doors_load_tls(const struct settings *settings, struct tls_serve
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
                     struct gate_settings *gate, struct error *reterr)
 {
+    doors->resolver = resolver_new(NULL);
+    doors->calls = target_calls_new(gate->pool, doors->resolver);
     if (doors->postgres_port == 0) {
         return ERR_NONE;
     }
@@ -70,7 +72,6 @@ enum err doors_make(struct doors *doors, struct arena *arena, const struct setti
         return err;
     }
     doors->sync = pool_new(LIMIT_RECORDING_SYNC_THREADS, SIZE_MAX);
-    doors->resolver = resolver_new(NULL);
     gate->sync = doors->sync;
     gate->resolver = doors->resolver;
     gate->recordings = doors_recordings_in(arena, settings);
@@ -82,6 +83,7 @@ enum err doors_make(struct doors *doors, struct arena *arena, const struct setti
 
 void doors_start(struct doors *doors, size_t index, struct worker *worker)
 {
+    target_calls_enter(doors->calls, worker);
     if (doors->gate != NULL) {
         doors->workers[index] =
             gate_worker_new(doors->gate, worker, doors->postgres_fds[index], doors->tls);
@@ -106,6 +108,7 @@ enum err doors_reload_tls(struct doors *doors, const struct settings *settings,
 
 void doors_drain(struct doors *doors, uint64_t deadline_ms)
 {
+    target_calls_drain(doors->calls, deadline_ms);
     for (size_t i = 0; i < doors->worker_count && doors->gate != NULL; i++) {
         gate_worker_drain(doors->workers[i], deadline_ms);
     }
@@ -113,10 +116,8 @@ void doors_drain(struct doors *doors, uint64_t deadline_ms)
 
 void doors_stop(struct doors *doors)
 {
-    if (doors->gate != NULL) {
-        resolver_free(doors->resolver);
-        pool_free(doors->sync);
-    }
+    resolver_free(doors->resolver);
+    pool_free(doors->sync);
 }
 
 void doors_free(struct doors *doors)
@@ -126,4 +127,5 @@ void doors_free(struct doors *doors)
     }
     gate_free(doors->gate);
     tls_server_unref(doors->tls);
+    target_calls_free(doors->calls);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The doors for native clients as a part of 'serve': their listening sockets, what they need beyond
- * what HTTP has, and their start and end among the workers. */
+ * what HTTP has, and their start and end among the workers. And the way to targets for the API,
+ * which is there without any door. */
 #ifndef GH_APP_DOORS_H
 #define GH_APP_DOORS_H
 
 #include "app/settings.h"
 #include "gate/gate.h"
+#include "gate/target_call.h"
 
 struct doors {
     size_t worker_count;
@@ -14,6 +16,7 @@ struct doors {
     struct slice postgres_host;
     struct pool *sync;
     struct resolver *resolver;
+    struct target_calls *calls;
     struct gate *gate;
     struct tls_server *tls; /* NULL: without */
     struct gate_worker *workers[LIMIT_WORKER_COUNT];

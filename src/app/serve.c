@@ -113,6 +113,7 @@ static enum err serve_make_doors(struct serve *serve, struct error *reterr)
     };
     enum err err = doors_make(&serve->doors, &serve->arena, serve->settings, &gate, reterr);
     serve->api.gate = serve->doors.gate;
+    serve->api.target_calls = serve->doors.calls;
     return err;
 }
 

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "gate/target_call.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "io/clock.h"
+#include "io/timer.h"
+#include "proxy/pg_open.h"
+#include "target/secret_source.h"
+#include "wire/pgwire_answer.h"
+#include "wire/pgwire_frame.h"
+
+#include <pthread.h>
+
+#define DATABASE "postgres" /* when nobody names one */
+
+/* A worker's part. */
+struct target_worker {
+    struct target_calls *calls;
+    struct worker *worker;
+    size_t count; /* of calls that were sent to it and have not ended; under the lock */
+    struct list running;
+    bool is_draining;
+    bool is_cut;
+    uint64_t drain_ms;
+    struct timer drain_deadline;
+    struct mail drain_mail;
+    struct loop_task drained;
+};
+
+struct target_calls {
+    struct pool *pool;
+    struct resolver *resolver;
+    struct target_worker workers[LIMIT_WORKER_COUNT];
+    size_t worker_count;
+    pthread_mutex_t lock;
+    size_t next;       /* the worker whose turn it is */
+    size_t call_count; /* of threads that are in target_call_run() */
+    bool is_closed;
+};
+
+/* On the stack of the thread that waits; the worker's from the mail until 'is_done'. */
+struct target_call {
+    const struct target_request *request;
+    struct arena *arena;        /* of the answer */
+    struct arena secrets;       /* wiped when it ends */
+    struct target_worker *part; /* of the worker that does it */
+    struct list link;
+    struct mail mail;
+    struct pg_place place;
+    struct tls_client *tls;
+    struct pg_open *open;
+    struct pg_query *query;
+    struct pg_stop *stop;
+    struct pgwire_key key; /* to cancel the statement; secret.at == NULL: there is none */
+    int64_t began_at;
+    struct target_answer answer;
+    struct error error;
+    bool is_done; /* under the lock */
+    pthread_cond_t done;
+};
+
+const char *target_problem_text(enum target_problem problem)
+{
+    static const char *const texts[] = {[TARGET_PROBLEM_NONE] = "none",
+#define TARGET_PROBLEM_ITEM(name, text) [name] = (text),
+                                        TARGET_PROBLEMS(TARGET_PROBLEM_ITEM)
+#undef TARGET_PROBLEM_ITEM
+    };
+    return texts[problem];
+}
+
+/* The end of a call, on the loop --------------------------------------------------------------- */
+
+static void target_call_end(struct target_call *call)
+{
+    struct target_worker *part = call->part;
+    struct target_calls *calls = part->calls;
+    call->answer.latency_us = clock_monotonic() - call->began_at;
+    list_remove(&call->link);
+    (void)pthread_mutex_lock(&calls->lock);
+    part->count--;
+    bool is_last = part->is_draining && part->count == 0;
+    call->is_done = true;
+    (void)pthread_cond_signal(&call->done);
+    (void)pthread_mutex_unlock(&calls->lock); /* from here on the call may be gone */
+    if (is_last) {
+        loop_defer(worker_loop(part->worker), &part->drained);
+    }
+}
+
+static void target_call_fail(struct target_call *call, const struct error *error,
+                             enum target_problem problem, struct slice shown)
+{
+    call->error = *error;
+    call->answer.problem = problem;
+    call->answer.shown = arena_copy(call->arena, shown);
+    target_call_end(call);
+}
+
+static void target_call_fail_for_stop(struct target_call *call)
+{
+    struct error error;
+    enum err err = fail(&error, ERR_UNAVAILABLE, "the gateway is stopping");
+    must(err == ERR_UNAVAILABLE);
+    target_call_fail(call, &error, TARGET_PROBLEM_NONE, slice_of_text(error.message));
+}
+
+/* The statement -------------------------------------------------------------------------------- */
+
+/* The server was asked to let go of the statement that took too long, or could not be. */
+static void target_call_on_stopped(void *owner, const struct error *error)
+{
+    struct target_call *call = owner;
+    (void)error;
+    call->stop = NULL;
+    target_call_end(call);
+}
+
+static void target_call_cancel_statement(struct target_call *call)
+{
+    struct target_calls *calls = call->part->calls;
+    const struct pg_road road = {
+        .worker = call->part->worker, .pool = calls->pool, .resolver = calls->resolver};
+    const struct pg_stop_settings settings = {
+        .place = &call->place,
+        .tls = call->tls,
+        .key = call->key,
+        .timeout_ms = LIMIT_TARGET_CANCEL_MS,
+    };
+    call->stop = pg_stop_start(&road, &settings, target_call_on_stopped, call);
+}
+
+static enum target_problem target_problem_of_query(const struct pg_query_failure *failure)
+{
+    bool is_too_slow = failure->error.code == ERR_TIMEOUT ||
+                       strcmp(failure->sqlstate, "57014") == 0; /* query_canceled */
+    return is_too_slow ? TARGET_PROBLEM_TIMEOUT : TARGET_PROBLEM_QUERY;
+}
+
+static void target_call_on_answer(void *owner, const struct pg_rows *rows,
+                                  const struct pg_query_failure *failure)
+{
+    struct target_call *call = owner;
+    call->query = NULL;
+    if (rows != NULL) {
+        call->answer.rows = *rows;
+        target_call_end(call);
+        return;
+    }
+    memcpy(call->answer.sqlstate, failure->sqlstate, sizeof(call->answer.sqlstate));
+    if (failure->error.code != ERR_TIMEOUT || call->key.secret.at == NULL) {
+        target_call_fail(call, &failure->error, target_problem_of_query(failure),
+                         slice_of_text(failure->error.message));
+        return;
+    }
+    call->error = failure->error;
+    call->answer.problem = TARGET_PROBLEM_TIMEOUT;
+    call->answer.shown = arena_copy(call->arena, slice_of_text(failure->error.message));
+    target_call_cancel_statement(call);
+}
+
+/* The way there -------------------------------------------------------------------------------- */
+
+static enum target_problem target_problem_of_open(const struct pg_target_failure *failure)
+{
+    if (failure->error.code == ERR_TIMEOUT) {
+        return TARGET_PROBLEM_TIMEOUT;
+    }
+    if (failure->stage != PG_STAGE_SIGN_IN) {
+        return failure->stage == PG_STAGE_TLS ? TARGET_PROBLEM_TLS : TARGET_PROBLEM_NETWORK;
+    }
+    if (strcmp(failure->sqlstate, "08004") == 0 || failure->error.code == ERR_UNAUTHENTICATED ||
+        failure->error.code == ERR_UNSUPPORTED) {
+        return TARGET_PROBLEM_CREDENTIALS; /* refused, or not to be used here */
+    }
+    return strcmp(failure->sqlstate, "3D000") == 0 ? TARGET_PROBLEM_DATABASE
+                                                   : TARGET_PROBLEM_SERVER;
+}
+
+static void target_call_on_open(void *owner, const struct pg_target_ready *ready,
+                                const struct pg_target_failure *failure)
+{
+    struct target_call *call = owner;
+    const struct target_request *request = call->request;
+    call->open = NULL;
+    if (failure != NULL) {
+        struct slice fields = slice_from(failure->answer, PGWIRE_HEADER_SIZE);
+        memcpy(call->answer.sqlstate, failure->sqlstate, sizeof(call->answer.sqlstate));
+        target_call_fail(call, &failure->error, target_problem_of_open(failure),
+                         pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE));
+        return;
+    }
+    call->answer.is_encrypted = stream_is_encrypted(ready->take_stream);
+    call->key.process = ready->key.process;
+    call->key.secret =
+        ready->key.secret.at == NULL ? SLICE_NONE : arena_copy(&call->secrets, ready->key.secret);
+    const struct pg_query_settings settings = {
+        .text = slice_of_text(request->text),
+        .values = request->values,
+        .value_count = request->value_count,
+        .column_count = request->column_count,
+        .row_count_max = request->row_count_max,
+        .size_max = LIMIT_PG_ANSWER_SIZE,
+        .timeout_ms = LIMIT_TARGET_QUERY_MS,
+        .rest = ready->rest,
+        .arena = call->arena,
+    };
+    call->query = pg_query_start(ready->take_stream, &settings, target_call_on_answer, call);
+}
+
+static void target_call_begin(struct mail *mail)
+{
+    static const struct pgwire_parameter parameters[] = {
+        {SLICE_INIT("application_name"), SLICE_INIT("gatehouse")},
+        {SLICE_INIT("client_encoding"), SLICE_INIT("UTF8")},
+    };
+    struct target_call *call = CONTAINER_OF(mail, struct target_call, mail);
+    struct target_worker *part = call->part;
+    struct slice database = call->request->database;
+    if (database.len == 0) {
+        database = call->place.database.len > 0 ? call->place.database : SLICE(DATABASE);
+    }
+    call->began_at = clock_monotonic();
+    list_append(&part->running, &call->link);
+    if (part->is_cut) {
+        target_call_fail_for_stop(call);
+        return;
+    }
+    const struct pg_road road = {
+        .worker = part->worker, .pool = part->calls->pool, .resolver = part->calls->resolver};
+    const struct pg_open_settings settings = {
+        .place = &call->place,
+        .tls = call->tls,
+        .database = database,
+        .parameters = parameters,
+        .parameter_count = COUNT_OF(parameters),
+        .version = PGWIRE_VERSION(3, 0),
+        .timeout_ms = LIMIT_TARGET_OPEN_MS,
+    };
+    call->open = pg_open_start(&road, &settings, target_call_on_open, call);
+}
+
+/* The thread that waits ------------------------------------------------------------------------ */
+
+static enum err target_call_resolve(struct target_call *call, struct error *reterr)
+{
+    struct shape_pairs variables = {0};
+    struct target_answer *answer = &call->answer;
+    enum err err =
+        secret_sources_resolve(&call->secrets, call->request->variables, &variables, NULL, reterr);
+    if (err != ERR_NONE) {
+        answer->problem = TARGET_PROBLEM_SECRETS;
+        answer->shown = SLICE("the secrets of the connection cannot be had");
+        return err;
+    }
+    err = pg_place_read(&variables, &call->place, reterr);
+    if (err == ERR_NONE) {
+        err = pg_place_tls(&call->place, &call->tls, reterr);
+    }
+    if (err != ERR_NONE) {
+        answer->problem = TARGET_PROBLEM_CONFIGURATION;
+        answer->shown = arena_format(call->arena, "%s", reterr->message);
+    }
+    return err;
+}
+
+/* A place among the calls that may be under way. */
+static enum err target_calls_take_place(struct target_calls *calls, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    (void)pthread_mutex_lock(&calls->lock);
+    if (calls->call_count == LIMIT_TARGET_CALLS) {
+        err = fail(reterr, ERR_BUSY, "too many targets are being asked; try again in a moment");
+    } else {
+        calls->call_count++;
+    }
+    (void)pthread_mutex_unlock(&calls->lock);
+    return err;
+}
+
+static void target_calls_leave_place(struct target_calls *calls)
+{
+    (void)pthread_mutex_lock(&calls->lock);
+    calls->call_count--;
+    (void)pthread_mutex_unlock(&calls->lock);
+}
+
+/* Sends it to the worker whose turn it is, and waits for what becomes of it. */
+static enum err target_call_send(struct target_calls *calls, struct target_call *call,
+                                 struct error *reterr)
+{
+    (void)pthread_mutex_lock(&calls->lock);
+    if (calls->is_closed) {
+        (void)pthread_mutex_unlock(&calls->lock);
+        return fail(reterr, ERR_UNAVAILABLE, "the gateway is stopping");
+    }
+    must(pthread_cond_init(&call->done, NULL) == 0);
+    call->part = &calls->workers[calls->next++ % calls->worker_count];
+    call->part->count++;
+    call->mail.deliver = target_call_begin;
+    mailbox_send(worker_mailbox(call->part->worker), &call->mail);
+    while (!call->is_done) {
+        (void)pthread_cond_wait(&call->done, &calls->lock);
+    }
+    (void)pthread_mutex_unlock(&calls->lock);
+    (void)pthread_cond_destroy(&call->done);
+    if (call->error.code != ERR_NONE && reterr != NULL) {
+        *reterr = call->error;
+    }
+    return call->error.code;
+}
+
+enum err target_call_run(struct target_calls *calls, struct arena *arena,
+                         const struct target_request *request, struct target_answer *ret_answer,
+                         struct error *reterr)
+{
+    struct target_call call = {.request = request, .arena = arena};
+    enum err err = target_calls_take_place(calls, reterr);
+    *ret_answer = call.answer;
+    if (err != ERR_NONE) {
+        return err;
+    }
+    arena_init(&call.secrets);
+    arena_hold_secrets(&call.secrets);
+    list_init(&call.link);
+    err = target_call_resolve(&call, reterr);
+    if (err == ERR_NONE) {
+        err = target_call_send(calls, &call, reterr);
+    }
+    *ret_answer = call.answer;
+    tls_client_unref(call.tls);
+    arena_release(&call.secrets);
+    target_calls_leave_place(calls);
+    return err;
+}
+
+/* The workers' parts --------------------------------------------------------------------------- */
+
+static void target_worker_on_drained(void *owner)
+{
+    struct target_worker *part = owner;
+    timer_stop(&part->drain_deadline);
+    worker_leave(part->worker);
+}
+
+static void target_worker_cut(void *owner)
+{
+    struct target_worker *part = owner;
+    part->is_cut = true;
+    LIST_EACH(link, &part->running) {
+        struct target_call *call = LIST_ITEM(link, struct target_call, link);
+        if (call->open != NULL) {
+            pg_open_cancel(call->open);
+        } else if (call->query != NULL) {
+            pg_query_cancel(call->query);
+        } else {
+            pg_stop_cancel(call->stop);
+        }
+        target_call_fail_for_stop(call);
+    }
+}
+
+static void target_worker_begin_drain(struct mail *mail)
+{
+    struct target_worker *part = CONTAINER_OF(mail, struct target_worker, drain_mail);
+    struct loop *loop = worker_loop(part->worker);
+    part->is_draining = true;
+    timer_start(loop, &part->drain_deadline, part->drain_ms);
+    (void)pthread_mutex_lock(&part->calls->lock);
+    bool is_idle = part->count == 0;
+    (void)pthread_mutex_unlock(&part->calls->lock);
+    if (is_idle) {
+        loop_defer(loop, &part->drained);
+    }
+}
+
+struct target_calls *target_calls_new(struct pool *pool, struct resolver *resolver)
+{
+    struct target_calls *calls = memory_new(sizeof(*calls));
+    calls->pool = pool;
+    calls->resolver = resolver;
+    must(pthread_mutex_init(&calls->lock, NULL) == 0);
+    return calls;
+}
+
+void target_calls_free(struct target_calls *calls)
+{
+    if (calls == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < calls->worker_count; i++) {
+        must(list_is_empty(&calls->workers[i].running) && calls->workers[i].count == 0);
+    }
+    must(calls->call_count == 0);
+    (void)pthread_mutex_destroy(&calls->lock);
+    memory_free(calls);
+}
+
+void target_calls_enter(struct target_calls *calls, struct worker *worker)
+{
+    must(calls->worker_count < LIMIT_WORKER_COUNT);
+    struct target_worker *part = &calls->workers[calls->worker_count++];
+    part->calls = calls;
+    part->worker = worker;
+    list_init(&part->running);
+    timer_init(&part->drain_deadline, target_worker_cut, part);
+    loop_task_init(&part->drained, target_worker_on_drained, part);
+    worker_enter(worker);
+}
+
+void target_calls_drain(struct target_calls *calls, uint64_t deadline_ms)
+{
+    (void)pthread_mutex_lock(&calls->lock);
+    calls->is_closed = true;
+    (void)pthread_mutex_unlock(&calls->lock);
+    for (size_t i = 0; i < calls->worker_count; i++) {
+        struct target_worker *part = &calls->workers[i];
+        part->drain_ms = deadline_ms;
+        part->drain_mail.deliver = target_worker_begin_drain;
+        mailbox_send(worker_mailbox(part->worker), &part->drain_mail);
+    }
+}
