@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* What a PostgreSQL server answers to a statement of the gateway's own. The first byte says how the
+ * statement is bounded, the second in pieces of which size the answer comes, the third how much of
+ * it was read before the statement began. Held: pieces make no difference, it ends once in one way,
+ * rows have their columns and are as few and as small as was asked for, an error is one line. */
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "fuzz.h"
+#include "io/worker.h"
+#include "proxy/pg_query.h"
+
+#define TURN_COUNT_MAX 1000000u
+#define STATEMENT      "SELECT $1, $2"
+#define VALUE          "a value"
+
+enum flag {
+    FLAG_COLUMNS = 7, /* how many but one */
+    FLAG_FEW_ROWS = 8,
+    FLAG_SMALL = 16,
+    FLAG_EARLY = 32, /* some of it was read before */
+};
+
+/* A stream without a kernel: the server's bytes in pieces, and what it was told. */
+struct script {
+    struct stream stream;
+    struct slice in;
+    size_t piece;
+    bool is_closed;
+    unsigned watched;
+    struct buf out;
+};
+
+struct outcome {
+    unsigned count;
+    struct arena arena;
+    const struct pg_query_settings *settings;
+    enum err err;
+    char sqlstate[6];
+    struct buf rows; /* all values, with their sizes before them */
+};
+
+static struct script *script_of(struct stream *stream)
+{
+    return CONTAINER_OF(stream, struct script, stream);
+}
+
+static enum err script_read(struct stream *stream, char *at, size_t size, size_t *ret_len)
+{
+    struct script *script = script_of(stream);
+    must(!script->is_closed);
+    if (script->in.len == 0) {
+        return ERR_CLOSED;
+    }
+    struct slice part = slice_sub(script->in, 0, size < script->piece ? size : script->piece);
+    memcpy(at, part.at, part.len);
+    script->in = slice_from(script->in, part.len);
+    *ret_len = part.len;
+    return ERR_NONE;
+}
+
+static enum err script_write(struct stream *stream, const struct slice *parts, size_t count,
+                             size_t *ret_len)
+{
+    must(count == 1 && !script_of(stream)->is_closed);
+    *ret_len = parts[0].len;
+    return buf_append(&script_of(stream)->out, parts[0]);
+}
+
+static void script_watch(struct stream *stream, unsigned events)
+{
+    must(!script_of(stream)->is_closed);
+    script_of(stream)->watched = events;
+}
+
+static enum err script_shutdown(struct stream *stream)
+{
+    (void)stream;
+    return ERR_NONE;
+}
+
+static void script_close(struct stream *stream)
+{
+    must(!script_of(stream)->is_closed);
+    script_of(stream)->is_closed = true;
+    script_of(stream)->watched = 0;
+}
+
+static struct slice script_protocol(const struct stream *stream)
+{
+    (void)stream;
+    return SLICE_NONE;
+}
+
+static bool script_is_encrypted(const struct stream *stream)
+{
+    (void)stream;
+    return false;
+}
+
+static const struct stream_ops script_ops = {
+    .read = script_read,
+    .write = script_write,
+    .watch = script_watch,
+    .shutdown = script_shutdown,
+    .close = script_close,
+    .protocol = script_protocol,
+    .is_encrypted = script_is_encrypted,
+};
+
+static void keep_rows(struct outcome *outcome, const struct pg_rows *rows)
+{
+    size_t count = 0;
+    size_t size = 0;
+    for (const struct pg_row *row = rows->first; row != NULL; row = row->next, count++) {
+        for (size_t i = 0; i < outcome->settings->column_count; i++) {
+            struct slice value = row->values[i];
+            must(value.at != NULL || value.len == 0);
+            struct slice parts[] = {value.at == NULL ? SLICE("-") : SLICE("+"), value, SLICE("|")};
+            must(buf_append_parts(&outcome->rows, parts, COUNT_OF(parts)) == ERR_NONE);
+            size += value.len;
+        }
+    }
+    must(count == rows->count && count <= outcome->settings->row_count_max);
+    must(size <= outcome->settings->size_max);
+}
+
+static void on_done(void *owner, const struct pg_rows *rows, const struct pg_query_failure *failure)
+{
+    struct outcome *outcome = owner;
+    outcome->count++;
+    if (rows != NULL) {
+        keep_rows(outcome, rows);
+        return;
+    }
+    struct slice text = slice_of_text(failure->error.message);
+    must(text.len > 0 && slice_find_byte(text, '\n') == text.len);
+    must((failure->error.code == ERR_DENIED) == (failure->sqlstate[0] != '\0'));
+    must(failure->sqlstate[0] == '\0' || strlen(failure->sqlstate) == 5);
+    outcome->err = failure->error.code;
+    memcpy(outcome->sqlstate, failure->sqlstate, sizeof(outcome->sqlstate));
+}
+
+static void run(struct loop *loop, struct pg_query_settings settings, struct script *script,
+                struct outcome *outcome)
+{
+    script->stream = (struct stream){.ops = &script_ops, .loop = loop};
+    buf_init(&script->out, LIMIT_KIB(4));
+    buf_init(&outcome->rows, LIMIT_MIB(8));
+    arena_init(&outcome->arena);
+    settings.arena = &outcome->arena;
+    outcome->settings = &settings;
+    (void)pg_query_start(&script->stream, &settings, on_done, outcome);
+    for (unsigned i = 0; outcome->count == 0; i++) {
+        must(i < TURN_COUNT_MAX && script->watched != 0);
+        script->stream.on_event(script->stream.owner, script->watched);
+    }
+    loop_turn(loop);
+    loop_turn(loop);
+    must(outcome->count == 1 && script->is_closed);
+    /* It is said whole, the value apart, and a farewell only to who answered. */
+    struct slice said = buf_view(&script->out);
+    must(slice_starts_with(said, SLICE("P")));
+    must(slice_find(said, SLICE(STATEMENT)) < slice_find(said, SLICE(VALUE)));
+    must(slice_ends_with(said, SLICE("X\0\0\0\4")) == (outcome->err == ERR_NONE));
+}
+
+static void release(struct script *script, struct outcome *outcome)
+{
+    buf_release(&script->out);
+    buf_release(&outcome->rows);
+    arena_release(&outcome->arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static struct worker *worker;
+    static const struct slice values[] = {SLICE_INIT(VALUE), {.at = NULL}};
+    if (size < 3 || size > LIMIT_KIB(64)) {
+        return 0;
+    }
+    if (worker == NULL) {
+        worker = worker_new(0, NULL);
+    }
+    struct slice input = slice_of(bytes + 3, size - 3);
+    size_t early = (bytes[0] & FLAG_EARLY) != 0 ? bytes[2] : 0;
+    struct pg_query_settings settings = {
+        .text = SLICE(STATEMENT),
+        .values = values,
+        .value_count = COUNT_OF(values),
+        .column_count = 1 + (bytes[0] & FLAG_COLUMNS),
+        .row_count_max = (bytes[0] & FLAG_FEW_ROWS) != 0 ? 2 : 10000,
+        .size_max = (bytes[0] & FLAG_SMALL) != 0 ? 100 : LIMIT_KIB(32),
+        .timeout_ms = 3600000,
+    };
+    struct script whole = {.in = input, .piece = SIZE_MAX};
+    struct script split = {.in = slice_from(input, early), .piece = 1u + bytes[1]};
+    struct outcome first = {0};
+    struct outcome second = {0};
+    run(worker_loop(worker), settings, &whole, &first);
+    settings.rest = slice_sub(input, 0, early);
+    run(worker_loop(worker), settings, &split, &second);
+    must(first.err == second.err);
+    must(memcmp(first.sqlstate, second.sqlstate, sizeof(first.sqlstate)) == 0);
+    must(slice_equals(buf_view(&first.rows), buf_view(&second.rows)));
+    release(&whole, &first);
+    release(&split, &second);
+    return 0;
+}
