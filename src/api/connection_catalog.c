@@ -9,6 +9,8 @@
 #include "io/log.h"
 #include "store/agent_store.h"
 
+#include <inttypes.h>
+
 #define NAME_MAX_LENGTH 128
 #define SCHEMA          "public"
 
@@ -24,21 +26,13 @@ struct catalog_query {
     struct shape_int offset;
 };
 
-/* Whatever a database takes for a name, which is all but this. */
-static enum err catalog_check_name(struct slice text, struct error *reterr)
-{
-    return slice_find_byte(text, '\0') == text.len
-               ? ERR_NONE
-               : fail(reterr, ERR_INPUT, "must not have a NUL character");
-}
-
 static const char *const catalog_types[] = {"table", "view", "materialized_view", "foreign_table",
                                             NULL};
 
 #define NAME(member, text)                                                                         \
     {                                                                                              \
         .name = #member, .kind = SHAPE_TEXT, .offset = offsetof(struct catalog_query, member),     \
-        .max = NAME_MAX_LENGTH, .check = catalog_check_name, .about = text                         \
+        .max = NAME_MAX_LENGTH, .about = text                                                      \
     }
 
 static const struct shape_field catalog_table_fields[] = {
@@ -292,8 +286,8 @@ static bool catalog_is_over(const struct catalog_call *self, const struct pg_row
 static struct slice catalog_number(struct arena *arena, const struct shape_int *number,
                                    int64_t otherwise, int64_t more)
 {
-    return arena_format(arena, "%lld",
-                        (long long)((number->is_given ? number->value : otherwise) + more));
+    int64_t value = number->is_given ? number->value : otherwise;
+    return arena_format(arena, "%" PRId64, value + more);
 }
 
 /* NULL, which means any, for what is not given. */

@@ -470,6 +470,11 @@ QUERIES = {
         ("client_ip", "text", 254), ("resource_type", "text", 254), ("action", "text", 254),
         ("http_method", "text", 254), ("http_status", "int", 100, 599), ("outcome", "bool"),
         ("created_after", "time", 40), ("created_before", "time", 40)),
+    "GET /connections/kept.connection/tables": (
+        ("database", "text", 128), ("schema", "text", 128), ("search", "text", 128),
+        ("type", "choice", 100), ("limit", "int", 1, 10000), ("offset", "int", 0, 1000000000)),
+    "GET /connections/kept.connection/columns": (
+        ("database", "text", 128), ("schema", "text", 128), ("table", "text", 128)),
     "GET /agents": (("status", "choice", 100),),
     "DELETE /agents/kept-agent": (("force", "bool"),),
     "GET /sessions": (
