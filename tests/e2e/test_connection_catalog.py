@@ -16,9 +16,10 @@ from native import TARGET_PASSWORD, Target, sql
 from store import Store
 
 INJECTIONS = ["'; DROP TABLE victim; --", "\"; DROP TABLE victim; --", "$1; DROP TABLE victim",
-              "' OR '1'='1", "\\'; DROP TABLE victim; --", "x' UNION SELECT usename, passwd, 'table'"
-              " FROM pg_shadow --", "%' --", "\\! touch /tmp/x", "a\nb\r\n\\q", "{}", "%s%n", "🐘", "'",
-              "\"", "\\", "``", "$$", "/*"]
+              "' OR '1'='1", "\\'; DROP TABLE victim; --",
+              "x' UNION SELECT usename, passwd, 'table' FROM pg_shadow --", "%' --",
+              "\\! touch /tmp/x", "a\nb\r\n\\q", "{}", "%s%n", "🐘", "'", "\"", "\\", "``", "$$",
+              "/*"]
 NAMES = ["plain", "With Case", "it's", 'a "quoted" one', "grün", "桜", "semi;colon", "back\\slash",
          "per%cent", "-- comment", "$1", "new\nline", "tab\there", "x" * 63]
 
@@ -122,7 +123,8 @@ def test_who_is_refused_is_told_so(admin, target, postgres):
         entry = last_entry(admin)
         assert entry["outcome"] is False and entry["http_status"] == 400, entry
         assert "password authentication failed" in entry["error_message"]
-        answer = failure(ask(member, name, "test"), "credentials", "the credentials that the gateway")
+        answer = failure(ask(member, name, "test"), "credentials",
+                         "the credentials that the gateway")
         assert target.user not in answer.message
         failure(ask(admin, bare, "test"), "credentials", "there is none for it")
         assert ask(admin, good, "test").status == 200
