@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,10 @@ class Gateway(Program):
 
     def get(self, path, headers=None, method="GET", body=None):
         conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        if self.scheme == "https":  # whose certificate it is, is for the tests of TLS
+            context = ssl._create_unverified_context()
+            conn = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE,
+                                               context=context)
         try:
             conn.request(method, path, body=body, headers=headers or {})
             response = conn.getresponse()

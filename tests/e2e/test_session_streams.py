@@ -12,10 +12,11 @@ import time
 
 import pytest
 
-from api import PASSWORD, login, unique
+from api import PASSWORD, login, register, unique
 from conftest import PATIENCE, wait_for
 from native import Target, credential, psql
 from psql_session import PsqlSession
+from test_tls import make_certificate
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +196,6 @@ def test_head_of_a_stream_is_only_its_head(admin, live):
 
 
 def test_a_gateway_that_stops_does_not_wait_for_streams(start, postgres, target):
-    from api import register
     gateway = start("--shutdown-seconds", "30")
     admin = register(gateway)
     with PsqlSession(credential(admin, target.connection(admin))) as session:
@@ -324,7 +324,6 @@ def test_whose_session_may_end_it(admin, target, person):
 
 
 def test_a_session_of_another_gateway_is_ended_there(start, postgres, target, tmp_path):
-    from api import register
     url = postgres.create(f"pair_{time.monotonic_ns()}")
     first = start("--database-url", url)
     admin = register(first)
@@ -448,3 +447,25 @@ def test_the_metrics_count(admin, live):
     assert after["gatehouse_session_sent_bytes_total"] - \
         before["gatehouse_session_sent_bytes_total"] > 5000
     assert after["gatehouse_sessions_total"] >= 1
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_it_is_the_same_over_tls_and_http2(start, target, tmp_path, version):
+    cert, key = make_certificate(tmp_path, "first")
+    gateway = start("--tls-cert", cert, "--tls-key", key)
+    admin = register(gateway)
+    with PsqlSession(credential(admin, target.connection(admin)), PGSSLMODE="require") as session:
+        one = session_of(admin, session.connection)["id"]
+        stream = subprocess.Popen(
+            ["curl", "-sSN", "--cacert", cert, version, "-H", f"Authorization: Bearer {admin.token}",
+             gateway.url(f"/api/sessions/{one}/stream")], text=True, stdout=subprocess.PIPE)
+        for i in range(20):
+            session.run(f"SELECT '{i}', repeat('x', 20000)")
+    said, _ = stream.communicate(timeout=4 * PATIENCE)
+    assert stream.returncode == 0
+    assert said.count("event: event\n") >= 60 and "event: session_end\n" in said
+    read = subprocess.run(
+        ["curl", "-sS", "--cacert", cert, version, "-H", f"Authorization: Bearer {admin.token}",
+         gateway.url(f"/api/sessions/{one}/download?extension=csv")], text=True, check=True,
+        capture_output=True).stdout
+    assert read.count("x" * 20000) == 20
