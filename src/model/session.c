@@ -3,6 +3,7 @@
 
 #include "base/must.h"
 #include "base/text.h"
+#include "model/name.h"
 
 #define AT(member) .offset = offsetof(struct session, member)
 #define TEXT(title, member)                                                                        \
@@ -78,6 +79,13 @@ static const struct shape_field session_fields[] = {
 const struct shape session_shape = {
     .name = "Session", .size = sizeof(struct session), SHAPE_FIELDS(session_fields)};
 
+static enum err session_metadata_check_name(struct slice name, struct error *reterr)
+{
+    return name.len == 0
+               ? fail(reterr, ERR_INPUT, "must have 1 to %d bytes", SESSION_METADATA_NAME_SIZE)
+               : line_check(name, reterr);
+}
+
 static const struct shape_field session_metadata_fields[] = {
     {.name = "metadata",
      .kind = SHAPE_PAIRS,
@@ -86,6 +94,9 @@ static const struct shape_field session_metadata_fields[] = {
      .max = SESSION_METADATA_COUNT,
      .item_max = SESSION_METADATA_SIZE,
      .key_max = SESSION_METADATA_NAME_SIZE,
+     .check = line_check,
+     .check_key = session_metadata_check_name,
+     .key_pattern = LINE_PATTERN,
      .about = "in the place of all that there was; 2500 bytes at most"},
 };
 
@@ -105,8 +116,9 @@ enum err session_metadata_check(const struct shape_pairs *given, struct error *r
             return fail(reterr, ERR_INPUT, "'metadata': a name must have 1 to %d bytes",
                         SESSION_METADATA_NAME_SIZE);
         }
-        if (!text_is_utf8(pair->key) || !text_is_utf8(pair->value)) {
-            return fail(reterr, ERR_INPUT, "'metadata' must be UTF-8");
+        if (!text_is_utf8(pair->key) || !text_is_utf8(pair->value) ||
+            line_check(pair->key, NULL) != ERR_NONE || line_check(pair->value, NULL) != ERR_NONE) {
+            return fail(reterr, ERR_INPUT, "'metadata' must be UTF-8 without control characters");
         }
     }
     if (given->count > SESSION_METADATA_COUNT || size > SESSION_METADATA_SIZE) {

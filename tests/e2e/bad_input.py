@@ -256,7 +256,7 @@ OPERATIONS = (
               (Field("access_duration_seconds", "int", 60, low=1, high=172800),)),
     Operation("PATCH", "/sessions/some-session/metadata",
               (Field("metadata", "pairs", {"ticket": "OPS-7"}, required=True, nullable=False,
-                     count_max=20, item_max=2500, key_max=128),)),
+                     count_max=20, item_max=2500, key_max=128, bad=CONTROL),)),
     Operation("POST", "/attributes", attribute("new-attribute")),
     Operation("PUT", "/attributes/kept-attribute", attribute("kept-attribute")),
     Operation("POST", "/users", user("new@example.com"),

@@ -162,6 +162,7 @@ static void what_is_too_much_or_no_text_is_refused(void **state)
     assert_int_equal(take(large, NULL), ERR_NONE);
     assert_int_equal(take("x;a=\xff", NULL), ERR_INPUT);
     assert_int_equal(take("x;\xc0\x80=1", NULL), ERR_INPUT);
+    assert_int_equal(take("x;a=1\x1b[2J", NULL), ERR_INPUT);
 }
 
 static void what_is_missing_is_named(void **state)
