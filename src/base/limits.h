@@ -98,7 +98,8 @@
 #define LIMIT_GATE_CANCEL_MS          10000
 #define LIMIT_GATE_WATCH_MS           400     /* until it is asked again who may go on */
 #define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
-#define LIMIT_GATE_RETENTION_FIRST_MS 10000   /* after the start */
+#define LIMIT_GATE_RETENTION_FIRST_MS 2000    /* after the start */
+#define LIMIT_GATE_RETENTION_PORTION  500     /* of recordings, at once */
 
 /* recordings that are read */
 #define LIMIT_SESSION_READERS         64           /* at once */

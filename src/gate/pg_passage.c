@@ -256,7 +256,7 @@ void pg_passage_check_drain(void *owner)
 void pg_passage_start(struct pg_session *session, struct stream *take_stream, struct slice behind)
 {
     const struct pg_tap_settings tap = {
-        .row_limit = LIMIT_PG_TAP_ROWS_SIZE, .on_record = pg_passage_on_record, .owner = session};
+        .row_limit = session->row_limit, .on_record = pg_passage_on_record, .owner = session};
     const struct pump_settings pump = {
         .take_streams = {take_stream, session->arrival.stream},
         .waiting = {behind, buf_view(&session->arrival.rest)},

@@ -57,6 +57,7 @@ struct pg_session {
     char error_head[PG_ERROR_HEAD_SIZE]; /* of the target's last error */
     size_t error_head_len;
     uint64_t statement_count; /* that the metrics know of */
+    uint64_t row_limit;       /* of what is recorded of each statement */
     struct timer retry;
 };
 

@@ -25,6 +25,11 @@ void pg_session_describe(struct pg_session *session)
     row->verb = SLICE("connect");
     row->status = SLICE(SESSION_OPEN);
     row->started_at = clock_now();
+    row->recording_days =
+        connection->recording_days.is_given ? connection->recording_days.value : -1;
+    if (connection->recording_row_limit.is_given) {
+        session->row_limit = (uint64_t)connection->recording_row_limit.value;
+    }
 }
 
 enum err pg_session_take_metadata(struct pg_session *session, struct error *reterr)

@@ -48,6 +48,8 @@ struct connection {
     struct slice jira_issue_template_id;
     struct shape_texts mandatory_metadata_fields;
     struct shape_int min_review_approvals;
+    struct shape_int recording_days;      /* of its sessions; not given: as the gateway has it */
+    struct shape_int recording_row_limit; /* in bytes, of each statement; likewise */
     struct shape_texts reviewers;
     struct shape_texts force_approve_groups;
     struct shape_bool redact_enabled;

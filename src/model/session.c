@@ -74,6 +74,11 @@ static const struct shape_field session_fields[] = {
     TEXT("recording_head", recording_head),
     COUNT("recording_size", recording_size, "of the file, once it is closed"),
     TEXT("recording_error", recording_error),
+    {.name = "recording_removed_at",
+     .kind = SHAPE_TIME,
+     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
+     AT(recording_removed_at),
+     .about = "null: it was not"},
 };
 
 const struct shape session_shape = {

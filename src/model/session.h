@@ -42,6 +42,8 @@ struct session {
     struct slice recording_head; /* of its chain, in hex */
     struct shape_int recording_size;
     struct slice recording_error; /* why it is not whole */
+    int64_t recording_days;       /* how long it is kept; 0: for ever; -1: as the gateway says */
+    int64_t recording_removed_at; /* 0: it was not */
 };
 
 extern const struct shape session_shape;

@@ -8,7 +8,8 @@
     "SELECT id, organization_id, credential_id, connection_id, connection_name, "                  \
     "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "         \
     "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
-    "bytes_in, bytes_out, recording_head, recording_size, recording_error, metadata FROM session "
+    "bytes_in, bytes_out, recording_head, recording_size, recording_error, metadata, "             \
+    "recording_days, recording_removed_at FROM session "
 
 static void session_store_take(struct arena *arena, const struct store_rows *rows,
                                struct session *session)
@@ -39,6 +40,8 @@ static void session_store_take(struct arena *arena, const struct store_rows *row
         .recording_size = {.value = store_rows_int(rows, 22), .is_given = true},
         .recording_error = rows_text_in(arena, rows, 23),
         .metadata = rows_text_in(arena, rows, 24),
+        .recording_days = store_rows_int(rows, 25),
+        .recording_removed_at = store_rows_int(rows, 26),
     };
 }
 
@@ -49,9 +52,9 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
         tx,
         "INSERT INTO session (id, organization_id, credential_id, connection_id, connection_name, "
         "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "
-        "identity_type, verb, status, client_ip, application_name, started_at, metadata) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'open', $14, $15, $16, "
-        "$17)",
+        "identity_type, verb, status, client_ip, application_name, started_at, metadata, "
+        "recording_days) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'open', "
+        "$14, $15, $16, $17, $18)",
         PARAMS(store_text(session->id), store_text(session->organization_id),
                store_text(session->credential_id), store_text(session->connection_id),
                store_text(session->connection_name), store_text(session->connection_type),
@@ -60,7 +63,8 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
                store_text(session->user_name), store_text(session->identity_type),
                store_text(session->verb), store_text(session->client_ip),
                store_text(session->application_name), store_int(session->started_at),
-               store_text(session->metadata.len > 0 ? session->metadata : SLICE("{}"))),
+               store_text(session->metadata.len > 0 ? session->metadata : SLICE("{}")),
+               store_int(session->recording_days)),
         NULL, reterr);
 }
 
@@ -208,4 +212,35 @@ enum err session_store_list_open(struct store_tx *tx, struct arena *arena,
     }
     *ret_list = (struct session_list){.sessions = list.items, .count = list.count};
     return rows_end(err);
+}
+
+/* Retention ------------------------------------------------------------------------------------ */
+
+#define DAYS "(CASE WHEN recording_days < 0 THEN $2 ELSE recording_days END)"
+
+enum err session_store_list_overdue(struct store_tx *tx, struct arena *arena,
+                                    const struct session_retention *retention,
+                                    struct session_list *ret_list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct session)};
+    enum err err = store_query(
+        tx,
+        COLUMNS "WHERE status = 'done' AND recording_removed_at = 0 AND " DAYS
+                " > 0 AND ended_at + " DAYS " * 86400000000 < $1 AND id > $3 ORDER BY id LIMIT $4",
+        PARAMS(store_int(retention->now), store_int(retention->days),
+               store_text(retention->after_id), store_int(retention->limit)),
+        &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        session_store_take(arena, &rows, rows_list_add(&list));
+    }
+    *ret_list = (struct session_list){.sessions = list.items, .count = list.count};
+    return rows_end(err);
+}
+
+enum err session_store_note_removed(struct store_tx *tx, struct slice id, int64_t now,
+                                    struct error *reterr)
+{
+    return store_exec(tx, "UPDATE session SET recording_removed_at = $2 WHERE id = $1",
+                      PARAMS(store_text(id), store_int(now)), NULL, reterr);
 }

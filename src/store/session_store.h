@@ -65,4 +65,19 @@ enum err session_store_list(struct store_tx *tx, struct arena *arena,
 enum err session_store_list_open(struct store_tx *tx, struct arena *arena,
                                  struct session_list *ret_list, struct error *reterr) MUST_USE;
 
+struct session_retention {
+    int64_t now;
+    int64_t days; /* of sessions whose connection says nothing; 0: for ever */
+    struct slice after_id;
+    int64_t limit;
+};
+
+/* Those whose recordings were kept long enough, of all organizations, by id. */
+enum err session_store_list_overdue(struct store_tx *tx, struct arena *arena,
+                                    const struct session_retention *retention,
+                                    struct session_list *ret_list, struct error *reterr) MUST_USE;
+/* The recording of this one is gone. */
+enum err session_store_note_removed(struct store_tx *tx, struct slice id, int64_t now,
+                                    struct error *reterr) MUST_USE;
+
 #endif

@@ -46,7 +46,9 @@ CREATE TABLE session (
     bytes_out @int NOT NULL DEFAULT 0,
     recording_head @text NOT NULL DEFAULT '',
     recording_size @int NOT NULL DEFAULT 0,
-    recording_error @text NOT NULL DEFAULT ''
+    recording_error @text NOT NULL DEFAULT '',
+    recording_days @int NOT NULL DEFAULT -1,
+    recording_removed_at @int NOT NULL DEFAULT 0
 ) @strict;
 
 CREATE INDEX session_by_start ON session (organization_id, started_at, id);
