@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 
 import h2.config
@@ -13,7 +14,7 @@ import h2.connection
 import h2.events
 import h2.exceptions
 import pytest
-from conftest import PATIENCE, Gateway, wait_for
+from conftest import PATIENCE, Gateway, receive_all, wait_for
 
 
 def make_certificate(folder, name):
@@ -102,6 +103,41 @@ def test_sighup_reads_the_certificate_again(start, tmp_path):
     os.replace(second_key, key)
     gateway.signal(signal.SIGHUP)
     wait_for(lambda: served_name(gateway) == "second", what="the new certificate")
+
+
+def open_postgres(gateway, is_direct, *protocols):
+    """TLS to the door of PostgreSQL, asked for as libpq does by default or with direct TLS."""
+    port = re.search(r"postgres_port=(\d+)", gateway.text()).group(1)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(protocols)
+    conn = socket.create_connection(("127.0.0.1", int(port)), PATIENCE)
+    if not is_direct:
+        conn.sendall(struct.pack("!II", 8, 80877103))
+        assert conn.recv(1) == b"S"
+    return context.wrap_socket(conn)
+
+
+@pytest.mark.parametrize("is_direct", [False, True])
+def test_postgres_is_what_its_door_speaks(start, tmp_path, is_direct):
+    """Clients since PostgreSQL 17 name the protocol, and go away without an answer to that."""
+    cert, key = make_certificate(tmp_path, "first")
+    gateway = start("--tls-cert", str(cert), "--tls-key", str(key))
+    with open_postgres(gateway, is_direct, "postgresql") as tls:
+        assert tls.selected_alpn_protocol() == "postgresql"
+        tls.sendall(struct.pack("!II", 8, 80877103))
+        assert b"encryption was asked for" in receive_all(tls)
+    with pytest.raises(ssl.SSLError, match="no application protocol"):
+        open_postgres(gateway, is_direct, "h2")
+    for new, old in zip(make_certificate(tmp_path, "second"), (cert, key), strict=True):
+        os.replace(new, old)
+
+    def shows_the_second():
+        with open_postgres(gateway, is_direct, "postgresql") as tls:
+            return b"second" in tls.getpeercert(binary_form=True)
+    assert not shows_the_second()
+    gateway.signal(signal.SIGHUP)
+    wait_for(shows_the_second, what="the new certificate")
 
 
 class H2Client:
