@@ -125,12 +125,14 @@ class Gateway(Program):
     def url(self, path="/"):
         return f"{self.scheme}://127.0.0.1:{self.port}{path}"
 
-    def get(self, path, headers=None, method="GET", body=None):
-        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+    def http(self):
         if self.scheme == "https":  # whose certificate it is, is for the tests of TLS
-            context = ssl._create_unverified_context()
-            conn = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE,
-                                               context=context)
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE,
+                                               context=ssl._create_unverified_context())
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+
+    def get(self, path, headers=None, method="GET", body=None):
+        conn = self.http()
         try:
             conn.request(method, path, body=body, headers=headers or {})
             response = conn.getresponse()
@@ -158,14 +160,16 @@ class Gateway(Program):
 
 
 class PostgresServer:
-    """A private PostgreSQL from Debian's package: its own folder, its own port."""
+    """A private PostgreSQL: its own folder, its own port, programs from Debian's package, or from
+    a folder that has the server's at least."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, programs=None):
         self.folder = str(folder)
         self.arguments = arguments
         self.data = os.path.join(self.folder, "pg")
         found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda p: int(p.split("/")[4]))
-        self.bin = found[-1]
+        self.debian = found[-1]
+        self.programs = programs or self.debian
         os.makedirs(self.folder, exist_ok=True)
         os.chmod(self.folder, 0o755)
         self.port = lasting_port()
@@ -181,7 +185,10 @@ class PostgresServer:
             user = pwd.getpwnam("postgres")
             as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
                        "--clear-groups"]
-        return [*as_user, os.path.join(self.bin, name), *arguments]
+        program = os.path.join(self.programs, name)
+        if not os.path.exists(program):
+            program = os.path.join(self.debian, name)
+        return [*as_user, program, *arguments]
 
     def run(self, name, *arguments):
         subprocess.run(self.command(name, *arguments), check=True, cwd="/",

@@ -8,12 +8,12 @@ import os
 import re
 import secrets
 import shutil
-import subprocess
 import time
 import urllib.parse as urls
 
 from api import Answer, Api, register, unique
-from conftest import PATIENCE, ROOT, Gateway, Program, lasting_port, wait_for
+from conftest import PATIENCE, Gateway, Program, lasting_port, wait_for
+from installed import node_packages
 from store import Store
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "oidc")
@@ -21,23 +21,10 @@ CLIENT_SECRET = "a secret that nobody may ever see: %:+/"
 CLI = "http://127.0.0.1:3587/callback"
 
 
-def node_modules():
-    """The folder with the provider and the packages it stands on, as the lock file says."""
-    folder = os.path.join(ROOT, "build", "node")
-    with open(os.path.join(SOURCE, "package-lock.json")) as lock:
-        wanted = lock.read()
-    stamp = os.path.join(folder, "installed.json")
-    os.makedirs(folder, exist_ok=True)
-    for name in os.listdir(SOURCE):
-        shutil.copy(os.path.join(SOURCE, name), folder)
-    if not os.path.exists(stamp) or open(stamp).read() != wanted:
-        result = subprocess.run(
-            ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"],
-            cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        assert result.returncode == 0, result.stderr[-4000:]
-        with open(stamp, "w") as out:
-            out.write(wanted)
-    return folder
+def provider_program():
+    """The provider, beside the packages it stands on."""
+    folder = node_packages("node", SOURCE)
+    return shutil.copy(os.path.join(SOURCE, "provider.mjs"), folder)
 
 
 class Provider(Program):
@@ -46,8 +33,8 @@ class Provider(Program):
     def __init__(self, folder):
         os.makedirs(folder, exist_ok=True)
         env = {name: value for name, value in os.environ.items() if name != "NODE_OPTIONS"}
-        super().__init__(["node", os.path.join(node_modules(), "provider.mjs"),
-                          str(lasting_port())], env, os.path.join(folder, "provider.txt"))
+        super().__init__(["node", provider_program(), str(lasting_port())], env,
+                         os.path.join(folder, "provider.txt"))
 
         def ready():
             assert self.is_alive(), self.text()
