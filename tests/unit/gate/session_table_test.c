@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "gate/session_table.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define MANY 2000
+
+/* Doors and sessions are nothing but addresses to a table. */
+static char places[8];
+
+static struct gate_worker *door(size_t index)
+{
+    return (struct gate_worker *)(void *)&places[index];
+}
+
+static struct pg_session *session(size_t index)
+{
+    return (struct pg_session *)(void *)&places[4 + index];
+}
+
+static struct session_entry add(struct session_table *table, const char *id, size_t key_size)
+{
+    struct session_entry entry = {
+        .id = slice_of_text(id),
+        .credential_id = SLICE("credential"),
+        .door = door(0),
+        .session = session(0),
+        .key_size = key_size,
+    };
+    session_table_add(table, &entry, &entry);
+    return entry;
+}
+
+static enum err find_key(struct session_table *table, uint32_t process, struct slice secret)
+{
+    struct arena arena CLEANUP(arena_release);
+    const struct pgwire_key key = {.process = process, .secret = secret};
+    struct gate_worker *found = NULL;
+    struct slice id = SLICE_NONE;
+    arena_init(&arena);
+    enum err err = session_table_find_key(table, &key, &arena, &id, &found);
+    assert_true((err == ERR_NONE) == (found == door(0) && slice_equals(id, SLICE("one"))));
+    return err;
+}
+
+static void a_session_is_found_until_it_leaves(void **state)
+{
+    (void)state;
+    struct session_table *table = session_table_new();
+    struct gate_worker *found = NULL;
+    assert_int_equal(session_table_count(table), 0);
+    (void)add(table, "one", 4);
+    assert_int_equal(session_table_count(table), 1);
+    assert_int_equal(session_table_find(table, SLICE("one"), &found), ERR_NONE);
+    assert_ptr_equal(found, door(0));
+    assert_int_equal(session_table_find(table, SLICE("two"), &found), ERR_NOT_FOUND);
+    assert_ptr_equal(session_table_look_up(table, SLICE("one"), door(0)), session(0));
+    assert_null(session_table_look_up(table, SLICE("one"), door(1)));
+    assert_null(session_table_look_up(table, SLICE("two"), door(0)));
+    session_table_remove(table, SLICE("one"));
+    session_table_remove(table, SLICE("one"));
+    assert_int_equal(session_table_find(table, SLICE("one"), &found), ERR_NOT_FOUND);
+    assert_null(session_table_look_up(table, SLICE("one"), door(0)));
+    session_table_free(table);
+}
+
+static void its_key_opens_it_to_the_bit(void **state)
+{
+    (void)state;
+    struct session_table *table = session_table_new();
+    for (size_t size = 4; size <= SESSION_KEY_SIZE; size += SESSION_KEY_SIZE - 4) {
+        struct session_entry entry = add(table, "one", size);
+        (void)add(table, "other", size);
+        struct slice secret = slice_of(entry.key, size);
+        assert_in_range(entry.process, 1, INT32_MAX);
+        assert_int_equal(find_key(table, entry.process, secret), ERR_NONE);
+        for (size_t bit = 0; bit < size * 8; bit++) {
+            entry.key[bit / 8] = (char)(entry.key[bit / 8] ^ (1 << bit % 8));
+            assert_int_equal(find_key(table, entry.process, secret), ERR_NOT_FOUND);
+            entry.key[bit / 8] = (char)(entry.key[bit / 8] ^ (1 << bit % 8));
+        }
+        assert_int_equal(find_key(table, entry.process, slice_sub(secret, 0, size - 1)),
+                         ERR_NOT_FOUND);
+        assert_int_equal(find_key(table, entry.process, SLICE_NONE), ERR_NOT_FOUND);
+        assert_int_equal(find_key(table, entry.process + 1, secret), ERR_NOT_FOUND);
+        session_table_remove(table, SLICE("one"));
+        assert_int_equal(find_key(table, entry.process, secret), ERR_NOT_FOUND);
+        session_table_remove(table, SLICE("other"));
+    }
+    session_table_free(table);
+}
+
+static void all_are_told_without_their_keys(void **state)
+{
+    (void)state;
+    static const char nothing[SESSION_KEY_SIZE];
+    struct arena arena;
+    char id[32];
+    arena_init(&arena);
+    struct session_table *table = session_table_new();
+    assert_int_equal(session_table_all_in(&arena, table).count, 0);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(id, sizeof(id), "session %d", i);
+        (void)add(table, id, SESSION_KEY_SIZE);
+        session_table_expire(table, slice_of_text(id), 1000 + i);
+    }
+    session_table_expire(table, SLICE("nobody"), 1);
+    struct session_entries all = session_table_all_in(&arena, table);
+    assert_int_equal(all.count, MANY);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct session_entry *entry = &all.items[i];
+        (void)snprintf(id, sizeof(id), "session %d", (int)entry->expires_at - 1000);
+        assert_true(slice_equals(entry->id, slice_of_text(id)));
+        assert_true(slice_equals(entry->credential_id, SLICE("credential")));
+        assert_memory_equal(entry->key, nothing, sizeof(nothing));
+        session_table_remove(table, entry->id); /* the list is a copy */
+    }
+    assert_int_equal(session_table_count(table), 0);
+    session_table_free(table);
+    arena_release(&arena);
+}
+
+static void *come_and_go(void *argument)
+{
+    struct session_table *table = argument;
+    struct arena arena;
+    char id[32];
+    arena_init(&arena);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(id, sizeof(id), "%lu %d", (unsigned long)pthread_self(), i);
+        struct session_entry entry = add(table, id, 4);
+        const struct pgwire_key key = {.process = entry.process, .secret = slice_of(entry.key, 4)};
+        struct gate_worker *found = NULL;
+        struct slice found_id;
+        if (session_table_find_key(table, &key, &arena, &found_id, &found) != ERR_NONE ||
+            !slice_equals(found_id, slice_of_text(id))) {
+            return NULL;
+        }
+        (void)session_table_all_in(&arena, table);
+        session_table_remove(table, slice_of_text(id));
+        arena_reset(&arena);
+    }
+    arena_release(&arena);
+    return argument;
+}
+
+static void threads_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    struct session_table *table = session_table_new();
+    pthread_t threads[4];
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, table), 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        void *result = NULL;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_ptr_equal(result, table);
+    }
+    assert_int_equal(session_table_count(table), 0);
+    session_table_free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_is_found_until_it_leaves),
+        cmocka_unit_test(its_key_opens_it_to_the_bit),
+        cmocka_unit_test(all_are_told_without_their_keys),
+        cmocka_unit_test(threads_do_not_disturb_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
