@@ -3,6 +3,10 @@
 
 #include "codec/url.h"
 #include "io/listener.h"
+#include "io/log.h"
+
+/* A client that begins with TLS at once must name it. */
+#define POSTGRES_PROTOCOLS SLICE("postgresql")
 
 enum err doors_open_sockets(struct doors *doors, struct arena *arena,
                             const struct settings *settings, size_t worker_count,
@@ -45,18 +49,21 @@ const char *doors_recordings_in(struct arena *arena, const struct settings *sett
     return arena_format(arena, "%s/recordings", settings_text(settings, SETTING_DATA_DIR)).at;
 }
 
-/* Apart from that of the pages: its protocol is another one, and a client that begins with TLS at
- * once must name it. */
-static enum err doors_load_tls(const struct settings *settings, struct tls_server **ret_tls,
-                               struct error *reterr)
+enum err doors_load_tls(const struct settings *settings, struct slice protocols,
+                        struct tls_server **ret_tls, struct error *reterr)
 {
     *ret_tls = NULL;
     if (settings_is(settings, SETTING_TLS_CERT, "")) {
         return ERR_NONE;
     }
-    return tls_server_new(settings_text(settings, SETTING_TLS_CERT),
-                          settings_text(settings, SETTING_TLS_KEY), SLICE("postgresql"), ret_tls,
-                          reterr);
+    enum err err =
+        tls_server_new(settings_text(settings, SETTING_TLS_CERT),
+                       settings_text(settings, SETTING_TLS_KEY), protocols, ret_tls, reterr);
+    if (err == ERR_NONE && tls_server_warning(*ret_tls).len > 0) {
+        log_line(LOG_APP, LOG_WARN, "the certificate is not good",
+                 log_text("cause", tls_server_warning(*ret_tls)), log_text("protocols", protocols));
+    }
+    return err;
 }
 
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
@@ -67,7 +74,7 @@ enum err doors_make(struct doors *doors, struct arena *arena, const struct setti
     if (doors->postgres_port == 0) {
         return ERR_NONE;
     }
-    enum err err = doors_load_tls(settings, &doors->tls, reterr);
+    enum err err = doors_load_tls(settings, POSTGRES_PROTOCOLS, &doors->tls, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -94,7 +101,8 @@ enum err doors_reload_tls(struct doors *doors, const struct settings *settings,
                           struct error *reterr)
 {
     struct tls_server *tls = NULL;
-    enum err err = doors->gate == NULL ? ERR_NONE : doors_load_tls(settings, &tls, reterr);
+    enum err err =
+        doors->gate == NULL ? ERR_NONE : doors_load_tls(settings, POSTGRES_PROTOCOLS, &tls, reterr);
     if (err != ERR_NONE || tls == NULL) {
         return err;
     }

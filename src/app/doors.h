@@ -25,6 +25,9 @@ struct doors {
 enum err doors_open_sockets(struct doors *doors, struct arena *arena,
                             const struct settings *settings, size_t worker_count,
                             struct error *reterr) MUST_USE;
+/* The certificate, for those who speak one of these protocols (ALPN); NULL when there is none. */
+enum err doors_load_tls(const struct settings *settings, struct slice protocols,
+                        struct tls_server **ret_tls, struct error *reterr) MUST_USE;
 /* What native clients are told; where the gateway listens on every address, people's name for it.
  */
 void doors_name(struct doors *doors, const struct settings *settings, struct slice public_url);

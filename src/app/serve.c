@@ -157,7 +157,7 @@ static void serve_reload(struct serve *serve)
 {
     struct tls_server *tls = NULL;
     struct error error = {0};
-    if (serve_load_tls(serve->settings, &tls, &error) != ERR_NONE ||
+    if (doors_load_tls(serve->settings, HTTP_PROTOCOLS, &tls, &error) != ERR_NONE ||
         doors_reload_tls(&serve->doors, serve->settings, &error) != ERR_NONE) {
         tls_server_unref(tls);
         log_line(LOG_APP, LOG_ERROR, "the old certificate stays in use", log_error_field(&error));

@@ -14,6 +14,8 @@
 #include "tunnel/gateway_side.h"
 #include "tunnel/presence.h"
 
+#define HTTP_PROTOCOLS SLICE("h2,http/1.1")
+
 struct serve {
     const struct settings *settings;
     struct arena arena;
@@ -50,9 +52,5 @@ void serve_init(struct serve *serve, const struct settings *settings);
 /* Whatever came of it, serve_close() follows. */
 enum err serve_open(struct serve *serve, struct error *reterr) MUST_USE;
 void serve_close(struct serve *serve);
-
-/* *ret_tls is NULL when the settings have no certificate. */
-enum err serve_load_tls(const struct settings *settings, struct tls_server **ret_tls,
-                        struct error *reterr) MUST_USE;
 
 #endif

@@ -145,23 +145,6 @@ static enum err serve_open_identity(struct serve *serve, struct error *reterr)
     return err == ERR_NONE ? store_read(serve->store, serve_ask_for_users, serve, reterr) : err;
 }
 
-enum err serve_load_tls(const struct settings *settings, struct tls_server **ret_tls,
-                        struct error *reterr)
-{
-    *ret_tls = NULL;
-    if (settings_is(settings, SETTING_TLS_CERT, "")) {
-        return ERR_NONE;
-    }
-    enum err err = tls_server_new(settings_text(settings, SETTING_TLS_CERT),
-                                  settings_text(settings, SETTING_TLS_KEY), SLICE("h2,http/1.1"),
-                                  ret_tls, reterr);
-    if (err == ERR_NONE && tls_server_warning(*ret_tls).len > 0) {
-        log_line(LOG_APP, LOG_WARN, "the certificate is not good",
-                 log_text("cause", tls_server_warning(*ret_tls)));
-    }
-    return err;
-}
-
 static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
 {
     const char *folder = settings_text(serve->settings, SETTING_DATA_DIR);
@@ -281,7 +264,7 @@ enum err serve_open(struct serve *serve, struct error *reterr)
         err = serve_open_folder(serve, reterr);
     }
     if (err == ERR_NONE) {
-        err = serve_load_tls(settings, &serve->tls, reterr);
+        err = doors_load_tls(settings, HTTP_PROTOCOLS, &serve->tls, reterr);
     }
     if (err == ERR_NONE) {
         err = serve_open_store(serve, reterr);

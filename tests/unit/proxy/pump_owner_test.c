@@ -72,6 +72,43 @@ static void what_came_before_may_be_held(void **state)
     assert_received(fixture, PUMP_CLIENT, "1 ");
 }
 
+static void what_is_dropped_never_passes(void **state)
+{
+    struct fixture *fixture = *state;
+    start_watched(fixture, SLICE_NONE, SLICE_NONE);
+    for (int side = 0; side < 2; side++) {
+        fixture->verdicts[side] = ERR_AGAIN;
+        say(fixture, side, SLICE("secret"));
+        must_be_silent(fixture, 1 - side);
+        pump_drop(fixture->pump, (enum pump_side)(1 - side)); /* nothing is held there */
+        pump_drop(fixture->pump, (enum pump_side)side);
+        pump_resume(fixture->pump, (enum pump_side)side);
+        must_be_silent(fixture, 1 - side);
+        say(fixture, side, SLICE("known"));
+        assert_received(fixture, 1 - side, "known");
+    }
+    fixture->verdicts[PUMP_TARGET] = ERR_AGAIN;
+    say(fixture, PUMP_TARGET, SLICE("secret"));
+    must_be_silent(fixture, PUMP_CLIENT);
+    pump_drop(fixture->pump, PUMP_TARGET);
+    assert_int_equal(pump_say(fixture->pump, SLICE("last words")), ERR_NONE);
+    pump_finish(fixture->pump);
+    assert_received(fixture, PUMP_CLIENT, "last words");
+    must_have_ended(fixture, PUMP_CLIENT);
+}
+
+static void it_is_known_who_has_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    start_watched(fixture, SLICE_NONE, SLICE_NONE);
+    turn(fixture);
+    assert_false(pump_has_ended(fixture->pump, PUMP_CLIENT));
+    assert_int_equal(shutdown(fixture->fds[PUMP_CLIENT], SHUT_WR), 0);
+    must_have_ended(fixture, PUMP_TARGET);
+    assert_true(pump_has_ended(fixture->pump, PUMP_CLIENT));
+    assert_false(pump_has_ended(fixture->pump, PUMP_TARGET));
+}
+
 static void a_side_may_end_while_it_is_held(void **state)
 {
     struct fixture *fixture = *state;
@@ -309,6 +346,8 @@ int main(void)
         TEST(one_side_is_held_and_the_other_goes_on),
         TEST(what_came_before_may_be_held),
         TEST(a_side_may_end_while_it_is_held),
+        TEST(what_is_dropped_never_passes),
+        TEST(it_is_known_who_has_ended),
         TEST(what_is_refused_does_not_pass),
         TEST(a_targets_bytes_may_be_refused),
         TEST(what_came_before_may_be_refused),
