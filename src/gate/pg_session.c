@@ -331,7 +331,6 @@ void pg_session_start(struct gate_worker *door, int take_fd, const struct sockad
     session->session.end_reason = SLICE("");
     session->session.client_ip = pg_session_peer_in(&session->arena, peer);
     session->is_draining = door->is_draining;
-    session->row_limit = LIMIT_PG_TAP_ROWS_SIZE;
     session->number = ++door->session_number;
     list_append(&door->sessions, &session->link);
     door->session_count++;

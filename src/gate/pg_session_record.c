@@ -5,6 +5,12 @@
 #include "gate/pg_session_internal.h"
 #include "io/clock.h"
 
+/* What the connection says, or else what is usual. */
+static int64_t pg_session_own(const struct shape_int *value, int64_t usual)
+{
+    return value->is_given && !value->is_null ? value->value : usual;
+}
+
 void pg_session_describe(struct pg_session *session)
 {
     struct arena *arena = &session->arena;
@@ -25,11 +31,9 @@ void pg_session_describe(struct pg_session *session)
     row->verb = SLICE("connect");
     row->status = SLICE(SESSION_OPEN);
     row->started_at = clock_now();
-    row->recording_days =
-        connection->recording_days.is_given ? connection->recording_days.value : -1;
-    if (connection->recording_row_limit.is_given) {
-        session->row_limit = (uint64_t)connection->recording_row_limit.value;
-    }
+    row->recording_days = pg_session_own(&connection->recording_days, -1);
+    session->row_limit =
+        (uint64_t)pg_session_own(&connection->recording_row_limit, LIMIT_PG_TAP_ROWS_SIZE);
 }
 
 enum err pg_session_take_metadata(struct pg_session *session, struct error *reterr)

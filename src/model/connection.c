@@ -251,14 +251,14 @@ static const struct shape_field connection_fields[] = {
     TEXTS(force_approve_groups, SHAPE_KEPT, 180, "groups that can approve alone"),
     {.name = "recording_days",
      .kind = SHAPE_INT,
-     .flags = SHAPE_NULLABLE | SHAPE_KEPT,
+     .flags = SHAPE_NULL_IN | SHAPE_OMITTED | SHAPE_KEPT,
      AT(recording_days),
      .max = 36500,
      .about = "how long recordings of its sessions are kept; 0: for ever; null: as the gateway's "
               "setting says"},
     {.name = "recording_row_limit",
      .kind = SHAPE_INT,
-     .flags = SHAPE_NULLABLE | SHAPE_KEPT,
+     .flags = SHAPE_NULL_IN | SHAPE_OMITTED | SHAPE_KEPT,
      AT(recording_row_limit),
      .max = 1073741824,
      .about = "bytes of result rows that are recorded of each statement, the others are counted; "
