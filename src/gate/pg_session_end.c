@@ -2,7 +2,6 @@
 /* How a session ends, by itself or because somebody wants it to, and what it leaves behind. */
 #include "base/memory.h"
 #include "base/must.h"
-#include "base/text.h"
 #include "codec/hex.h"
 #include "codec/json_writer.h"
 #include "gate/gate_cancel.h"
@@ -13,28 +12,10 @@
 #define RETRY_MS        2000 /* until the store is told again */
 #define REASON_SIZE_MAX 500
 
-/* Texts --------------------------------------------------------------------------------------- */
-
-struct slice pg_session_text_in(struct arena *arena, struct slice text, size_t size_max)
-{
-    struct buf buf CLEANUP(buf_release);
-    uint32_t code = 0;
-    buf_init(&buf, size_max);
-    while (text.len > 0) {
-        size_t len = text_character(text, &code);
-        bool is_plain = len > 0 && code >= ' ' && code != 0x7f;
-        if (buf_append(&buf, is_plain ? slice_sub(text, 0, len) : SLICE("?")) != ERR_NONE) {
-            break;
-        }
-        text = slice_from(text, len == 0 ? 1 : len);
-    }
-    return arena_copy(arena, buf_view(&buf));
-}
-
 void pg_session_set_reason(struct pg_session *session, struct slice reason)
 {
     if (session->session.end_reason.len == 0) {
-        session->session.end_reason = pg_session_text_in(&session->arena, reason, REASON_SIZE_MAX);
+        session->session.end_reason = session_text_in(&session->arena, reason, REASON_SIZE_MAX);
     }
 }
 

@@ -88,7 +88,5 @@ void pg_session_refuse(struct pg_session *session, const char *sqlstate, struct 
 void pg_session_cancel_query(struct pg_session *session);
 /* What the gateway did, on record. 'what' is a word. */
 void pg_session_note(struct pg_session *session, const char *what, struct slice why);
-/* Of others' bytes: UTF-8 without control characters, cut off. */
-struct slice pg_session_text_in(struct arena *arena, struct slice text, size_t size_max);
 
 #endif

@@ -181,7 +181,7 @@ struct slice session_text_in(struct arena *arena, struct slice text, size_t size
     while (text.len > 0) {
         uint32_t code = 0;
         size_t taken = text_character(text, &code);
-        bool is_character = taken > 0 && code != 0;
+        bool is_character = taken > 0 && code >= ' ' && code != 0x7f;
         taken = taken == 0 ? 1 : taken;
         if (len + taken > size_max) {
             break;

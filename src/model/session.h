@@ -62,7 +62,7 @@ enum err session_metadata_check_fields(const struct shape_texts *mandatory,
                                        struct error *reterr) MUST_USE;
 struct slice session_metadata_json_in(struct arena *arena, const struct shape_pairs *given);
 
-/* Not more than 'size_max' bytes of what may not be UTF-8, made so. */
+/* Of others: not more than 'size_max' bytes, UTF-8 without control characters. */
 struct slice session_text_in(struct arena *arena, struct slice text, size_t size_max);
 
 #endif
