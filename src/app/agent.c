@@ -29,6 +29,7 @@ struct agent_program {
     struct sandbox_state sandbox;
     struct resolver *resolver;
     struct pool *pool;
+    struct pool *slow_pool;
     struct worker *worker;
     struct agent_side *side;
     struct mail stop_mail;
@@ -165,7 +166,7 @@ static enum err agent_open(struct agent_program *program, struct error *reterr)
 static void agent_on_drained(void *owner)
 {
     struct agent_program *program = owner;
-    worker_stop(program->worker);
+    worker_leave(program->worker);
 }
 
 static void agent_on_stop(struct mail *mail)
@@ -180,9 +181,13 @@ static enum err agent_start(struct agent_program *program, struct error *reterr)
     program->resolver = resolver_new(NULL);
     program->pool =
         pool_new(settings_number(program->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
+    program->slow_pool = pool_new(LIMIT_SLOW_POOL_THREADS, LIMIT_SLOW_POOL_QUEUE_COUNT);
     program->worker = worker_new(0, program->has_fault ? &program->fault : NULL);
-    program->side_settings.place = (struct agent_place){
-        .worker = program->worker, .resolver = program->resolver, .pool = program->pool};
+    program->side_settings.place = (struct agent_place){.worker = program->worker,
+                                                        .resolver = program->resolver,
+                                                        .pool = program->pool,
+                                                        .slow_pool = program->slow_pool};
+    worker_enter(program->worker);
     program->side = agent_side_new(&program->side_settings);
     return worker_start(program->worker) == ERR_NONE
                ? ERR_NONE
@@ -206,7 +211,9 @@ static void agent_wait(struct agent_program *program, const sigset_t *signals)
     mailbox_send(worker_mailbox(program->worker), &program->stop_mail);
     worker_join(program->worker);
     pool_free(program->pool);
+    pool_free(program->slow_pool);
     resolver_free(program->resolver);
+    agent_side_free(program->side);
     worker_free(program->worker);
 }
 

@@ -52,6 +52,8 @@ static void serve_make_tunnel(struct serve *serve)
         .version = GATEHOUSE_VERSION,
         .node_id = row_id_new(&serve->arena),
         .node_url = serve->public_url,
+        .workers = serve->https,
+        .worker_count = serve->worker_count,
         .deadlines = LINK_DEADLINES,
     });
 }

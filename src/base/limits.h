@@ -96,7 +96,9 @@
 #define LIMIT_GATE_SESSIONS           20000 /* of a worker */
 #define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
 #define LIMIT_GATE_CANCEL_MS          10000
-#define LIMIT_GATE_WATCH_MS           400     /* until it is asked again who may go on */
+#define LIMIT_GATE_LINK_MS            5000 /* for an agent's link to come to a session's worker */
+#define LIMIT_GATE_LINK_LOOK_MS       50   /* between two looks */
+#define LIMIT_GATE_WATCH_MS           400  /* until it is asked again who may go on */
 #define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
 #define LIMIT_GATE_RETENTION_FIRST_MS 2000    /* after the start */
 #define LIMIT_GATE_RETENTION_PORTION  500     /* of recordings, at once */
@@ -174,6 +176,7 @@
 #define LIMIT_TUNNEL_DIAL_MS          10000
 #define LIMIT_TUNNEL_KINDS            32
 #define LIMIT_TUNNEL_NODES            64
+#define LIMIT_TUNNEL_LINKS            64 /* of an agent to a node: as many as it has workers */
 #define LIMIT_TUNNEL_RECONNECT_MS_MIN 1000
 #define LIMIT_TUNNEL_RECONNECT_MS_MAX 30000
 #define LIMIT_TUNNEL_REFRESH_MS       5000 /* of what the store says about links */

@@ -2,12 +2,7 @@
 #include "gate/pg_way.h"
 
 #include "base/limits.h"
-
-void pg_way_init(struct pg_way *way, const struct pg_road *road, struct registry *registry,
-                 struct arena *arena)
-{
-    *way = (struct pg_way){.road = *road, .registry = registry, .arena = arena};
-}
+#include "base/must.h"
 
 void pg_way_release(struct pg_way *way)
 {
@@ -64,15 +59,58 @@ static struct link *pg_way_link(const struct pg_way *way, const char *kind)
                : registry_link(way->registry, way->agent_id, slice_of_text(kind), way->road.worker);
 }
 
+static void pg_way_start_far(struct pg_way *way, struct link *link)
+{
+    way->look_until_ms = 0;
+    way->far = pg_far_start(worker_loop(way->road.worker), link, &way->order, pg_way_on_open, way);
+    way->order = (struct pg_order){.database = SLICE("")};
+}
+
+/* Whether any worker has a link of the agent that can do this. */
+static enum err pg_way_find(const struct pg_way *way, struct error *reterr)
+{
+    struct worker *worker = NULL;
+    enum err err = way->registry == NULL
+                       ? ERR_UNAVAILABLE
+                       : registry_find(way->registry, way->agent_id, SLICE(PG_ORDER_KIND),
+                                       way->road.worker, &worker);
+    if (err == ERR_UNSUPPORTED) {
+        return fail(reterr, err, "the connection's agent is too old for sessions of PostgreSQL");
+    }
+    return err == ERR_NONE
+               ? err
+               : fail(reterr, err, "the connection's agent is not connected to this gateway");
+}
+
+static void pg_way_on_look(void *owner)
+{
+    struct pg_way *way = owner;
+    struct loop *loop = worker_loop(way->road.worker);
+    struct error error = {0};
+    struct link *link = pg_way_link(way, PG_ORDER_KIND);
+    if (link != NULL) {
+        pg_way_start_far(way, link);
+        return;
+    }
+    enum err err = pg_way_find(way, &error);
+    if (err == ERR_NONE && loop_now_ms(loop) < way->look_until_ms) {
+        timer_start(loop, &way->look, LIMIT_GATE_LINK_LOOK_MS);
+        return;
+    }
+    if (err == ERR_NONE) {
+        must(fail(&error, ERR_UNAVAILABLE,
+                  "the connection's agent has no link to this worker of the gateway") != ERR_NONE);
+    }
+    way->look_until_ms = 0;
+    pg_far_tell_failure(&error, pg_way_on_open, way);
+}
+
 static enum err pg_way_open_far(struct pg_way *way, const struct pg_way_target *target,
                                 const struct pg_way_start *start, struct error *reterr)
 {
+    struct loop *loop = worker_loop(way->road.worker);
     struct link *link = pg_way_link(way, PG_ORDER_KIND);
-    if (link == NULL) {
-        return fail(reterr, ERR_UNAVAILABLE,
-                    "the connection's agent is not connected to this gateway");
-    }
-    const struct pg_order order = {
+    way->order = (struct pg_order){
         .variables = pg_place_variables_in(way->arena, &target->variables, true),
         .database = start->database,
         .parameters = start->parameters,
@@ -80,8 +118,23 @@ static enum err pg_way_open_far(struct pg_way *way, const struct pg_way_target *
         .version = start->version,
         .timeout_ms = LIMIT_GATE_OPEN_MS,
     };
-    way->far = pg_far_start(worker_loop(way->road.worker), link, &order, pg_way_on_open, way);
-    return ERR_NONE;
+    if (link != NULL) {
+        pg_way_start_far(way, link);
+        return ERR_NONE;
+    }
+    enum err err = pg_way_find(way, reterr);
+    if (err == ERR_NONE) {
+        way->look_until_ms = loop_now_ms(loop) + LIMIT_GATE_LINK_MS;
+        timer_start(loop, &way->look, LIMIT_GATE_LINK_LOOK_MS);
+    }
+    return err;
+}
+
+void pg_way_init(struct pg_way *way, const struct pg_road *road, struct registry *registry,
+                 struct arena *arena)
+{
+    *way = (struct pg_way){.road = *road, .registry = registry, .arena = arena};
+    timer_init(&way->look, pg_way_on_look, way);
 }
 
 enum err pg_way_open(struct pg_way *way, const struct pg_way_target *target,
@@ -109,6 +162,8 @@ enum err pg_way_open(struct pg_way *way, const struct pg_way_target *target,
 
 void pg_way_cancel_open(struct pg_way *way)
 {
+    timer_stop(&way->look);
+    way->look_until_ms = 0;
     if (way->open != NULL) {
         pg_open_cancel(way->open);
         way->open = NULL;

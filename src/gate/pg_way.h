@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How a session reaches its target: from here, where the agent is the gateway itself, or through
  * the link of an agent elsewhere. The same for its start and for requests to cancel what it does.
- */
+ *
+ * An agent has a link on every worker. While one of them is being made anew, and others are there,
+ * a start waits for it. */
 #ifndef GH_GATE_PG_WAY_H
 #define GH_GATE_PG_WAY_H
 
+#include "io/timer.h"
 #include "proxy/pg_far.h"
 #include "proxy/pg_open.h"
 #include "tunnel/registry.h"
@@ -30,6 +33,9 @@ struct pg_way {
     struct pg_far *far;
     struct pg_stop *stop;
     struct pg_far *far_stop;
+    struct pg_order order; /* while it waits for a link; its texts are the caller's */
+    struct timer look;
+    uint64_t look_until_ms; /* 0: it does not wait */
     pg_target_done_fn on_open;
     pg_cancel_done_fn on_stopped;
     void *owner;
@@ -47,8 +53,8 @@ struct pg_way_start {
     uint32_t version;
 };
 
-/* 'on_open' is called once, never inside this. ERR_UNAVAILABLE, ERR_UNSUPPORTED: the agent has no
- * link on this worker, or is too old. */
+/* 'on_open' is called once, never inside this; texts must be valid until then. ERR_UNAVAILABLE,
+ * ERR_UNSUPPORTED: the agent has no link here, or is too old. */
 enum err pg_way_open(struct pg_way *way, const struct pg_way_target *target,
                      const struct pg_way_start *start, pg_target_done_fn on_open, void *owner,
                      struct error *reterr) MUST_USE;

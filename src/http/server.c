@@ -167,6 +167,11 @@ struct worker *http_worker_thread(struct http_worker *http)
     return http->worker;
 }
 
+bool http_worker_is_draining(const struct http_worker *http)
+{
+    return http->is_draining;
+}
+
 const struct http_metrics *http_worker_metrics(const struct http_worker *http)
 {
     return http->metrics;

@@ -73,6 +73,8 @@ void http_conn_add(struct http_worker *http, struct http_conn *conn);
 void http_conn_remove(struct http_conn *conn);
 
 struct worker *http_worker_thread(struct http_worker *http);
+/* On the worker's thread: nothing new may be added, for it may have left its worker already. */
+bool http_worker_is_draining(const struct http_worker *http);
 
 /* For the metrics page; counters of other threads, each read whole. */
 const struct http_metrics *http_worker_metrics(const struct http_worker *http);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "model/secret_map.h"
 #include "proxy/pg_open.h"
 #include "proxy/pg_order.h"
 #include "proxy/pump.h"
@@ -34,9 +35,11 @@ struct pg_errand {
 static void pg_errand_free(void *owner)
 {
     struct pg_errand *errand = owner;
+    struct worker *worker = errand->place->worker;
     tls_client_unref(errand->tls);
     arena_release(&errand->arena);
     memory_free(errand);
+    worker_leave(worker); /* the agent does not end before */
 }
 
 static void pg_errand_free_later(struct pg_errand *errand)
@@ -74,18 +77,31 @@ static void pg_errand_fail(struct pg_errand *errand, const struct error *error)
     buf_release(&answer);
 }
 
+/* For nobody. */
+static void pg_errand_drop(struct pg_errand *errand)
+{
+    channel_refuse(errand->channel, SLICE(""));
+    errand->channel = NULL;
+    pg_errand_free_later(errand);
+}
+
 /* A session ----------------------------------------------------------------------------------- */
 
 static void pg_errand_on_gone(void *owner)
 {
     struct pg_errand *errand = owner;
     errand->is_gone = true;
+    if (errand->open == NULL && errand->stop == NULL) {
+        return; /* it is still being looked up */
+    }
     if (errand->open != NULL) {
         pg_open_cancel(errand->open);
         errand->open = NULL;
-        channel_refuse(errand->channel, SLICE(""));
-        pg_errand_free_later(errand);
+    } else {
+        pg_stop_cancel(errand->stop);
+        errand->stop = NULL;
     }
+    pg_errand_drop(errand);
 }
 
 static void pg_errand_on_pump_gone(void *owner)
@@ -188,8 +204,7 @@ static void pg_errand_on_resolved(struct mail *mail)
 {
     struct pg_errand *errand = CONTAINER_OF(mail, struct pg_errand, mail);
     if (errand->is_gone) {
-        channel_refuse(errand->channel, SLICE(""));
-        pg_errand_free_later(errand);
+        pg_errand_drop(errand);
     } else if (errand->err != ERR_NONE) {
         pg_errand_fail(errand, &errand->error);
     } else {
@@ -213,6 +228,18 @@ static void pg_errand_resolve(struct pool_job *job)
     mailbox_send(worker_mailbox(errand->place->worker), &errand->mail);
 }
 
+/* Keepers of secrets may be slow to answer, and must not hold up the sign-ins of others. */
+static struct pool *pg_errand_pool(const struct pg_errand *errand)
+{
+    const struct shape_pairs *variables = &errand->order.variables;
+    for (size_t i = 0; i < variables->count; i++) {
+        if (secret_is_reference(variables->pairs[i].value)) {
+            return errand->place->slow_pool;
+        }
+    }
+    return errand->place->pool;
+}
+
 static void pg_errand_start(const struct agent_place *place, struct channel *take_channel,
                             struct slice message, bool is_cancel)
 {
@@ -225,12 +252,13 @@ static void pg_errand_start(const struct agent_place *place, struct channel *tak
     arena_init(&errand->arena);
     arena_hold_secrets(&errand->arena);
     loop_task_init(&errand->free_task, pg_errand_free, errand);
+    worker_enter(place->worker);
     channel_on_gone(take_channel, pg_errand_on_gone, errand);
     enum err err = pg_order_read_in(&errand->arena, message, &errand->order, &errand->error);
     if (err == ERR_NONE && is_cancel && errand->order.key.secret.at == NULL) {
         err = fail(&errand->error, ERR_INPUT, "it is not said what is to be cancelled");
     }
-    if (err == ERR_NONE && pool_submit(place->pool, &errand->job) != ERR_NONE) {
+    if (err == ERR_NONE && pool_submit(pg_errand_pool(errand), &errand->job) != ERR_NONE) {
         err = fail(&errand->error, ERR_BUSY, "the agent is busy");
     }
     if (err != ERR_NONE) {

@@ -7,6 +7,8 @@
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"
 
+#include <stdio.h>
+
 #define GRACE_MS 2000 /* the agent's own words about its deadline come before this */
 
 struct pg_far {
@@ -36,43 +38,48 @@ static void pg_far_leave(struct pg_far *far)
     loop_defer(far->loop, &far->task);
 }
 
-/* What a client sees when the agent says nothing that could be handed on. */
-static void pg_far_tell_failure(struct pg_far *far, const struct error *error,
-                                const struct pg_refusal *refusal)
+void pg_far_tell_failure(const struct error *error, pg_target_done_fn on_done, void *owner)
 {
     struct pg_target_failure failure = {.error = *error, .sqlstate = "08001"};
     struct buf answer;
+    char message[sizeof(error->message) + 64];
+    (void)snprintf(message, sizeof(message), "the target cannot be reached: %s", error->message);
     buf_init(&answer, LIMIT_KIB(4));
     must(pgwire_error_write(&answer, &(struct pgwire_notice){
                                          .severity = SLICE("FATAL"),
                                          .sqlstate = slice_of_text(failure.sqlstate),
-                                         .message = SLICE("the target cannot be reached: its agent "
-                                                          "does not answer"),
+                                         .message = slice_of_text(message),
                                      }) == ERR_NONE);
     failure.answer = buf_view(&answer);
-    if (refusal != NULL && refusal->answer.len > 0) {
-        memcpy(failure.sqlstate, refusal->sqlstate.at, sizeof(failure.sqlstate) - 1);
-        failure.answer = refusal->answer;
-    }
-    far->on_done(far->owner, NULL, &failure);
+    on_done(owner, NULL, &failure);
     buf_release(&answer);
 }
 
-static void pg_far_fail(struct pg_far *far, const struct error *error,
-                        const struct pg_refusal *refusal)
+/* In the words of the agent, or of the server behind it. */
+static void pg_far_hand_on(struct pg_far *far, const struct pg_refusal *refusal)
+{
+    struct pg_target_failure failure = {.sqlstate = "08001", .answer = refusal->answer};
+    must(fail(&failure.error, ERR_UNAVAILABLE, "%.*s", SLICE_ARG(refusal->message)) ==
+         ERR_UNAVAILABLE);
+    memcpy(failure.sqlstate, refusal->sqlstate.at, sizeof(failure.sqlstate) - 1);
+    pg_far_leave(far);
+    far->on_done(far->owner, NULL, &failure);
+}
+
+static void pg_far_fail(struct pg_far *far, const struct error *error)
 {
     pg_far_leave(far);
     if (far->on_stopped != NULL) {
         far->on_stopped(far->owner, error);
     } else {
-        pg_far_tell_failure(far, error, refusal);
+        pg_far_tell_failure(error, far->on_done, far->owner);
     }
 }
 
 static void pg_far_on_bad_start(void *owner)
 {
     struct pg_far *far = owner;
-    pg_far_fail(far, &far->error, NULL);
+    pg_far_fail(far, &far->error);
 }
 
 static void pg_far_on_deadline(void *owner)
@@ -80,15 +87,65 @@ static void pg_far_on_deadline(void *owner)
     struct pg_far *far = owner;
     link_open_cancel(far->channel);
     must(fail(&far->error, ERR_TIMEOUT, "the agent does not answer") == ERR_TIMEOUT);
-    pg_far_fail(far, &far->error, NULL);
+    pg_far_fail(far, &far->error);
 }
 
-/* An answer that is not whole is not looked at: others check what they are given. */
+/* What the agent says --------------------------------------------------------------------------
+ * It is another program on another machine, and passes on what a server says: nothing of it is
+ * taken for good. */
+
+/* One that is not whole, or says nothing, is not handed on. */
 static bool pg_far_is_error(struct slice answer)
 {
     struct slice fields;
-    return answer.len > PGWIRE_HEADER_SIZE && answer.at[0] == PGWIRE_SERVER_ERROR &&
-           pgwire_notice_read(slice_from(answer, PGWIRE_HEADER_SIZE), &fields, NULL) == ERR_NONE;
+    return answer.len > PGWIRE_HEADER_SIZE && answer.len <= LIMIT_PG_GREETING_SIZE &&
+           answer.at[0] == PGWIRE_SERVER_ERROR &&
+           pgwire_notice_read(slice_from(answer, PGWIRE_HEADER_SIZE), &fields, NULL) == ERR_NONE &&
+           pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE).at != NULL;
+}
+
+static bool pg_far_is_sqlstate(struct slice state)
+{
+    bool is_one = state.len == 5;
+    for (size_t i = 0; i < state.len; i++) {
+        bool is_digit = state.at[i] >= '0' && state.at[i] <= '9';
+        is_one = is_one && (is_digit || (state.at[i] >= 'A' && state.at[i] <= 'Z'));
+    }
+    return is_one;
+}
+
+static bool pg_far_is_greeting(char type)
+{
+    return type == PGWIRE_SERVER_PARAMETER_STATUS || type == PGWIRE_SERVER_NOTICE ||
+           type == PGWIRE_SERVER_NOTIFICATION;
+}
+
+static enum err pg_far_check(const struct pg_report *report, struct error *reterr)
+{
+    struct pgwire_framer framer;
+    struct slice left = report->greeting;
+    if (left.len > LIMIT_PG_GREETING_SIZE || report->rest.len > LIMIT_PG_GREETING_SIZE) {
+        return fail(reterr, ERR_LIMIT, "the target says too much at the start");
+    }
+    pgwire_framer_init(&framer, PGWIRE_FROM_SERVER);
+    while (left.len > 0) {
+        struct pgwire_event event;
+        size_t taken = 0;
+        enum err err = pgwire_framer_next(&framer, left, &taken, &event, reterr);
+        if (err == ERR_MORE) {
+            break;
+        }
+        if (err != ERR_NONE) {
+            return err;
+        }
+        if (!pg_far_is_greeting(framer.frame.type)) {
+            return fail(reterr, ERR_INPUT, "a message of the start is none");
+        }
+        left = slice_from(left, taken);
+    }
+    return pgwire_framer_is_between(&framer)
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, "the messages of the start are not whole");
 }
 
 static void pg_far_on_refused(struct pg_far *far, struct slice message, const struct error *error)
@@ -96,13 +153,15 @@ static void pg_far_on_refused(struct pg_far *far, struct slice message, const st
     struct pg_refusal refusal;
     bool is_told = error->code == ERR_DENIED && message.len > 0 &&
                    pg_refusal_read_in(&far->arena, message, &refusal, &far->error) == ERR_NONE &&
-                   pg_far_is_error(refusal.answer);
-    if (!is_told) {
-        pg_far_fail(far, error, NULL);
-        return;
+                   pg_far_is_error(refusal.answer) && pg_far_is_sqlstate(refusal.sqlstate);
+    if (is_told && far->on_stopped != NULL) {
+        must(fail(&far->error, ERR_UNAVAILABLE, "%.*s", SLICE_ARG(refusal.message)) != ERR_NONE);
+        pg_far_fail(far, &far->error);
+    } else if (is_told) {
+        pg_far_hand_on(far, &refusal);
+    } else {
+        pg_far_fail(far, error);
     }
-    must(fail(&far->error, ERR_UNAVAILABLE, "%.*s", SLICE_ARG(refusal.message)) == ERR_UNAVAILABLE);
-    pg_far_fail(far, &far->error, &refusal);
 }
 
 static void pg_far_on_opened(void *owner, struct stream *take_stream, struct slice message,
@@ -121,10 +180,11 @@ static void pg_far_on_opened(void *owner, struct stream *take_stream, struct sli
         far->on_stopped(far->owner, NULL);
         return;
     }
-    if (pg_report_read_in(&far->arena, message, &report, &far->error) != ERR_NONE) {
+    if (pg_report_read_in(&far->arena, message, &report, &far->error) != ERR_NONE ||
+        pg_far_check(&report, &far->error) != ERR_NONE) {
         stream_close(take_stream);
         error_prefix(&far->error, "the agent's answer: ");
-        pg_far_fail(far, &far->error, NULL);
+        pg_far_fail(far, &far->error);
         return;
     }
     const struct pg_target_ready ready = {

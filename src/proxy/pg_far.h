@@ -22,4 +22,7 @@ struct pg_far *pg_far_stop(struct loop *loop, struct link *link, const struct pg
 /* At any time before 'on_done', which is not called any more. */
 void pg_far_cancel(struct pg_far *far);
 
+/* Calls 'on_done' with what a client is told when there is no way to the agent at all. */
+void pg_far_tell_failure(const struct error *error, pg_target_done_fn on_done, void *owner);
+
 #endif

@@ -7,6 +7,8 @@
 #include "codec/json.h"
 #include "codec/json_writer.h"
 
+#define TIMEOUT_MS 30000 /* when none is said */
+
 /* Writing ------------------------------------------------------------------------------------- */
 
 /* Secrets pass through here: the arena is wiped. */
@@ -226,7 +228,7 @@ enum err pg_order_read_in(struct arena *arena, struct slice bytes, struct pg_ord
         .parameters = parameters,
         .parameter_count = text.parameters.count,
         .version = (uint32_t)text.version.value,
-        .timeout_ms = (uint64_t)text.timeout_ms.value,
+        .timeout_ms = text.timeout_ms.value > 0 ? (uint64_t)text.timeout_ms.value : TIMEOUT_MS,
     };
     if (err == ERR_NONE) {
         err = pg_read_bytes(arena, &ret_order->database, reterr);

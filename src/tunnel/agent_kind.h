@@ -13,10 +13,13 @@
 struct agent_place {
     struct worker *worker;
     struct resolver *resolver;
-    struct pool *pool; /* for what blocks or computes */
-    char *scratch;     /* for reading, shared by all of the loop; LIMIT_READ_SIZE bytes */
-    void *context;     /* of the program */
+    struct pool *pool;      /* for what computes, or blocks shortly */
+    struct pool *slow_pool; /* for what waits for others */
+    char *scratch;          /* for reading, shared by all of the loop; LIMIT_READ_SIZE bytes */
+    void *context;          /* of the program */
 };
+
+/* What outlives its channel enters the worker and leaves it, so that the agent waits for it. */
 
 /* A gateway asks for a channel: accept or refuse it, now or later (channel.h). 'message' is valid
  * during the call and wiped after it. */

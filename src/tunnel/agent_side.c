@@ -106,7 +106,7 @@ static bool agent_side_has_other(const struct agent_node *node)
 {
     LIST_EACH(at, &node->side->nodes) {
         const struct agent_node *other = agent_node_at(at);
-        if (other != node && other->is_greeted && node->id[0] != '\0' &&
+        if (other != node && agent_node_is_linked(other) && node->id[0] != '\0' &&
             strcmp(other->id, node->id) == 0) {
             return true;
         }
@@ -127,7 +127,7 @@ void agent_side_learn(struct agent_node *node, const struct hello_gateway *hello
     bool is_double = agent_side_has_other(node);
     LIST_EACH(at, &side->nodes) {
         struct agent_node *other = agent_node_at(at);
-        if (!other->is_listed && !other->is_first && other->phase != AGENT_LINKED) {
+        if (!other->is_listed && !other->is_first && !agent_node_is_linked(other)) {
             agent_node_free(other);
         }
     }
@@ -144,12 +144,8 @@ void agent_side_learn(struct agent_node *node, const struct hello_gateway *hello
 static void agent_side_on_drained(void *owner)
 {
     struct agent_side *side = owner;
-    void (*on_drained)(void *) = side->on_drained;
-    void *told = side->owner;
     timer_stop(&side->deadline);
-    memory_free(side->place.scratch);
-    memory_free(side);
-    on_drained(told);
+    side->on_drained(side->owner);
 }
 
 void agent_side_ended(struct agent_side *side)
@@ -171,6 +167,12 @@ struct agent_side *agent_side_new(const struct agent_side_settings *settings)
     loop_task_init(&side->task, agent_side_on_drained, side);
     (void)agent_node_new(side, settings->gateway_url, true);
     return side;
+}
+
+void agent_side_free(struct agent_side *side)
+{
+    memory_free(side->place.scratch);
+    memory_free(side);
 }
 
 static void agent_side_on_deadline(void *owner)

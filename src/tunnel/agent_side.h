@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent's side of the tunnel: dials the gateway it was given, and the other nodes that the
- * gateway tells of, and keeps a link to each; what ends is dialled again after a pause that grows
- * and is never quite the same. Serves the channels that gateways ask for, by a table of kinds.
- * Lives on one worker. */
+ * gateway tells of, and keeps as many links to each as it wants; what ends is dialled again after a
+ * pause that grows and is never quite the same. Serves the channels that gateways ask for, by a
+ * table of kinds. Lives on one worker. */
 #ifndef GH_TUNNEL_AGENT_SIDE_H
 #define GH_TUNNEL_AGENT_SIDE_H
 
@@ -44,9 +44,11 @@ enum err agent_side_check_url(struct slice url, bool allows_plain, struct error 
 
 /* Before the worker runs, or on its thread. The URL was checked. */
 struct agent_side *agent_side_new(const struct agent_side_settings *settings);
-/* On the worker's thread: nothing new; what is left after 'deadline_ms' is cut. Then on_drained,
- * and it is gone. */
+/* On the worker's thread: nothing new; what is left after 'deadline_ms' is cut. Then on_drained: no
+ * link is left. */
 void agent_side_drain(struct agent_side *side, uint64_t deadline_ms,
                       void (*on_drained)(void *owner), void *owner);
+/* When it was drained, and the worker has been joined: what channels became may end later. */
+void agent_side_free(struct agent_side *side);
 
 #endif

@@ -3,11 +3,13 @@
 
 #include "base/limits.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "http/server.h"
 #include "io/log.h"
 #include "io/timer.h"
 #include "tunnel/hello.h"
 #include "tunnel/registry_internal.h"
+#include "tunnel/upgrade.h"
 
 struct gateway_side {
     struct gateway_side_settings settings;
@@ -17,7 +19,8 @@ struct gateway_side {
 /* An agent that was let in, from the pool to the worker; in the call's arena. */
 struct admission {
     struct gateway_side *side;
-    struct http_worker *http;
+    struct http_worker *http; /* that accepted it */
+    struct http_worker *home; /* where it belongs */
     struct http_peer peer;
     struct slice agent_id;
     struct slice agent_name;
@@ -26,7 +29,11 @@ struct admission {
 struct gateway_link {
     struct http_conn conn; /* what the worker knows of it */
     struct gateway_side *side;
+    struct http_worker *http;
     struct loop *loop;
+    struct stream *stream; /* until it is a link */
+    struct slice waiting;  /* that was read of it; likewise */
+    struct mail mail;      /* on the way to another worker */
     struct link *link;
     struct channel *hello; /* until it is answered */
     struct timer deadline; /* of the hello */
@@ -141,7 +148,7 @@ static void gateway_link_greeted(struct gateway_link *self, const struct hello_a
 {
     const struct registry_link added = {
         .agent_id = self->agent_id,
-        .worker = http_worker_thread(self->conn.http),
+        .worker = http_worker_thread(self->http),
         .link = self->link,
         .hello = hello,
         .on_cut = gateway_link_on_cut,
@@ -193,6 +200,7 @@ static void gateway_link_say_hello(struct gateway_link *self)
         .version = slice_of_text(settings->version),
         .node_id = settings->node_id,
         .agent_name = self->agent_name,
+        .links = (int64_t)settings->worker_count,
         .nodes = &node,
         .node_count = 1,
     };
@@ -208,34 +216,74 @@ static void gateway_link_say_hello(struct gateway_link *self)
 /* The beginning --------------------------------------------------------------------------------
  */
 
+static void gateway_link_start(struct gateway_link *self)
+{
+    size_t index = worker_index(http_worker_thread(self->http));
+    self->link = link_new(&(struct link_settings){
+        .end = LINK_GATEWAY,
+        .take_stream = self->stream,
+        .waiting = self->waiting,
+        .deadlines = self->side->settings.deadlines,
+        .scratch = gateway_side_scratch(self->side, index),
+        .on_ended = gateway_link_on_ended,
+        .on_draining = gateway_link_on_draining,
+        .owner = self,
+    });
+    self->stream = NULL;
+    gateway_link_say_hello(self);
+    http_conn_add(self->http, &self->conn);
+}
+
+/* Nobody knows of it while it is on its way. Where it arrives may drain, or be done altogether:
+ * then it goes, and the agent dials again. */
+static void gateway_link_on_moved(struct mail *mail)
+{
+    struct gateway_link *self = CONTAINER_OF(mail, struct gateway_link, mail);
+    stream_attach(self->stream, self->loop);
+    if (http_worker_is_draining(self->http)) {
+        stream_close(self->stream);
+        gateway_link_free(self);
+    } else {
+        gateway_link_start(self);
+    }
+}
+
 static void gateway_side_on_upgraded(void *owner, struct stream *take_stream, struct slice bytes)
 {
     const struct admission *admission = owner;
-    struct gateway_side *side = admission->side;
     struct gateway_link *self = memory_new(sizeof(*self));
-    size_t index = worker_index(http_worker_thread(admission->http));
-    self->side = side;
-    self->loop = take_stream->loop;
+    struct worker *worker = http_worker_thread(admission->home);
+    self->side = admission->side;
+    self->http = admission->home;
+    self->loop = worker_loop(worker);
+    self->stream = take_stream;
     self->conn.peer = admission->peer;
     self->conn.close = gateway_link_close;
     self->conn.drain = gateway_link_drain;
     arena_init(&self->arena);
     self->agent_id = arena_copy(&self->arena, admission->agent_id);
     self->agent_name = arena_copy(&self->arena, admission->agent_name);
+    self->waiting = arena_copy(&self->arena, bytes);
     timer_init(&self->deadline, gateway_link_on_deadline, self);
     loop_task_init(&self->free_task, gateway_link_free, self);
-    self->link = link_new(&(struct link_settings){
-        .end = LINK_GATEWAY,
-        .take_stream = take_stream,
-        .waiting = bytes,
-        .deadlines = side->settings.deadlines,
-        .scratch = gateway_side_scratch(side, index),
-        .on_ended = gateway_link_on_ended,
-        .on_draining = gateway_link_on_draining,
-        .owner = self,
-    });
-    gateway_link_say_hello(self);
-    http_conn_add(admission->http, &self->conn);
+    if (admission->home == admission->http) {
+        gateway_link_start(self);
+        return;
+    }
+    stream_detach(take_stream);
+    self->mail.deliver = gateway_link_on_moved;
+    mailbox_send(worker_mailbox(worker), &self->mail);
+}
+
+/* An agent that does not number its links has one, which stays where it came in. */
+static struct http_worker *gateway_side_home(const struct gateway_side *side,
+                                             const struct http_call *call)
+{
+    uint64_t number = 0;
+    struct slice text = http_request_header(call->request, SLICE(UPGRADE_LINK_HEADER));
+    return text_parse_u64(text, &number) == ERR_NONE
+               ? side->settings.workers[number % side->settings.worker_count]
+               : call->exchange->worker;
 }
 
 enum err gateway_side_admit(struct gateway_side *side, struct http_call *call,
@@ -245,6 +293,7 @@ enum err gateway_side_admit(struct gateway_side *side, struct http_call *call,
     *admission = (struct admission){
         .side = side,
         .http = call->exchange->worker,
+        .home = gateway_side_home(side, call),
         .peer = call->request->peer,
         .agent_id = agent->id,
         .agent_name = agent->name,

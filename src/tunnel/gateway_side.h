@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The gateway's side of the tunnel: an agent's upgraded connection becomes a link, which says hello
- * and then stands in the registry until it ends. A link lives on the worker that accepted its
- * connection and takes part in its drain. */
+ * and then stands in the registry until it ends. A link lives on one worker and takes part in its
+ * drain: the agent numbers its links, and the one of a number belongs to the worker of that index,
+ * wherever it was accepted, so that an agent is on all of them. */
 #ifndef GH_TUNNEL_GATEWAY_SIDE_H
 #define GH_TUNNEL_GATEWAY_SIDE_H
 
@@ -16,6 +17,8 @@ struct gateway_side_settings {
     const char *version;
     struct slice node_id;
     struct slice node_url; /* where agents dial this node */
+    struct http_worker *const *workers;
+    size_t worker_count;
     struct link_deadlines deadlines;
 };
 

@@ -48,6 +48,7 @@ enum err hello_gateway_write(const struct hello_gateway *hello, struct buf *buf)
     json_member_text(&json, "version", hello->version);
     json_member_text(&json, "node", hello->node_id);
     json_member_text(&json, "agent", hello->agent_name);
+    json_member_int(&json, "links", hello->links);
     json_member_array(&json, "nodes");
     for (size_t i = 0; i < hello->node_count; i++) {
         json_begin_object(&json);
@@ -138,6 +139,18 @@ static enum err hello_read_nodes(struct arena *arena, const struct json *documen
     return err;
 }
 
+static enum err hello_read_links(const struct json *document, struct hello_gateway *hello,
+                                 struct error *reterr)
+{
+    struct json links = json_member(document, "links");
+    hello->links = 1;
+    enum err err =
+        json_is_given(links) ? json_as_int(links, 0, INT32_MAX, &hello->links, reterr) : ERR_NONE;
+    hello->links = hello->links < 1 ? 1 : hello->links;
+    hello->links = hello->links > LIMIT_TUNNEL_LINKS ? LIMIT_TUNNEL_LINKS : hello->links;
+    return err;
+}
+
 enum err hello_gateway_read_in(struct arena *arena, struct slice bytes,
                                struct hello_gateway *ret_hello, struct error *reterr)
 {
@@ -154,6 +167,9 @@ enum err hello_gateway_read_in(struct arena *arena, struct slice bytes,
     if (err == ERR_NONE) {
         err = hello_text(json_member(&document, "agent"), HELLO_TEXT_SIZE, &ret_hello->agent_name,
                          reterr);
+    }
+    if (err == ERR_NONE) {
+        err = hello_read_links(&document, ret_hello, reterr);
     }
     return err == ERR_NONE ? hello_read_nodes(arena, &document, ret_hello, reterr) : err;
 }

@@ -32,6 +32,7 @@ struct hello_gateway {
     struct slice version; /* of the program */
     struct slice node_id;
     struct slice agent_name; /* whom it took the agent for */
+    int64_t links;           /* how many it wants of an agent; at least 1 */
     const struct hello_node *nodes;
     size_t node_count;
 };

@@ -7,6 +7,8 @@
 #include "tunnel/hello.h"
 #include "wire/http.h"
 
+#include <stdio.h>
+
 #define UPGRADE_SHOWN_MAX 120
 
 static bool upgrade_is_line(struct slice value)
@@ -33,6 +35,10 @@ enum err upgrade_write(const struct upgrade_request *request, struct buf *buf)
         writer_bytes(&writer, SLICE("\r\nGatehouse-Agent: "));
         writer_bytes(&writer, request->name);
     }
+    char number[24];
+    (void)snprintf(number, sizeof(number), "%zu", request->link);
+    writer_bytes(&writer, SLICE("\r\n" UPGRADE_LINK_HEADER ": "));
+    writer_bytes(&writer, slice_of_text(number));
     writer_bytes(&writer, SLICE("\r\n\r\n"));
     return writer_done(&writer);
 }

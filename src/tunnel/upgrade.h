@@ -12,7 +12,11 @@ struct upgrade_request {
     struct slice prefix;    /* of the path, of a gateway behind a proxy; may be empty */
     struct slice name;      /* the agent's, as it was told; may be empty */
     struct slice secret;
+    size_t link; /* which of the agent's links to the node this is, from 0 */
 };
+
+/* Of the header that says so. */
+#define UPGRADE_LINK_HEADER "Gatehouse-Link"
 
 /* ERR_LIMIT: the buffer is too small; ERR_INPUT: a value that cannot stand in a header. */
 enum err upgrade_write(const struct upgrade_request *request, struct buf *buf) MUST_USE;

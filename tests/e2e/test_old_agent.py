@@ -12,15 +12,15 @@ from conftest import wait_for
 
 REQUEST = ("GET /api/agent-link HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\n"
            "Upgrade: gatehouse-link/1\r\nAuthorization: Bearer {secret}\r\n"
-           "Gatehouse-Agent: {name}\r\n\r\n")
+           "Gatehouse-Agent: {name}\r\nGatehouse-Link: 0\r\n\r\n")
 ANSWER = (b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
           b"Upgrade: gatehouse-link/1\r\n\r\n")
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 AGENT_HELLO = (b'{"protocol":1,"version":"0.1.0","kinds":["/postgres"],"machine":{"hostname":'
                b'"box-7","platform":"linux/x86_64","machine_id":"5f0c","kernel_version":"6.1.0",'
                b'"compiler":"12.2.0"}}')
-GATEWAY_HELLO = (b'{"protocol":1,"version":"0.1.0","node":"0199-n1","agent":"far","nodes":'
-                 b'[{"id":"0199-n1","url":"http://127.0.0.1:1"}]}')
+GATEWAY_HELLO = (b'{"protocol":1,"version":"0.1.0","node":"0199-n1","agent":"far","links":1,'
+                 b'"nodes":[{"id":"0199-n1","url":"http://127.0.0.1:1"}]}')
 DATA, HEADERS, SETTINGS, PING = 0, 1, 4, 6
 END_HEADERS, ACK = 4, 1
 # :method POST, :scheme http, :authority agent, :path /hello, in HPACK without Huffman.

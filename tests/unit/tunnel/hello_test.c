@@ -16,8 +16,8 @@
 
 /* The first version, as it was sent. These stay as they are, for ever. */
 #define GATEWAY_1                                                                                  \
-    "{\"protocol\":1,\"version\":\"0.1.0\",\"node\":\"0199-n1\",\"agent\":\"far\",\"nodes\":"      \
-    "[{\"id\":\"0199-n1\",\"url\":\"https://gateway.example.com:8009\"}]}"
+    "{\"protocol\":1,\"version\":\"0.1.0\",\"node\":\"0199-n1\",\"agent\":\"far\",\"links\":4,"    \
+    "\"nodes\":[{\"id\":\"0199-n1\",\"url\":\"https://gateway.example.com:8009\"}]}"
 #define AGENT_1                                                                                    \
     "{\"protocol\":1,\"version\":\"0.1.0\",\"kinds\":[\"/postgres\"],\"machine\":{\"hostname\":"   \
     "\"box-7\",\"platform\":\"linux/x86_64\",\"machine_id\":\"5f0c\",\"kernel_version\":"          \
@@ -26,7 +26,8 @@
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: gatehouse-link/1\r\n\r\n"
 #define REQUEST_1                                                                                  \
     "GET /api/agent-link HTTP/1.1\r\nHost: gateway.example.com:8009\r\nConnection: Upgrade\r\n"    \
-    "Upgrade: gatehouse-link/1\r\nAuthorization: Bearer gha_x\r\nGatehouse-Agent: far\r\n\r\n"
+    "Upgrade: gatehouse-link/1\r\nAuthorization: Bearer gha_x\r\nGatehouse-Agent: far\r\n"         \
+    "Gatehouse-Link: 3\r\n\r\n"
 
 static struct arena arena;
 
@@ -39,6 +40,7 @@ static void the_first_version_is_understood(void **state)
     assert_int_equal(gateway.protocol, 1);
     assert_bytes(gateway.node_id, "0199-n1");
     assert_bytes(gateway.agent_name, "far");
+    assert_int_equal(gateway.links, 4);
     assert_int_equal(gateway.node_count, 1);
     assert_bytes(gateway.nodes[0].url, "https://gateway.example.com:8009");
     assert_int_equal(hello_agent_read_in(&arena, SLICE(AGENT_1), &agent, NULL), ERR_NONE);
@@ -61,6 +63,7 @@ static void what_is_written_is_the_first_version(void **state)
                                           .version = SLICE_INIT("0.1.0"),
                                           .node_id = SLICE_INIT("0199-n1"),
                                           .agent_name = SLICE_INIT("far"),
+                                          .links = 4,
                                           .nodes = &node,
                                           .node_count = 1};
     assert_int_equal(hello_gateway_write(&gateway, &buf), ERR_NONE);
@@ -84,6 +87,17 @@ static void what_is_new_is_passed_over_and_what_is_missing_is_empty(void **state
                      ERR_NONE);
     assert_int_equal(gateway.protocol, 7);
     assert_int_equal(gateway.nodes[0].url.len, 0);
+    assert_int_equal(gateway.links, 1);
+    static const struct {
+        const char *text;
+        int64_t links;
+    } counts[] = {{"{\"protocol\":1,\"links\":0}", 1},
+                  {"{\"protocol\":1,\"links\":1000}", LIMIT_TUNNEL_LINKS}};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        assert_int_equal(
+            hello_gateway_read_in(&arena, slice_of_text(counts[i].text), &gateway, NULL), ERR_NONE);
+        assert_int_equal(gateway.links, counts[i].links);
+    }
     assert_int_equal(hello_agent_read_in(&arena, SLICE("{\"protocol\":1}"), &agent, NULL),
                      ERR_NONE);
     assert_int_equal(agent.kind_count, 0);
@@ -100,6 +114,8 @@ static void what_is_no_hello_is_refused(void **state)
                                         "{\"protocol\":\"1\"}",
                                         "{\"protocol\":1,\"nodes\":{}}",
                                         "{\"protocol\":1,\"nodes\":[1]}",
+                                        "{\"protocol\":1,\"links\":\"2\"}",
+                                        "{\"protocol\":1,\"links\":-1}",
                                         "{\"protocol\":1,\"version\":5}",
                                         "{\"protocol\":1,\"version\":\"\\u0000\"}"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -139,7 +155,8 @@ static void the_upgrade_is_that_of_the_first_version(void **state)
     buf_init(&buf, 4096);
     struct upgrade_request request = {.authority = SLICE_INIT("gateway.example.com:8009"),
                                       .name = SLICE_INIT("far"),
-                                      .secret = SLICE_INIT("gha_x")};
+                                      .secret = SLICE_INIT("gha_x"),
+                                      .link = 3};
     assert_int_equal(upgrade_write(&request, &buf), ERR_NONE);
     assert_bytes(buf_view(&buf), REQUEST_1);
     request.secret = SLICE("gha_x\r\nHost: other");
