@@ -25,6 +25,7 @@ struct pg_errand {
     struct pg_open *open;
     struct pg_stop *stop;
     struct pump *pump;
+    struct stream *answered; /* that a query was cancelled */
     enum err err;
     struct error error;
     struct pool_job job;
@@ -159,6 +160,20 @@ static void pg_errand_on_target(void *owner, const struct pg_target_ready *ready
 
 /* A cancel request ---------------------------------------------------------------------------- */
 
+/* The gateway closes what has told it all; at once from here, the answer would not go out. */
+static void pg_errand_on_answered(void *owner, unsigned events)
+{
+    struct pg_errand *errand = owner;
+    char bytes[64];
+    size_t len = 0;
+    (void)events;
+    enum err err = stream_read(errand->answered, bytes, sizeof(bytes), &len);
+    if (err != ERR_NONE && err != ERR_AGAIN) {
+        stream_close(errand->answered);
+        pg_errand_free_later(errand);
+    }
+}
+
 static void pg_errand_on_stopped(void *owner, const struct error *error)
 {
     struct pg_errand *errand = owner;
@@ -167,9 +182,10 @@ static void pg_errand_on_stopped(void *owner, const struct error *error)
         pg_errand_fail(errand, error);
         return;
     }
-    stream_close(channel_accept(errand->channel, SLICE("{}")));
+    errand->answered = channel_accept(errand->channel, SLICE("{}"));
     errand->channel = NULL;
-    pg_errand_free_later(errand);
+    stream_own(errand->answered, pg_errand_on_answered, errand);
+    stream_watch(errand->answered, STREAM_READABLE);
 }
 
 /* On the way ---------------------------------------------------------------------------------- */

@@ -2,21 +2,24 @@
 """An admin with an API key, over one connection that stays open."""
 import http.client
 import json
+import ssl
 
 
 class Caller:
-    def __init__(self, port, key):
+    def __init__(self, port, key, has_tls=False):
         self.port, self.key = port, key
-        self.conn = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.conn = http.client.HTTPSConnection(
+            "127.0.0.1", port, timeout=60, context=ssl._create_unverified_context()) if has_tls \
+            else http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
     @classmethod
-    def register(cls, port):
-        first = cls(port, "")
+    def register(cls, port, has_tls=False):
+        first = cls(port, "", has_tls)
         _, _, token = first.call("POST", "/localauth/register", {
             "email": "bench@example.com", "password": "lamp under seven rivers"})
         first.key = token
         body = first.call("POST", "/api-keys", {"name": "bench", "groups": ["admin"]})[1]
-        return cls(port, json.loads(body)["key"])
+        return cls(port, json.loads(body)["key"], has_tls)
 
     def call(self, method, path, body=None):
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}

@@ -14,6 +14,10 @@ static void pair_on_asked(void *owner, struct channel *channel, struct slice kin
                           struct slice message)
 {
     struct pair *pair = owner;
+    if (pair->serve != NULL) {
+        pair->serve(pair->serve_owner, channel, kind, message);
+        return;
+    }
     assert_true(pair->asked_count < TALKS_MAX);
     struct talk *talk = &pair->asked[pair->asked_count++];
     talk_init(talk, pair);
@@ -72,11 +76,11 @@ static void pair_start_end(struct pair *pair, enum link_end end)
     pair->links[end] = link_new(&settings);
 }
 
-static struct pair *pair_make(struct fault *fault)
+static struct pair *pair_make_on(struct loop *loop)
 {
     struct pair *pair = memory_new(sizeof(*pair));
     (void)signal(SIGPIPE, SIG_IGN); /* as the programs have it */
-    pair->loop = loop_new(fault);
+    pair->loop = loop;
     pair->scratch = memory_new(LIMIT_READ_SIZE);
     pair->deadlines = LINK_DEADLINES;
     pair->accepts = true;
@@ -85,6 +89,11 @@ static struct pair *pair_make(struct fault *fault)
         pattern[i] = (char)('a' + i % 26);
     }
     return pair;
+}
+
+static struct pair *pair_make(struct fault *fault)
+{
+    return pair_make_on(loop_new(fault));
 }
 
 static void pair_start(struct pair *pair)
@@ -96,6 +105,14 @@ static void pair_start(struct pair *pair)
 struct pair *pair_new(struct fault *fault)
 {
     struct pair *pair = pair_make(fault);
+    pair_start(pair);
+    return pair;
+}
+
+struct pair *pair_new_on(struct loop *loop)
+{
+    struct pair *pair = pair_make_on(loop);
+    pair->has_loop = true;
     pair_start(pair);
     return pair;
 }
@@ -144,7 +161,9 @@ void pair_free(struct pair *pair)
         talk_release(&pair->asked[i]);
     }
     pair_turn(pair, 3);
-    loop_free(pair->loop);
+    if (!pair->has_loop) {
+        loop_free(pair->loop);
+    }
     memory_free(pair->scratch);
     memory_free(pair);
 }

@@ -54,11 +54,16 @@ struct pair {
     /* What the agent's end does when it is asked. */
     bool accepts;
     bool echoes;
+    link_asked_fn serve; /* NULL: it is a talk */
+    void *serve_owner;
+    bool has_loop; /* of somebody else */
     struct talk asked[TALKS_MAX];
     size_t asked_count;
 };
 
 struct pair *pair_new(struct fault *fault);
+/* The same on a loop of the caller's, which outlives it. */
+struct pair *pair_new_on(struct loop *loop);
 /* The same with one end only; fds[other] is the test's. */
 struct pair *pair_new_half(enum link_end end, struct fault *fault);
 /* With these deadlines; the second with one end only. */
