@@ -54,6 +54,43 @@ def test_an_agent_is_connected_while_it_has_a_link(admin, run):
     assert admin.get(f"/agents/{made['name']}").json["hostname"] == socket.gethostname()
 
 
+def test_an_agent_has_a_link_on_every_worker(start, run, tmp_path):
+    gateway = start("--workers", "3", folder=tmp_path / "g")
+    admin = register(gateway)
+    made = make_agent(admin)
+    agents = [run("--token", made["token"]) for _ in range(2)]
+    wait_for(lambda: gateway.text().count("an agent has a link") == 6)
+    wait_connected(admin, made, agents[0])
+    agents[0].kill()
+    wait_for(lambda: gateway.text().count("the link of an agent is over") == 3)
+    assert status_of(admin, made) == "CONNECTED"
+    assert admin.delete(f"/agents/{made['name']}").status == 204
+    wait_for(lambda: gateway.text().count("the link of an agent is over") == 6, 2)
+    wait_for(lambda: "does not know this token" in agents[1].text(), 5)
+    other = make_agent(admin)
+    agent = run("--token", other["token"])
+    wait_for(lambda: gateway.text().count("an agent has a link") == 9)
+    assert agent.stop() == 0
+    wait_disconnected(admin, other, 2)
+    again = run("--token", other["token"])
+    wait_for(lambda: gateway.text().count("an agent has a link") == 12)
+    began = time.monotonic()
+    assert gateway.stop() == 0 and time.monotonic() - began < 5
+    assert again.is_alive()
+
+
+def test_links_that_come_while_the_gateway_stops_are_let_go(start, run, tmp_path):
+    """Some are on their way from one worker to another then."""
+    for pause in (0, 0.02, 0.05, 0.1, 0.15):
+        gateway = start("--workers", "4", folder=tmp_path / f"g{pause}")
+        made = make_agent(register(gateway))
+        agents = [run("--token", made["token"]) for _ in range(6)]
+        time.sleep(pause)
+        assert gateway.stop() == 0, gateway.text()
+        for agent in agents:
+            agent.kill()
+
+
 def test_connections_follow_their_agent(admin, run):
     made = make_agent(admin)
     home = admin.post("/resources", resource(agent_id=made["id"])).json

@@ -128,7 +128,7 @@ static void a_report_that_is_none_is_a_failure(void **state)
         "{\"version\":196608,\"transaction\":\"I\",\"greeting\":\"UwAAAAhhAGI=\"}",
         "{\"version\":196608,\"transaction\":\"I\",\"greeting\":\"RAAAAAYAAA==\"}",
         "{\"version\":196608,\"transaction\":\"I\",\"greeting\":\"WgAAAAVJ\"}",
-        "{\"version\":196608,\"transaction\":\"I\",\"greeting\":\"U////w==\"}",
+        "{\"version\":196608,\"transaction\":\"I\",\"greeting\":\"U38AAAA=\"}",
     };
     for (size_t i = 0; i < COUNT_OF(reports); i++) {
         struct far far;
