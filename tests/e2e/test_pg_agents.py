@@ -178,8 +178,8 @@ def test_a_query_is_cancelled(admin, target, far):
 
 def test_a_million_rows_both_ways(admin, target, far, postgres):
     made = credential(admin, target.connection(admin, agent_id=far["id"]))
-    query = (f"COPY (SELECT i, md5(i::text), repeat('x', i % 50 + 1) FROM generate_series(1, {ROWS}) i)"
-             " TO STDOUT")
+    query = (f"COPY (SELECT i, md5(i::text), repeat('x', i % 50 + 1) FROM "
+             f"generate_series(1, {ROWS}) i) TO STDOUT")
     direct = sql(postgres, query)
     assert psql(made, query).stdout.strip() == direct
     table = unique("far").replace("-", "_")
@@ -353,7 +353,7 @@ def test_the_gateway_stops_with_sessions_of_agents(start, run, target, tmp_path)
 # Links that come and go --------------------------------------------------------------------------
 
 def test_links_end_and_come_back_each_on_its_own(start, run, target, tmp_path):
-    """A proxy between the two cuts one link at a time; sessions wait for the one of their worker."""
+    """A proxy between the two cuts one link at a time; sessions wait for that of their worker."""
     port = lasting_port()
     gateway = start("--workers", str(WORKERS), "--public-url", f"http://127.0.0.1:{port}",
                     folder=tmp_path / "g")
