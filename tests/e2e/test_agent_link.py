@@ -270,6 +270,7 @@ def test_agents_come_back_when_the_gateway_does(start, run, tmp_path):
     gateway = start(*flags, folder=tmp_path / "g")
     admin = Api(gateway, admin.token)
     wait_connected(admin, made, agent, 15)
+    wait_for(lambda: agent.text().count("linked to the gateway") == 2)  # the first of its links
     gateway.kill()
     wait_for(lambda: agent.text().count("the link to the gateway is over") == 2)
     gateway = start(*flags, folder=tmp_path / "g")
