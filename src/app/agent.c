@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/agent.h"
 
+#include "app/agent_files.h"
 #include "app/version.h"
 #include "base/limits.h"
 #include "base/must.h"
@@ -26,6 +27,7 @@ struct agent_program {
     struct tls_client *tls;
     struct fault fault;
     bool has_fault;
+    struct agent_files files;
     struct sandbox_state sandbox;
     struct resolver *resolver;
     struct pool *pool;
@@ -126,7 +128,8 @@ static enum err agent_confine(struct agent_program *program, struct error *reter
                  log_text("setting", SLICE("--sandbox off")));
         return ERR_NONE;
     }
-    struct sandbox_settings paths = {.writable = {NULL}};
+    struct sandbox_settings paths = {.writable = {program->files.folder},
+                                     .emptied = {program->files.parent}};
     (void)secret_source_files_in(&program->arena, paths.replaced);
     enum err err = sandbox_start(&paths, &program->sandbox, reterr);
     if (err != ERR_NONE) {
@@ -157,6 +160,10 @@ static enum err agent_open(struct agent_program *program, struct error *reterr)
     if (err == ERR_NONE) {
         err = agent_open_tls(program, reterr);
     }
+    if (err == ERR_NONE) {
+        const char *folder = settings_text(settings, SETTING_FILES_DIR);
+        err = agent_files_open(&program->files, &program->arena, folder, reterr);
+    }
     program->side_settings.machine = agent_machine(&program->arena);
     return err == ERR_NONE ? agent_confine(program, reterr) : err;
 }
@@ -186,7 +193,8 @@ static enum err agent_start(struct agent_program *program, struct error *reterr)
     program->side_settings.place = (struct agent_place){.worker = program->worker,
                                                         .resolver = program->resolver,
                                                         .pool = program->pool,
-                                                        .slow_pool = program->slow_pool};
+                                                        .slow_pool = program->slow_pool,
+                                                        .files = program->files.files};
     worker_enter(program->worker);
     program->side = agent_side_new(&program->side_settings);
     return worker_start(program->worker) == ERR_NONE
@@ -244,6 +252,7 @@ enum err agent_run(const struct settings *settings, const struct agent_kind *kin
     if (err == ERR_NONE) {
         agent_wait(&program, &signals);
     }
+    agent_files_close(&program.files);
     tls_client_unref(program.tls);
     arena_release(&program.arena);
     return err;

@@ -66,20 +66,37 @@ enum err doors_load_tls(const struct settings *settings, struct slice protocols,
     return err;
 }
 
+static enum err doors_open_files(struct doors *doors, struct arena *arena,
+                                 const struct settings *settings, struct error *reterr)
+{
+    const char *folder = settings_text(settings, SETTING_DATA_DIR);
+    enum err err = session_files_new(arena_format(arena, "%s/session-files", folder).at,
+                                     &doors->files, reterr);
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "--data-dir: ");
+    }
+    return err;
+}
+
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
                     struct gate_settings *gate, struct error *reterr)
 {
+    enum err err = doors_open_files(doors, arena, settings, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
     doors->resolver = resolver_new(NULL);
-    doors->calls = target_calls_new(gate->pool, doors->resolver);
+    doors->calls = target_calls_new(gate->pool, doors->resolver, doors->files);
     if (doors->postgres_port == 0) {
         return ERR_NONE;
     }
-    enum err err = doors_load_tls(settings, POSTGRES_PROTOCOLS, &doors->tls, reterr);
+    err = doors_load_tls(settings, POSTGRES_PROTOCOLS, &doors->tls, reterr);
     if (err != ERR_NONE) {
         return err;
     }
     doors->sync = pool_new(LIMIT_RECORDING_SYNC_THREADS, SIZE_MAX);
     gate->sync = doors->sync;
+    gate->files = doors->files;
     gate->resolver = doors->resolver;
     gate->recordings = doors_recordings_in(arena, settings);
     gate->recording_days = (int64_t)settings_number(settings, SETTING_RECORDING_DAYS);
@@ -136,4 +153,5 @@ void doors_free(struct doors *doors)
     gate_free(doors->gate);
     tls_server_unref(doors->tls);
     target_calls_free(doors->calls);
+    session_files_free(doors->files);
 }

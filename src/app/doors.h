@@ -16,6 +16,7 @@ struct doors {
     struct slice postgres_host;
     struct pool *sync;
     struct resolver *resolver;
+    struct session_files *files;
     struct target_calls *calls;
     struct gate *gate;
     struct tls_server *tls; /* NULL: without */
@@ -36,7 +37,7 @@ void doors_name(struct doors *doors, const struct settings *settings, struct sli
 const char *doors_recordings_in(struct arena *arena, const struct settings *settings);
 
 /* 'gate' is filled but for what the doors have themselves. Also ends what a gateway that was killed
- * left open. */
+ * left open, and removes the files of secrets that it left. */
 enum err doors_make(struct doors *doors, struct arena *arena, const struct settings *settings,
                     struct gate_settings *gate, struct error *reterr) MUST_USE;
 void doors_start(struct doors *doors, size_t index, struct worker *worker);

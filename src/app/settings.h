@@ -103,7 +103,10 @@ enum setting_kind {
     X(SETTING_CA_FILE, "ca-file", SETTING_PATH, "", "FILE", 0, 0,                                  \
       "certificates (PEM) of who is trusted, instead of the system's")                             \
     X(SETTING_ALLOW_PLAIN, "allow-plain", SETTING_CHOICE, "off", "on|off", 0, 0,                   \
-      "send the token and all data over a network in clear text")
+      "send the token and all data over a network in clear text")                                  \
+    X(SETTING_FILES_DIR, "files-dir", SETTING_PATH, "", "FOLDER", 0, 0,                            \
+      "where secrets are while sessions need them as files; by default a place in memory, if "     \
+      "there is one; made when absent")
 
 #define SETTING_ENUM(name, flag, kind, value, form, least, most, help) name,
 enum setting { SETTING_MAP(SETTING_ENUM) SETTING_COUNT };

@@ -16,6 +16,7 @@
 struct gate;
 struct gate_worker;
 struct seal_keys;
+struct session_files;
 
 struct gate_settings {
     struct store *store;
@@ -25,10 +26,11 @@ struct gate_settings {
     struct resolver *resolver; /* of the targets' names */
     struct registry *registry; /* of the agents elsewhere */
     struct seal_keys *keys;
-    struct pool *sync;      /* of recordings */
-    const char *recordings; /* their folder */
-    int64_t recording_days; /* how long they are kept; 0: for ever */
-    bool is_strict;         /* nothing is passed on before its record is on the disk */
+    struct session_files *files; /* of secrets, for as long as sessions are */
+    struct pool *sync;           /* of recordings */
+    const char *recordings;      /* their folder */
+    int64_t recording_days;      /* how long they are kept; 0: for ever */
+    bool is_strict;              /* nothing is passed on before its record is on the disk */
 };
 
 /* The settings are copied, what they name must last as long. */

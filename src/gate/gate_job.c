@@ -24,10 +24,12 @@ static void gate_job_deliver(struct mail *mail)
     struct gate_job *job = CONTAINER_OF(mail, struct gate_job, mail);
     struct gate_worker *door = job->door;
     door->job_count--;
-    if (job->owner == NULL) {
-        gate_job_free(job);
-    } else {
+    if (job->owner != NULL) {
         job->done(job);
+    } else if (job->lost != NULL) {
+        job->lost(job);
+    } else {
+        gate_job_free(job);
     }
     gate_worker_check_drained(door);
 }

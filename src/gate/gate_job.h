@@ -18,6 +18,7 @@ struct gate_job {
     gate_job_fn run;    /* on the pool */
     gate_job_fn done;   /* on the loop; the job must be freed, or run again */
     void *owner;        /* NULL: nobody waits any more */
+    gate_job_fn lost;   /* then, instead of 'done' and likewise; NULL: it is freed */
     enum err err;
     struct error error;
     struct pool_job pool_job;
@@ -29,7 +30,7 @@ void *gate_job_new(size_t size, struct gate_worker *door, void *owner);
 /* ERR_BUSY: it was not taken. */
 enum err gate_job_start(struct gate_job *job, struct pool *pool, struct error *reterr) MUST_USE;
 void gate_job_free(struct gate_job *job);
-/* It is freed when it comes back, without 'done'. NULL is nobody's. */
+/* It is freed when it comes back, or 'lost', without 'done'. NULL is nobody's. */
 void gate_job_abandon(struct gate_job *job);
 
 #endif

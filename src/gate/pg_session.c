@@ -157,6 +157,7 @@ static void pg_session_on_admitted(struct gate_job *job)
     struct pg_session *session = job->owner;
     struct error error = job->error;
     session->job = NULL;
+    session->has_files = CONTAINER_OF(job, struct admit_job, job)->place.has_files;
     if (job->err != ERR_NONE || session->session.end_reason.len > 0) {
         bool is_refused = job->err != ERR_NONE;
         gate_job_free(job);
@@ -256,7 +257,9 @@ static void pg_session_on_known(void *owner, size_t index)
     struct error error;
     struct slice credential_id = session->candidates->found.candidates[index].credential_id;
     pg_session_join_table(session, credential_id);
-    enum err err = admit_job_start(session->door, credential_id, pg_session_on_admitted, session,
+    const struct admit_request request = {.credential_id = credential_id,
+                                          .session_id = session->session.id};
+    enum err err = admit_job_start(session->door, &request, pg_session_on_admitted, session,
                                    &session->job, &error);
     gate_job_free(&session->candidates->job);
     session->candidates = NULL;

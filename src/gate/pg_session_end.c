@@ -68,10 +68,10 @@ static void pg_session_leave(void *owner)
 {
     struct pg_session *session = owner;
     struct error error;
-    if (!session->is_enrolled) {
+    if (!session->is_enrolled && !session->has_files) {
         pg_session_free_later(session);
-    } else if (leave_job_start(session->door, &session->session, pg_session_on_left, session,
-                               &error) != ERR_NONE) {
+    } else if (leave_job_start(session->door, &session->session, session->is_enrolled,
+                               pg_session_on_left, session, &error) != ERR_NONE) {
         timer_start(session->door->loop, &session->retry, RETRY_MS);
     }
 }

@@ -46,6 +46,7 @@ struct pg_session {
     struct error error; /* why it ends, when it must */
     bool is_enrolling;  /* the store is being told; nothing can be freed */
     bool is_enrolled;
+    bool has_files; /* that go at the end */
     bool is_ready;
     bool is_ending;
     bool is_draining;

@@ -6,6 +6,7 @@
 #include "codec/json_writer.h"
 #include "identity/native_credential.h"
 #include "io/clock.h"
+#include "io/log.h"
 #include "model/secret_map.h"
 #include "store/audit_store.h"
 #include "store/row_id.h"
@@ -13,6 +14,15 @@
 #include "target/secret_source.h"
 
 #define JOB_OF(pointer, type) CONTAINER_OF(pointer, struct type, job)
+
+static void session_remove_files(const struct gate_job *job, struct slice session_id)
+{
+    struct error error;
+    if (session_files_remove(job->door->gate->settings.files, session_id, &error) != ERR_NONE) {
+        log_line(LOG_GATE, LOG_ERROR, "files of a session stay until the gateway stops",
+                 log_text("id", session_id), log_error_field(&error));
+    }
+}
 
 /* Whose credentials ---------------------------------------------------------------------------- */
 
@@ -82,10 +92,14 @@ static enum err admit_resolve(struct admit_job *self, struct error *reterr)
 {
     enum err err = secret_sources_resolve(&self->job.arena, &self->grant.secret, &self->variables,
                                           NULL, reterr);
-    if (err == ERR_NONE) {
-        err = pg_place_read(&self->variables, &self->place, reterr);
-    }
-    return err == ERR_NONE ? pg_place_tls(&self->place, &self->tls, reterr) : err;
+    const struct pg_place_owner owner = {
+        .arena = &self->job.arena,
+        .files = self->job.door->gate->settings.files,
+        .session_id = self->session_id,
+    };
+    return err == ERR_NONE
+               ? pg_place_open(&owner, &self->variables, &self->place, &self->tls, reterr)
+               : err;
 }
 
 /* On the pool of what takes long, for others are asked. */
@@ -151,12 +165,35 @@ static void admit_next(struct gate_job *job)
     job->done(job);
 }
 
-enum err admit_job_start(struct gate_worker *door, struct slice credential_id, gate_job_fn done,
-                         void *owner, struct gate_job **ret_job, struct error *reterr)
+static void admit_remove_files(struct gate_job *job)
+{
+    session_remove_files(job, JOB_OF(job, admit_job)->session_id);
+}
+
+/* The session ended before it knew of the files that were made for it. */
+static void admit_lost(struct gate_job *job)
+{
+    const struct admit_job *self = JOB_OF(job, admit_job);
+    job->lost = NULL;
+    job->run = admit_remove_files;
+    if (self->place.has_files) {
+        if (gate_job_start(job, job->door->gate->settings.pool, NULL) == ERR_NONE) {
+            return;
+        }
+        admit_remove_files(job);
+    }
+    gate_job_free(job);
+}
+
+enum err admit_job_start(struct gate_worker *door, const struct admit_request *request,
+                         gate_job_fn done, void *owner, struct gate_job **ret_job,
+                         struct error *reterr)
 {
     struct admit_step *step = gate_job_new(sizeof(*step), door, owner);
     struct admit_job *self = &step->self;
-    self->credential_id = arena_copy(&self->job.arena, credential_id);
+    self->credential_id = arena_copy(&self->job.arena, request->credential_id);
+    self->session_id = arena_copy(&self->job.arena, request->session_id);
+    self->job.lost = admit_lost;
     self->job.run = admit_run;
     self->job.done = admit_next;
     step->done = done;
@@ -254,16 +291,21 @@ enum err session_leave(struct store *store, struct arena *arena, const struct se
 
 static void leave_run(struct gate_job *job)
 {
-    job->err = session_leave(job->door->gate->settings.store, &job->arena,
-                             &JOB_OF(job, leave_job)->session, &job->error);
+    const struct leave_job *self = JOB_OF(job, leave_job);
+    session_remove_files(job, self->session.id);
+    if (self->is_enrolled) {
+        job->err = session_leave(job->door->gate->settings.store, &job->arena, &self->session,
+                                 &job->error);
+    }
 }
 
-enum err leave_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
-                         void *owner, struct error *reterr)
+enum err leave_job_start(struct gate_worker *door, const struct session *session, bool is_enrolled,
+                         gate_job_fn done, void *owner, struct error *reterr)
 {
     struct leave_job *self = gate_job_new(sizeof(*self), door, owner);
     struct gate_job *job = NULL;
     self->session = *session;
+    self->is_enrolled = is_enrolled;
     self->job.run = leave_run;
     self->job.done = done;
     return session_job_start(&self->job, door->gate->settings.pool, &job, reterr);

@@ -23,10 +23,12 @@ enum err candidates_job_start(struct gate_worker *door, struct slice name, gate_
                               struct error *reterr) MUST_USE;
 
 /* May the credential be used now, and what does it open? ERR_UNAUTHENTICATED, ERR_DENIED, ERR_INPUT
- * (the connection's variables), ERR_UNAVAILABLE. */
+ * (the connection's variables), ERR_UNAVAILABLE. When the place has files, the session's end is to
+ * remove them, unless nobody waited for the answer. */
 struct admit_job {
     struct gate_job job;
     struct slice credential_id;
+    struct slice session_id;
     struct credential_grant grant;
     bool is_far; /* the agent is elsewhere: it opens the variables and finds the place itself */
     struct shape_pairs variables; /* open */
@@ -34,8 +36,14 @@ struct admit_job {
     struct tls_client *tls; /* the owner's once it was taken */
 };
 
-enum err admit_job_start(struct gate_worker *door, struct slice credential_id, gate_job_fn done,
-                         void *owner, struct gate_job **ret_job, struct error *reterr) MUST_USE;
+struct admit_request {
+    struct slice credential_id;
+    struct slice session_id; /* that it would have */
+};
+
+enum err admit_job_start(struct gate_worker *door, const struct admit_request *request,
+                         gate_job_fn done, void *owner, struct gate_job **ret_job,
+                         struct error *reterr) MUST_USE;
 
 /* The session stands in the store, and in the audit log, before its client may send anything. */
 struct enroll_job {
@@ -47,14 +55,15 @@ struct enroll_job {
 enum err enroll_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
                           void *owner, struct error *reterr) MUST_USE;
 
-/* How it ended, there as well. */
+/* How it ended, there as well, if it came to stand there; and its files are removed. */
 struct leave_job {
     struct gate_job job;
     struct session session;
+    bool is_enrolled;
 };
 
-enum err leave_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
-                         void *owner, struct error *reterr) MUST_USE;
+enum err leave_job_start(struct gate_worker *door, const struct session *session, bool is_enrolled,
+                         gate_job_fn done, void *owner, struct error *reterr) MUST_USE;
 
 /* The same for one that is nobody's any more; blocks. */
 enum err session_leave(struct store *store, struct arena *arena, const struct session *session,

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "io/clock.h"
+#include "io/log.h"
 #include "io/timer.h"
 #include "proxy/pg_open.h"
 #include "target/secret_source.h"
@@ -31,6 +32,7 @@ struct target_worker {
 struct target_calls {
     struct pool *pool;
     struct resolver *resolver;
+    struct session_files *files;
     struct target_worker workers[LIMIT_WORKER_COUNT];
     size_t worker_count;
     pthread_mutex_t lock;
@@ -47,6 +49,7 @@ struct target_call {
     struct target_worker *part; /* of the worker that does it */
     struct list link;
     struct mail mail;
+    struct slice files_id; /* whose the files of its secrets are */
     struct pg_place place;
     struct tls_client *tls;
     struct pg_open *open;
@@ -243,7 +246,8 @@ static void target_call_begin(struct mail *mail)
 
 /* The thread that waits ------------------------------------------------------------------------ */
 
-static enum err target_call_resolve(struct target_call *call, struct error *reterr)
+static enum err target_call_resolve(struct target_call *call, struct session_files *files,
+                                    struct error *reterr)
 {
     struct shape_pairs variables = {0};
     struct target_answer *answer = &call->answer;
@@ -254,15 +258,25 @@ static enum err target_call_resolve(struct target_call *call, struct error *rete
         answer->shown = SLICE("the secrets of the connection cannot be had");
         return err;
     }
-    err = pg_place_read(&variables, &call->place, reterr);
-    if (err == ERR_NONE) {
-        err = pg_place_tls(&call->place, &call->tls, reterr);
-    }
-    if (err != ERR_NONE) {
+    call->files_id = session_files_id_in(&call->secrets);
+    const struct pg_place_owner owner = {
+        .arena = &call->secrets, .files = files, .session_id = call->files_id};
+    err = pg_place_open(&owner, &variables, &call->place, &call->tls, reterr);
+    if (err == ERR_INPUT) {
         answer->problem = TARGET_PROBLEM_CONFIGURATION;
         answer->shown = arena_format(call->arena, "%s", reterr->message);
     }
     return err;
+}
+
+static void target_call_remove_files(struct target_calls *calls, const struct target_call *call)
+{
+    struct error error;
+    if (call->place.has_files &&
+        session_files_remove(calls->files, call->files_id, &error) != ERR_NONE) {
+        log_line(LOG_GATE, LOG_ERROR, "files of secrets stay until the gateway stops",
+                 log_error_field(&error));
+    }
 }
 
 /* A place among the calls that may be under way. */
@@ -324,11 +338,12 @@ enum err target_call_run(struct target_calls *calls, struct arena *arena,
     arena_init(&call.secrets);
     arena_hold_secrets(&call.secrets);
     list_init(&call.link);
-    err = target_call_resolve(&call, reterr);
+    err = target_call_resolve(&call, calls->files, reterr);
     if (err == ERR_NONE) {
         err = target_call_send(calls, &call, reterr);
     }
     *ret_answer = call.answer;
+    target_call_remove_files(calls, &call);
     tls_client_unref(call.tls);
     arena_release(&call.secrets);
     target_calls_leave_place(calls);
@@ -375,11 +390,13 @@ static void target_worker_begin_drain(struct mail *mail)
     }
 }
 
-struct target_calls *target_calls_new(struct pool *pool, struct resolver *resolver)
+struct target_calls *target_calls_new(struct pool *pool, struct resolver *resolver,
+                                      struct session_files *files)
 {
     struct target_calls *calls = memory_new(sizeof(*calls));
     calls->pool = pool;
     calls->resolver = resolver;
+    calls->files = files;
     must(pthread_mutex_init(&calls->lock, NULL) == 0);
     return calls;
 }

@@ -12,11 +12,14 @@
 #include "io/resolver.h"
 #include "io/worker.h"
 #include "proxy/pg_query.h"
+#include "target/session_files.h"
 
 struct target_calls; /* all of a process */
 
-/* 'pool' computes SCRAM; it must not be the one whose threads call, who wait for it. */
-struct target_calls *target_calls_new(struct pool *pool, struct resolver *resolver);
+/* 'pool' computes SCRAM; it must not be the one whose threads call, who wait for it. 'files' are of
+ * the secrets, for as long as a call lasts. */
+struct target_calls *target_calls_new(struct pool *pool, struct resolver *resolver,
+                                      struct session_files *files);
 /* After the workers have been joined and no thread calls any more. */
 void target_calls_free(struct target_calls *calls);
 

@@ -341,6 +341,10 @@ static enum err sandbox_add_rules(const struct sandbox_rules *rules,
         err =
             sandbox_allow_all(rules, settings->writable, SANDBOX_PATHS_MAX, SANDBOX_WRITE, reterr);
     }
+    if (err == ERR_NONE) {
+        err = sandbox_allow_all(rules, settings->emptied, SANDBOX_PATHS_MAX,
+                                LANDLOCK_ACCESS_FS_REMOVE_DIR, reterr);
+    }
     return err;
 }
 

@@ -14,6 +14,9 @@
 
 struct sandbox_settings {
     const char *writable[SANDBOX_PATHS_MAX]; /* folders; ends with NULL */
+    /* Folders that an empty folder may be removed from, and no more: where a writable one lies that
+     * goes at the end. */
+    const char *emptied[SANDBOX_PATHS_MAX];
     /* Files that others put a new one in the place of (certificates): all of their folder becomes
      * readable, so they should have one of their own. */
     const char *replaced[SANDBOX_PATHS_MAX];

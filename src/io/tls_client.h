@@ -21,6 +21,7 @@ enum tls_verify {
 /* A file's path, or else the bytes themselves; neither: there is none. */
 struct tls_pem {
     const char *path;
+    const char *name; /* what errors call the file instead of its path; may be NULL */
     struct slice bytes;
 };
 

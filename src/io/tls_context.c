@@ -42,7 +42,8 @@ static enum err tls_source_open(struct tls_source *source, const char *what,
         must(source->bio != NULL);
         return ERR_NONE;
     }
-    (void)snprintf(source->name, sizeof(source->name), "%s '%s'", what, pem->path);
+    (void)snprintf(source->name, sizeof(source->name), "%s '%s'", what,
+                   pem->name != NULL ? pem->name : pem->path);
     FILE *file = fopen(pem->path, "re");
     if (file == NULL) {
         return fail(reterr, ERR_IO, "%s cannot be read: %s", source->name, strerror(errno));

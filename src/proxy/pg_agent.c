@@ -19,7 +19,8 @@ struct pg_errand {
     struct arena arena;      /* wiped */
     struct pg_order order;
     bool is_cancel;
-    bool is_gone; /* nobody waits for the answer */
+    bool is_gone;          /* nobody waits for the answer */
+    struct slice files_id; /* whose the files of its secrets are */
     struct pg_place target;
     struct tls_client *tls;
     struct pg_open *open;
@@ -43,9 +44,26 @@ static void pg_errand_free(void *owner)
     worker_leave(worker); /* the agent does not end before */
 }
 
+static void pg_errand_on_files_removed(struct mail *mail)
+{
+    pg_errand_free(CONTAINER_OF(mail, struct pg_errand, mail));
+}
+
+static void pg_errand_remove_files(struct pool_job *job)
+{
+    struct pg_errand *errand = CONTAINER_OF(job, struct pg_errand, job);
+    enum err err = session_files_remove(errand->place->files, errand->files_id, NULL);
+    (void)err; /* what stays goes with the agent */
+    mailbox_send(worker_mailbox(errand->place->worker), &errand->mail);
+}
+
 static void pg_errand_free_later(struct pg_errand *errand)
 {
-    loop_defer(worker_loop(errand->place->worker), &errand->free_task);
+    errand->job.run = pg_errand_remove_files;
+    errand->mail.deliver = pg_errand_on_files_removed;
+    if (!errand->target.has_files || pool_submit(errand->place->pool, &errand->job) != ERR_NONE) {
+        loop_defer(worker_loop(errand->place->worker), &errand->free_task);
+    }
 }
 
 /* Answering ----------------------------------------------------------------------------------- */
@@ -235,10 +253,10 @@ static void pg_errand_resolve(struct pool_job *job)
     enum err err = secret_sources_resolve(&errand->arena, &errand->order.variables, &plain, NULL,
                                           &errand->error);
     if (err == ERR_NONE) {
-        err = pg_place_read(&plain, &errand->target, &errand->error);
-    }
-    if (err == ERR_NONE) {
-        err = pg_place_tls(&errand->target, &errand->tls, &errand->error);
+        errand->files_id = session_files_id_in(&errand->arena);
+        const struct pg_place_owner owner = {
+            .arena = &errand->arena, .files = errand->place->files, .session_id = errand->files_id};
+        err = pg_place_open(&owner, &plain, &errand->target, &errand->tls, &errand->error);
     }
     errand->err = err;
     mailbox_send(worker_mailbox(errand->place->worker), &errand->mail);

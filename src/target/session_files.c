@@ -3,6 +3,8 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/must.h"
+#include "codec/hex.h"
 #include "model/secret_map.h"
 
 #include <dirent.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #define SESSION_ID_MAX    64
+#define SESSION_ID_SIZE   16 /* of one that is made here, in bytes */
 #define SESSION_WIPE_STEP 4096
 
 struct session_files {
@@ -170,6 +173,13 @@ void session_files_free(struct session_files *files)
 
 /* One session --------------------------------------------------------------------------------- */
 
+struct slice session_files_id_in(struct arena *arena)
+{
+    char bytes[SESSION_ID_SIZE];
+    must(getentropy(bytes, sizeof(bytes)) == 0);
+    return hex_encode(arena, slice_of(bytes, sizeof(bytes)));
+}
+
 /* Letters, digits and '-': nothing that leads out of the folder. */
 static bool session_id_is_valid(struct slice id)
 {
@@ -220,7 +230,7 @@ static enum err session_check(const struct shape_pairs *plain, struct error *ret
     return ERR_NONE;
 }
 
-static bool session_wants_files(const struct shape_pairs *plain)
+bool session_files_are_wanted(const struct shape_pairs *plain)
 {
     struct slice name = SLICE_NONE;
     for (size_t i = 0; i < plain->count; i++) {
@@ -285,13 +295,17 @@ enum err session_files_write(struct session_files *files, struct arena *arena,
         .is_given = true,
     };
     const char *id = arena_text(arena, session_id);
-    struct session_folder folder = {.fd = -1,
-                                    .path = arena_format(arena, "%s/%s", files->folder, id)};
+    bool wants_files = session_files_are_wanted(plain);
+    if (wants_files && files == NULL) {
+        return fail(reterr, ERR_IO, "there is no folder for the files of secrets");
+    }
+    struct session_folder folder = {.fd = -1};
     enum err err = session_check(plain, reterr);
     if (err == ERR_NONE && !session_id_is_valid(session_id)) {
         err = fail(reterr, ERR_INPUT, "no session has such an id");
     }
-    if (err == ERR_NONE && session_wants_files(plain)) {
+    if (err == ERR_NONE && wants_files) {
+        folder.path = arena_format(arena, "%s/%s", files->folder, id);
         err = session_make_folder(files, id, &folder.fd, reterr);
     }
     if (err != ERR_NONE) {
@@ -320,6 +334,9 @@ enum err session_files_remove(struct session_files *files, struct slice session_
         return fail(reterr, ERR_INPUT, "no session has such an id");
     }
     const char *id = arena_text(&arena, session_id);
+    if (files == NULL) {
+        return ERR_NONE;
+    }
     if (fstatat(files->fd, id, &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
         return ERR_NONE;
     }

@@ -8,15 +8,18 @@
 #include "io/worker.h"
 #include "tunnel/channel.h"
 
+struct session_files;
+
 /* The worker that the link is on, and what handlers work with there. Lives as long as the worker.
  */
 struct agent_place {
     struct worker *worker;
     struct resolver *resolver;
-    struct pool *pool;      /* for what computes, or blocks shortly */
-    struct pool *slow_pool; /* for what waits for others */
-    char *scratch;          /* for reading, shared by all of the loop; LIMIT_READ_SIZE bytes */
-    void *context;          /* of the program */
+    struct pool *pool;           /* for what computes, or blocks shortly */
+    struct pool *slow_pool;      /* for what waits for others */
+    char *scratch;               /* for reading, shared by all of the loop; LIMIT_READ_SIZE bytes */
+    struct session_files *files; /* of secrets; NULL: there is no folder for them */
+    void *context;               /* of the program */
 };
 
 /* What outlives its channel enters the worker and leaves it, so that the agent waits for it. */

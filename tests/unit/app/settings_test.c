@@ -260,6 +260,7 @@ static void an_agent_has_settings_of_its_own(void **state)
     assert_null(strstr(error.message, "gha_x"));
     (void)printed(print_agent_help, help, sizeof(help));
     assert_non_null(strstr(help, "--ca-file"));
+    assert_non_null(strstr(help, "--files-dir"));
     assert_non_null(strstr(help, "--sandbox"));
     assert_null(strstr(help, "--listen"));
     (void)printed(print_serve_help, help, sizeof(help));

@@ -84,6 +84,8 @@ static void place_make(struct place *place)
     make_folder(place, "data");
     make_folder(place, "tls");
     make_folder(place, "archive");
+    make_folder(place, "emptied");
+    make_folder(place, "emptied/own");
     make_file(place, "beside.txt");
     make_file(place, "data/inside.txt");
     make_file(place, "archive/cert1.pem");
@@ -115,8 +117,11 @@ static int confine(struct place *place)
 {
     char data[PATH_SIZE * 2];
     char cert[PATH_SIZE * 2];
+    char own[PATH_SIZE * 2];
+    char emptied[PATH_SIZE * 2];
     struct sandbox_settings settings = {
-        .writable = {path_in(place, "data", data)},
+        .writable = {path_in(place, "data", data), path_in(place, "emptied/own", own)},
+        .emptied = {path_in(place, "emptied", emptied)},
         .replaced = {path_in(place, "tls/cert.pem", cert)},
     };
     struct error error = {0};
@@ -286,6 +291,19 @@ static int readable_files_are_not_writable(struct place *place)
 
 /* Allowed ------------------------------------------------------------------------------------- */
 
+static int a_folder_of_its_own_can_go(struct place *place)
+{
+    char path[PATH_SIZE * 2];
+    EXPECT(open_in(place, "emptied/own/a.txt", O_CREAT | O_WRONLY) >= 0);
+    EXPECT(unlink(path_in(place, "emptied/own/a.txt", path)) == 0);
+    if (place->state.landlock_version > 0) {
+        EXPECT(open_in(place, "emptied/new.txt", O_CREAT | O_WRONLY) == -1 && errno == EACCES);
+        EXPECT(open_in(place, "emptied", O_RDONLY | O_DIRECTORY) == -1 && errno == EACCES);
+    }
+    EXPECT(unlinkat(AT_FDCWD, path_in(place, "emptied/own", path), AT_REMOVEDIR) == 0);
+    return 0;
+}
+
 static int files_inside(struct place *place)
 {
     char from[PATH_SIZE * 2];
@@ -439,6 +457,12 @@ static void it_reads_and_writes_inside(void **state)
     run_confined(files_inside, NULL);
 }
 
+static void it_removes_a_folder_of_its_own_beside_others(void **state)
+{
+    (void)state;
+    run_confined(a_folder_of_its_own_can_go, NULL);
+}
+
 static void it_reads_a_certificate_that_took_the_place_of_another(void **state)
 {
     (void)state;
@@ -506,6 +530,7 @@ int main(void)
         cmocka_unit_test(it_sees_no_file_outside),
         cmocka_unit_test(what_it_only_reads_stays_as_it_is),
         cmocka_unit_test(it_reads_and_writes_inside),
+        cmocka_unit_test(it_removes_a_folder_of_its_own_beside_others),
         cmocka_unit_test(it_reads_a_certificate_that_took_the_place_of_another),
         cmocka_unit_test(it_starts_threads),
         cmocka_unit_test(it_connects_and_resolves_names),
