@@ -10,6 +10,8 @@
 
 #define PAIRS_MAX 12
 
+static struct arena arena;
+
 struct wish {
     struct shape_pair pairs[PAIRS_MAX];
     size_t count;
@@ -29,7 +31,7 @@ static struct wish wish_of(const char *const *words)
 static enum err read_place(struct wish *wish, struct pg_place *place, struct error *error)
 {
     const struct shape_pairs pairs = {.pairs = wish->pairs, .count = wish->count};
-    return pg_place_read(&pairs, place, error);
+    return pg_place_read(&arena, &pairs, place, error);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -49,28 +51,27 @@ static void all_of_it_is_read(void **state)
     assert_true(slice_equals(place.password, SLICE("p")));
     assert_true(slice_equals(place.database, SLICE("d")));
     assert_int_equal(place.mode, PG_SSL_VERIFY_FULL);
-    assert_true(slice_equals(place.trusted, SLICE("r")));
-    assert_true(slice_equals(place.certificate, SLICE("c")));
-    assert_true(slice_equals(place.key, SLICE("k")));
+    assert_string_equal(place.trusted, "r");
+    assert_string_equal(place.certificate, "c");
+    assert_string_equal(place.key, "k");
 }
 
 static void little_is_enough_and_names_may_be_bare(void **state)
 {
     (void)state;
     struct pg_place place;
-    struct wish wish = wish_of(WORDS("HOST", "db", "USER", "u", "SSLROOTCERT", "r"));
+    struct wish wish = wish_of(WORDS("HOST", "db", "USER", "u"));
     assert_int_equal(read_place(&wish, &place, NULL), ERR_NONE);
     assert_int_equal(place.port, 5432);
     assert_int_equal(place.mode, PG_SSL_PREFER);
     assert_int_equal(place.password.len, 0);
     assert_int_equal(place.database.len, 0);
-    assert_true(slice_equals(place.trusted, SLICE("r")));
+    assert_null(place.trusted);
     /* Of another kind, it is another thing. */
     wish = wish_of(WORDS("filesystem:HOST", "db", "envvar:USER", "u"));
     assert_int_equal(read_place(&wish, &place, NULL), ERR_INPUT);
     wish = wish_of(WORDS("envvar:HOST", "db", "envvar:USER", "u", "envvar:SSLROOTCERT", "r"));
-    assert_int_equal(read_place(&wish, &place, NULL), ERR_NONE);
-    assert_int_equal(place.trusted.len, 0);
+    assert_int_equal(read_place(&wish, &place, NULL), ERR_INPUT);
 }
 
 static void every_mode_has_its_name(void **state)
@@ -148,38 +149,6 @@ static void a_password_has_an_end(void **state)
     assert_string_equal(error.message, "'envvar:PASS' of the connection is too long");
 }
 
-static void what_is_trusted_is_read_where_it_counts(void **state)
-{
-    (void)state;
-    static const struct {
-        enum pg_sslmode mode;
-        bool has_client;
-        bool reads_issuers;
-    } modes[] = {
-        {PG_SSL_DISABLE, false, false},   {PG_SSL_PREFER, true, false},
-        {PG_SSL_REQUIRE, true, true},     {PG_SSL_VERIFY_CA, true, true},
-        {PG_SSL_VERIFY_FULL, true, true},
-    };
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        struct pg_place place = {.mode = modes[i].mode, .trusted = SLICE("nonsense")};
-        struct tls_client *client = NULL;
-        struct error error;
-        enum err err = pg_place_tls(&place, &client, &error);
-        assert_int_equal(err == ERR_NONE, !modes[i].reads_issuers);
-        tls_client_unref(err == ERR_NONE ? client : NULL);
-        place.trusted = SLICE_NONE;
-        client = NULL;
-        assert_int_equal(pg_place_tls(&place, &client, &error), ERR_NONE);
-        assert_int_equal(client != NULL, modes[i].has_client);
-        tls_client_unref(client);
-        place.certificate = SLICE("nonsense");
-        client = NULL;
-        err = pg_place_tls(&place, &client, &error);
-        assert_int_equal(err == ERR_NONE, modes[i].mode == PG_SSL_DISABLE);
-        tls_client_unref(client);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,7 +157,9 @@ int main(void)
         cmocka_unit_test(every_mode_has_its_name),
         cmocka_unit_test(mistakes_are_named_but_not_shown),
         cmocka_unit_test(a_password_has_an_end),
-        cmocka_unit_test(what_is_trusted_is_read_where_it_counts),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    arena_init(&arena);
+    int failed = cmocka_run_group_tests_name("proxy/pg_place", tests, NULL, NULL);
+    arena_release(&arena);
+    return failed;
 }
