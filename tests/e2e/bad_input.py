@@ -237,6 +237,9 @@ def with_member(key, value):
 
 
 RESOURCE_REFUSED = (("same-role-twice", same_role_twice, "roles[1].name"),)
+# What every member may call, though perhaps not of this connection or session.
+FOR_MEMBERS = ("/connections/open.connection/credentials", "/sessions/some-session/metadata")
+
 OPERATIONS = (
     Operation("POST", "/resources", resource("new-resource", "new.role"),
               refused=RESOURCE_REFUSED),
@@ -252,7 +255,7 @@ OPERATIONS = (
     Operation("PATCH", "/connections/kept.connection", connection("kept.connection"), partial=True,
               refused=(("other-name", with_member("name", "other.name"), "name"),)),
     Operation("PUT", "/connections/kept.connection/access", (GROUPS,)),
-    Operation("POST", "/connections/kept.connection/credentials",
+    Operation("POST", "/connections/open.connection/credentials",
               (Field("access_duration_seconds", "int", 60, low=1, high=172800),)),
     Operation("PATCH", "/sessions/some-session/metadata",
               (Field("metadata", "pairs", {"ticket": "OPS-7"}, required=True, nullable=False,
