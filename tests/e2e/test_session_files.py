@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Secrets that become files: there while a session is, in the gateway's own agent and in one that is
 a process elsewhere, and gone after it, whatever its end was."""
+import http.server
+import json
 import os
-import signal
 import stat
 import subprocess
+import threading
 import time
 
 import pytest
@@ -21,9 +23,47 @@ def target(server):  # noqa: F811
     return Target(server)
 
 
+class Keeper(http.server.ThreadingHTTPServer):
+    """Keeps a secret as Vault does, and takes its time while it is told to."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            self.server.asked.set()
+            self.server.may_answer.wait(10)
+            body = json.dumps({"data": {"data": self.server.secret}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            self.server.answered.set()
+
+        def log_message(self, *arguments):
+            pass
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.secret = {}
+        self.asked, self.answered, self.may_answer = (threading.Event() for _ in range(3))
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def env(self):
+        return {"VAULT_ADDR": f"http://127.0.0.1:{self.server_port}", "VAULT_TOKEN": "token"}
+
+
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    gateway = Gateway(tmp_path_factory.mktemp("house"), "--workers", 1)  # an agent has one link
+def keeper():
+    keeper = Keeper()
+    yield keeper
+    keeper.shutdown()
+    keeper.server_close()
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory, keeper):
+    gateway = Gateway(tmp_path_factory.mktemp("house"), "--workers", 1,  # an agent has one link
+                      env=keeper.env())
     yield register(gateway)
     assert gateway.is_alive(), gateway.text()
     assert gateway.stop() == 0, gateway.text()
@@ -45,13 +85,14 @@ class Way:
 
 
 @pytest.fixture(scope="module", params=["embedded", "agent"])
-def way(request, house, tmp_path_factory):
+def way(request, house, keeper, tmp_path_factory):
     if request.param == "embedded":
         yield Way(os.path.join(house.gateway.data, "session-files"))
         return
     made = make_agent(house)
     folder = tmp_path_factory.mktemp("agent")
-    agent = Agent(str(folder), "--token", made["token"], "--files-dir", folder / "files")
+    agent = Agent(str(folder), "--token", made["token"], "--files-dir", folder / "files",
+                  env=keeper.env())
     wait_connected(house, made, agent)
     yield Way(folder / "files" / "session-files", made["id"], agent)
     assert agent.stop() == 0, agent.text()
@@ -170,6 +211,30 @@ def test_a_client_that_goes_while_its_session_is_opened(way, house, target, auth
         time.sleep(0.01 + 0.004 * step)
         client.kill()
         client.wait()
+    way.wait_empty()
+
+
+def test_a_client_that_is_gone_when_its_secrets_come(way, house, keeper, target,
+                                                     authority):  # noqa: F811
+    secret = {**secret_of(target, authority), "filesystem:SSLROOTCERT": "_vaultkv2:kv/app:ca"}
+    given = credential(house, target.connection(house, secret, **way.members))
+    keeper.secret = {"ca": authority.cert.read_text()}
+    before = os.stat(way.folder).st_mtime_ns
+    for event in keeper.asked, keeper.answered, keeper.may_answer:
+        event.clear()
+    session = Session(given["connection_credentials"])
+    assert keeper.asked.wait(10)
+    session.process.kill()
+    session.process.communicate()
+    time.sleep(0.5)
+    assert way.sessions() == []
+    keeper.may_answer.set()
+    assert keeper.answered.wait(10)
+    wait_for(lambda: os.stat(way.folder).st_mtime_ns != before, what="the files")
+    way.wait_empty()
+    session = Session(given["connection_credentials"])
+    assert session.ask(HOW) == "true" and len(way.sessions()) == 1
+    close(session)
     way.wait_empty()
 
 
