@@ -42,7 +42,7 @@ class Run:
                                             start_new_session=True)
         self.port = int(self.wait_text(r"Open +http://127\.0\.0\.1:(\d+)/").group(1))
 
-    get, scheme, control = Gateway.get, "http", Gateway.control
+    get, http, scheme, control = Gateway.get, Gateway.http, "http", Gateway.control
 
     def text(self):
         with open(self.output, encoding="utf-8") as out:
