@@ -326,6 +326,7 @@ static void on_cancel(void *owner, const struct pgwire_key *key)
     struct session *session = owner;
     struct pg_cancel_settings settings = {.key = *key, .timeout_ms = TIMEOUT_MS};
     (void)pg_cancel_start(connect_to_target(session->server), &settings, on_cancelled, NULL);
+    pg_front_cancelled(session->front);
 }
 
 static void on_closed(void *owner, const struct error *reason)
