@@ -47,6 +47,7 @@ struct gate_worker {
     size_t job_count;        /* on pools */
     struct gate_counters counters;
     bool is_draining;
+    bool has_left;    /* the worker may stop, for all of this */
     bool is_watching; /* for all workers */
     struct timer drain_deadline;
     struct timer watch_timer;

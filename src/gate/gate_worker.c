@@ -22,7 +22,10 @@ static void gate_worker_on_drained(void *owner)
 {
     struct gate_worker *door = owner;
     timer_stop(&door->drain_deadline);
-    worker_leave(door->worker);
+    if (!door->has_left) {
+        door->has_left = true;
+        worker_leave(door->worker);
+    }
 }
 
 static void gate_worker_cut(void *owner)

@@ -95,7 +95,10 @@ static void http_worker_on_drained(void *owner)
 {
     struct http_worker *http = owner;
     timer_stop(&http->drain_deadline);
-    worker_leave(http->worker);
+    if (!http->has_left) { /* a connection that came from another worker may end after that */
+        http->has_left = true;
+        worker_leave(http->worker);
+    }
 }
 
 static void http_worker_cut(void *owner)

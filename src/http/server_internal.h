@@ -21,6 +21,7 @@ struct http_worker {
     struct http_metrics *metrics;
     size_t on_pool_count; /* exchanges whose handler is on the pool */
     bool is_draining;
+    bool has_left; /* the worker may stop, for all of this */
     struct timer drain_deadline;
     struct loop_task drained;
     /* Scratch, valid within one callback: what was read last, and the request being parsed. */
