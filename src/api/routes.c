@@ -132,7 +132,7 @@ const struct api_route api_routes[] = {
      .noun = "connection_credentials",
      .summary = "Ask for a credential for native clients, which is shown once; an older one ends",
      SMALL_BODY, .body = &credential_request_shape, .status = 201, .answer = API_ONE,
-     .shape = &credential_shape, .errors = {404}},
+     .shape = &credential_shape, .errors = {404, 409}},
     {"GET", "/api/connections/{nameOrID}/credentials", API_MEMBER, 0, credentials_get,
      "connection_credentials", "The credential that one has, without its secret", .status = 200,
      .answer = API_ONE, .shape = &credential_shape, .errors = {404}},
@@ -277,7 +277,7 @@ const struct api_route api_routes[] = {
     {"POST", "/api/machineidentities/{nameOrID}/credentials/{connectionNameOrID}/rotate", API_ADMIN,
      0, machine_credentials_rotate, "machine_identities",
      "A new credential for a connection granted to it, shown once; an older one ends",
-     .status = 201, .answer = API_ONE, .shape = &machine_credential_shape, .errors = {400, 404}},
+     .status = 201, .answer = API_ONE, .shape = &machine_credential_shape, .errors = {400, 404, 409}},
 
     {"GET", "/api/orgs/hide-role-info", API_ADMIN, 0, hide_role_info_get, "orgs",
      "Are inline values hidden from admins too", .status = 200, .answer = API_ONE,

@@ -93,6 +93,7 @@
 #define LIMIT_PUMP_FINISH_MS 5000
 
 /* the gate of native clients */
+#define LIMIT_CONNECTION_CREDENTIALS  64    /* good ones of a connection */
 #define LIMIT_GATE_SESSIONS           20000 /* of a worker */
 #define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
 #define LIMIT_GATE_CANCEL_MS          10000
@@ -199,7 +200,7 @@
 #define LIMIT_SCRAM_NONCE_SIZE   256
 #define LIMIT_SCRAM_SALT_SIZE    128
 #define LIMIT_SCRAM_ITERATIONS   1000000
-#define LIMIT_SCRAM_VERIFIERS    64 /* of those who share one name */
+#define LIMIT_SCRAM_VERIFIERS    128 /* of those who share one name, in all organizations */
 
 /* made at once for a machine identity; others come when they are asked for */
 #define LIMIT_MACHINE_CREDENTIALS 1000

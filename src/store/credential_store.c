@@ -50,6 +50,24 @@ static enum err credential_store_clear(struct store_tx *tx, const struct credent
                       NULL, reterr);
 }
 
+/* A proof is held against each of them, so there is an end; who comes too late is told. */
+static enum err credential_store_check_room(struct store_tx *tx,
+                                            const struct credential *credential,
+                                            struct error *reterr)
+{
+    int64_t count = 0;
+    enum err err = rows_number(
+        tx, "SELECT count(*) FROM credential d WHERE d.connection_id = $1 AND " IS_GOOD("$2"),
+        PARAMS(store_text(credential->connection_id), store_int(credential->created_at)), &count,
+        reterr);
+    return err == ERR_NONE && count >= LIMIT_CONNECTION_CREDENTIALS
+               ? fail(reterr, ERR_CONFLICT,
+                      "the connection has %d credentials for native clients, the most that one can "
+                      "have: end one that is not needed, or make a second connection",
+                      LIMIT_CONNECTION_CREDENTIALS)
+               : err;
+}
+
 enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
                                  const struct credential *credential,
                                  const struct credential_proof *proof, struct error *reterr)
@@ -58,6 +76,9 @@ enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
     must(proof->verifier.len == CREDENTIAL_VERIFIER_SIZE);
     struct slice sealed = seal_in(arena, store_keys(tx), credential->id, proof->verifier);
     enum err err = credential_store_clear(tx, credential, reterr);
+    if (err == ERR_NONE) {
+        err = credential_store_check_room(tx, credential, reterr);
+    }
     if (err != ERR_NONE) {
         return err;
     }
@@ -189,13 +210,18 @@ enum err credential_store_candidates(struct store_tx *tx, struct arena *arena,
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct credential_candidate)};
-    enum err err = store_query(tx,
-                               "SELECT d.id, d.organization_id, d.verifier FROM connection c "
-                               "JOIN credential d ON d.connection_id = c.id "
-                               "WHERE c.name = $1 AND " IS_GOOD("$2") NEWEST_FIRST "LIMIT $3",
-                               PARAMS(store_text(search->connection_name), store_int(search->now),
-                                      store_int(search->limit)),
-                               &rows, reterr);
+    enum err err = store_query(
+        tx,
+        "SELECT id, organization_id, verifier FROM ("
+        "SELECT d.id, d.organization_id, d.verifier, d.created_at, "
+        "row_number() OVER (PARTITION BY d.connection_id " NEWEST_FIRST
+        ") AS place FROM connection c "
+        "JOIN credential d ON d.connection_id = c.id "
+        "WHERE c.name = $1 AND " IS_GOOD("$2") ") AS ranked "
+                                               "ORDER BY place, created_at DESC, id DESC LIMIT $3",
+        PARAMS(store_text(search->connection_name), store_int(search->now),
+               store_int(search->limit)),
+        &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         struct credential_candidate *candidate = rows_list_add(&list);
         candidate->credential_id = rows_text_in(arena, &rows, 0);

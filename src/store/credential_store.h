@@ -22,7 +22,8 @@ struct credential_proof {
 };
 
 /* The names of the connection are not written: they are joined when it is read. Clears away what
- * the member's credentials for this connection left behind long ago. */
+ * the member's credentials for this connection left behind long ago. ERR_CONFLICT: the connection
+ * has LIMIT_CONNECTION_CREDENTIALS good ones. */
 enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
                                  const struct credential *credential,
                                  const struct credential_proof *proof,
@@ -74,7 +75,8 @@ struct credential_search {
     int64_t limit;
 };
 
-/* The good ones for connections of that name, in any organization, newest first. */
+/* The good ones for connections of that name, in any organization: newest first, the connections in
+ * turn, so that none takes the places of another's. */
 enum err credential_store_candidates(struct store_tx *tx, struct arena *arena,
                                      const struct credential_search *search,
                                      struct credential_candidates *ret_candidates,

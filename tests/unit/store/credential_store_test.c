@@ -265,6 +265,45 @@ static void candidates_are_good_ones_with_open_verifiers(void **state)
     on_both(finds_candidates);
 }
 
+/* Another organization has a connection of the same name, and one credential for it, the oldest. */
+static void keeps_room(void)
+{
+    char id[16];
+    run("INSERT INTO organization (id, name, created_at) VALUES ('other', 'other', 1)");
+    run("INSERT INTO resource (id, organization_id, name, type, subtype, agent_id, created_at, "
+        "updated_at) VALUES ('hut', 'other', 'hut', 'database', 'postgres', '" HOME "', 1, 1)");
+    run("INSERT INTO connection (id, organization_id, name, resource_id, type, subtype, document, "
+        "has_reviewers, needs_metadata, secret_view, created_at, updated_at) VALUES ('hut-id', "
+        "'other', 'db', 'hut', 'database', 'postgres', " DOCUMENT("enabled", "") ", 0, 0, "
+                                                                                 "'{}', 1, 1)");
+    struct credential theirs = credential_of("theirs", NOW - 1);
+    theirs.organization_id = SLICE("other");
+    theirs.connection_id = SLICE("hut-id");
+    must(store_write(store, add_body, &theirs, NULL) == ERR_NONE);
+    for (int i = 0; i < LIMIT_CONNECTION_CREDENTIALS; i++) {
+        (void)snprintf(id, sizeof(id), "ours-%d", i);
+        add(id, NOW + i, LATER);
+    }
+    struct credential_candidates found = candidates("db", NOW, 2);
+    assert_int_equal(found.count, 2);
+    assert_text(found.candidates[0].credential_id, id);
+    assert_text(found.candidates[1].credential_id, "theirs");
+    assert_int_equal(candidates("db", NOW, LIMIT_SCRAM_VERIFIERS).count,
+                     LIMIT_CONNECTION_CREDENTIALS + 1);
+    struct credential more = credential_of("more", NOW);
+    struct error error;
+    assert_int_equal(store_write(store, add_body, &more, &error), ERR_CONFLICT);
+    assert_non_null(strstr(error.message, "the most that one can have"));
+    write_text(revoke_body, "ours-3");
+    assert_int_equal(store_write(store, add_body, &more, NULL), ERR_NONE);
+}
+
+static void no_connection_takes_the_places_of_another_of_its_name(void **state)
+{
+    (void)state;
+    on_both(keeps_room);
+}
+
 static void grants(void)
 {
     struct credential_grant grant;
@@ -359,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_that_is_good_is_current),
         cmocka_unit_test(candidates_are_good_ones_with_open_verifiers),
+        cmocka_unit_test(no_connection_takes_the_places_of_another_of_its_name),
         cmocka_unit_test(a_good_one_opens_the_connection_for_its_member),
         cmocka_unit_test(it_is_worth_nothing_without_an_active_member),
         cmocka_unit_test(the_rules_of_now_decide),
