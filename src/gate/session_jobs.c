@@ -97,9 +97,11 @@ static enum err admit_resolve(struct admit_job *self, struct error *reterr)
         .files = self->job.door->gate->settings.files,
         .session_id = self->session_id,
     };
-    return err == ERR_NONE
-               ? pg_place_open(&owner, &self->variables, &self->place, &self->tls, reterr)
-               : err;
+    if (err != ERR_NONE) { /* which references there are is for admins, and for the log */
+        reterr->code = ERR_UNAVAILABLE;
+        return ERR_UNAVAILABLE;
+    }
+    return pg_place_open(&owner, &self->variables, &self->place, &self->tls, reterr);
 }
 
 /* On the pool of what takes long, for others are asked. */
