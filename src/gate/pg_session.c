@@ -17,8 +17,6 @@
 #include <netinet/in.h>
 #include <sodium.h>
 
-#define NAME_SIZE_MAX 254 /* of an application */
-
 void pg_session_refuse(struct pg_session *session, const char *sqlstate, struct slice why,
                        struct slice hint)
 {
@@ -123,12 +121,9 @@ static void pg_session_on_target(void *owner, const struct pg_target_ready *read
 
 /* The name that clients take for the database when none is given is that of their user, which is
  * the connection here, so it says nothing. */
-static struct slice pg_session_database(const struct pg_session *session,
-                                        const struct pgwire_startup *startup)
+static struct slice pg_session_database(const struct pgwire_startup *startup)
 {
-    bool is_default = slice_equals(startup->database, startup->user) ||
-                      slice_equals(startup->database, session->session.connection_name);
-    return is_default ? SLICE("") : startup->database;
+    return slice_equals(startup->database, startup->user) ? SLICE("") : startup->database;
 }
 
 static enum err pg_session_open_target(struct pg_session *session, struct error *reterr)
@@ -142,7 +137,7 @@ static enum err pg_session_open_target(struct pg_session *session, struct error 
         .variables = admitted->grant.secret,
     };
     const struct pg_way_start start = {
-        .database = pg_session_database(session, startup),
+        .database = pg_session_database(startup),
         .parameters = session->metadata.parameters,
         .parameter_count = session->metadata.parameter_count,
         .version = startup->version,

@@ -5,6 +5,8 @@
 #include "gate/pg_session_internal.h"
 #include "io/clock.h"
 
+#define NAME_SIZE_MAX 254 /* of an application */
+
 /* What the connection says, or else what is usual. */
 static int64_t pg_session_own(const struct shape_int *value, int64_t usual)
 {
@@ -48,7 +50,8 @@ enum err pg_session_take_metadata(struct pg_session *session, struct error *rete
                                             &metadata->given, reterr);
     }
     if (err == ERR_NONE) {
-        row->application_name = session_text_in(&session->arena, metadata->application_name, 254);
+        row->application_name =
+            session_text_in(&session->arena, metadata->application_name, NAME_SIZE_MAX);
         row->metadata = session_metadata_json_in(&session->arena, &metadata->given);
     }
     return err;
