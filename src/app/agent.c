@@ -190,6 +190,8 @@ static enum err agent_start(struct agent_program *program, struct error *reterr)
         pool_new(settings_number(program->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
     program->slow_pool = pool_new(LIMIT_SLOW_POOL_THREADS, LIMIT_SLOW_POOL_QUEUE_COUNT);
     program->worker = worker_new(0, program->has_fault ? &program->fault : NULL);
+    loop_set_patience(worker_loop(program->worker),
+                      settings_number(program->settings, SETTING_BUSY_WAIT));
     program->side_settings.place = (struct agent_place){.worker = program->worker,
                                                         .resolver = program->resolver,
                                                         .pool = program->pool,

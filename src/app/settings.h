@@ -82,6 +82,8 @@ enum setting_kind {
       "how long recordings of sessions are kept; 0: for ever")                                     \
     X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
       "threads that own connections; 0: one a processor")                                          \
+    X(SETTING_BUSY_WAIT, "busy-wait", SETTING_NUMBER, "50", "MICROSECONDS", 0, 1000,               \
+      "how long such a thread looks for more, awake, after it carried something; 0: never")        \
     X(SETTING_METRICS_ACCESS, "metrics-access", SETTING_CHOICE, "loopback", "loopback|anyone", 0,  \
       0, "who may read /metrics")                                                                  \
     X(SETTING_LOG_FORMAT, "log-format", SETTING_CHOICE, "text", "text|json", 0, 0,                 \

@@ -5,6 +5,11 @@
 #include "base/must.h"
 #include "io/loop_internal.h"
 
+#include <sched.h>
+#include <unistd.h>
+
+#define VAIN_MAX 10 /* then it sleeps a thousand times before it looks again */
+
 static void loop_nothing(uv_idle_t *idle)
 {
     (void)idle;
@@ -56,14 +61,58 @@ void loop_free(struct loop *loop)
     memory_free(loop);
 }
 
+/* To sleep and be woken takes a processor longer than most databases need for a short answer. So a
+ * loop that has just carried something looks again for a while, and lets others run between two
+ * looks. When that was in vain it sleeps at once the next times, twice as many each time. Whether
+ * there was anything. */
+static bool loop_look_again(struct loop *loop)
+{
+    uint64_t before = loop->carried;
+    uint64_t start = uv_hrtime();
+    if (loop->sleep_count > 0) {
+        loop->sleep_count--;
+        return false;
+    }
+    do {
+        (void)sched_yield();
+        (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+        if (loop->is_stopped || loop->carried != before) {
+            loop->vain_count = 0;
+            return true;
+        }
+    } while (uv_hrtime() - start < loop->patience_ns);
+    loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
+    loop->sleep_count = (1U << loop->vain_count) - 1;
+    return false;
+}
+
 void loop_run(struct loop *loop)
 {
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    bool has_handles = true;
+    while (has_handles && !loop->is_stopped) {
+        uint64_t before = loop->carried;
+        has_handles = uv_run(&loop->uv, UV_RUN_ONCE) != 0;
+        while (loop->patience_ns > 0 && !loop->is_stopped && loop->carried != before &&
+               loop_look_again(loop)) {
+        }
+    }
+    loop->is_stopped = false;
 }
 
 void loop_stop(struct loop *loop)
 {
+    loop->is_stopped = true;
     uv_stop(&loop->uv);
+}
+
+void loop_set_patience(struct loop *loop, uint64_t us)
+{
+    loop->patience_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? us * 1000 : 0;
+}
+
+void loop_carried(struct loop *loop)
+{
+    loop->carried++;
 }
 
 void loop_turn(struct loop *loop)

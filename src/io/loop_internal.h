@@ -21,6 +21,11 @@ struct loop {
     struct list tasks;
     struct timer_wheel wheel;
     struct fault *fault;
+    bool is_stopped;
+    uint64_t carried; /* counts what streams had for their owners */
+    uint64_t patience_ns;
+    unsigned vain_count;  /* looks again in a row that found nothing */
+    unsigned sleep_count; /* so often it sleeps at once */
 };
 
 void timer_wheel_init(struct loop *loop);
