@@ -79,6 +79,9 @@
 
 /* recordings */
 #define LIMIT_RECORDING_BLOCK_SIZE     LIMIT_KIB(256) /* of records before they are compressed */
+#define LIMIT_RECORDING_WINDOW_SIZE    LIMIT_KIB(64) /* of the file's end, or a multiple of it */
+#define LIMIT_RECORDING_LOOKS          20 /* at a block that is being written */
+#define LIMIT_RECORDING_LOOK_MS        5
 #define LIMIT_RECORDING_SPARE_BUFFERS  4              /* that a worker keeps between flushes */
 #define LIMIT_RECORDING_SYNC_THREADS   16
 #define LIMIT_RECORDING_MESSAGE_SIZE   LIMIT_MIB(1)  /* of which an export looks at */

@@ -15,14 +15,12 @@
 
 #define BLOCK_MAGIC           "\x89GHREC\r\n"
 #define BLOCK_VERSION         1
-#define BLOCK_TAG_SIZE        crypto_aead_xchacha20poly1305_ietf_ABYTES
 #define BLOCK_NONCE_SIZE      crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define BLOCK_CHECK_SIZE      4
 #define BLOCK_SEALED_KEY_SIZE (1 + 8 + BLOCK_NONCE_SIZE + sizeof(struct block_key) + BLOCK_TAG_SIZE)
 #define BLOCK_BOUND_SIZE      (8 + RECORD_CHAIN_SIZE + BLOCK_HEAD_SIZE)
-#define BLOCK_SIZE_MAX                                                                             \
-    (BLOCK_HEAD_SIZE + BLOCK_SALT_SIZE + LIMIT_RECORDING_BLOCK_SIZE + BLOCK_TAG_SIZE +             \
-     BLOCK_FILE_END_SIZE)
+_Static_assert(BLOCK_TAG_SIZE == crypto_aead_xchacha20poly1305_ietf_ABYTES, "as libsodium says");
+
 /* Below, compressing costs more time than it saves room. */
 #define BLOCK_SQUEEZE_MIN   512
 #define BLOCK_SQUEEZE_LEVEL 1

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "session/record.h"
 #include "store/seal.h"
 
@@ -21,6 +22,10 @@
 /* Behind the last block: says to who looks at the end alone that the recording was closed. */
 #define BLOCK_FILE_END      "ghrecend"
 #define BLOCK_FILE_END_SIZE 8
+#define BLOCK_TAG_SIZE      16
+#define BLOCK_SIZE_MAX                                                                             \
+    (BLOCK_HEAD_SIZE + BLOCK_SALT_SIZE + LIMIT_RECORDING_BLOCK_SIZE + BLOCK_TAG_SIZE +             \
+     BLOCK_FILE_END_SIZE)
 
 struct block_key {
     unsigned char data[32];

@@ -113,7 +113,8 @@ static bool recorder_make_folders(const char *path)
 
 static int recorder_open_file(const char *path)
 {
-    int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+    int flags =
+        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW; /* as a shared mapping needs it */
     int fd = open(path, flags, 0600);
     if (fd < 0 && errno == ENOENT && recorder_make_folders(path)) {
         fd = open(path, flags, 0600);
@@ -121,25 +122,11 @@ static int recorder_open_file(const char *path)
     return fd;
 }
 
-/* All of it or nothing: what was written of it is taken back. 0 or an errno. */
+/* All of it or nothing; 0 or an errno. */
 static int recorder_write(struct recorder *recorder, struct slice bytes)
 {
-    size_t written = 0;
-    int cause = 0;
-    while (written < bytes.len && cause == 0) {
-        ssize_t size = write(recorder->fd, bytes.at + written, bytes.len - written);
-        if (size > 0) {
-            written += (size_t)size;
-        } else if (size == 0 || errno != EINTR) {
-            cause = size == 0 ? ENOSPC : errno;
-        }
-    }
-    if (cause == 0) {
-        recorder->size += bytes.len;
-        recorder->shop->stats.byte_count += bytes.len;
-    } else if (written > 0) {
-        recorder->is_torn = ftruncate(recorder->fd, (off_t)recorder->size) != 0;
-    }
+    int cause = recorder_file_append(&recorder->file, bytes);
+    recorder->shop->stats.byte_count += cause == 0 ? bytes.len : 0;
     return cause;
 }
 
@@ -149,7 +136,7 @@ static enum err recorder_start_file(struct recorder *recorder, struct slice sess
     struct recorder_shop *shop = recorder->shop;
     struct block_file_head head = {.session_id = session_id, .started_at = recorder->started_at};
     char bytes[BLOCK_FILE_HEAD_SIZE];
-    if (!recording_lock(recorder->fd)) {
+    if (!recording_lock(recorder->file.fd)) {
         return recorder_fail(reterr, errno);
     }
     block_file_start(shop->settings.keys, &head, &recorder->key, bytes);
@@ -176,19 +163,20 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
     }
     struct recorder *recorder = memory_new(sizeof(*recorder));
     recorder->shop = shop;
-    recorder->fd = fd;
+    recorder_file_init(&recorder->file, fd);
     recorder->started_at = started_at;
     shop->stats.open_count++;
     enum err err = recorder_start_file(recorder, session_id, reterr);
     if (err != ERR_NONE) {
         shop->stats.failure_count++;
+        recorder_file_unmap(&recorder->file);
         (void)unlink(path);
         (void)close(fd);
         recorder_free(recorder);
         return err;
     }
     (void)memcpy(recorder->pending_chain, recorder->place.chain, RECORD_CHAIN_SIZE);
-    atomic_store(&recorder->flushed_size, recorder->size);
+    atomic_store(&recorder->flushed_size, recorder->file.size);
     *ret_recorder = recorder;
     return ERR_NONE;
 }
@@ -237,7 +225,7 @@ static int recorder_write_block(struct recorder *recorder, unsigned flags)
         recorder->is_salted = false;
         shop->stats.record_count += recorder->pending_count;
         shop->stats.block_count++;
-        atomic_store_explicit(&recorder->flushed_size, recorder->size, memory_order_release);
+        atomic_store_explicit(&recorder->flushed_size, recorder->file.size, memory_order_release);
     } else {
         recorder->is_salted = true;
     }
@@ -353,10 +341,8 @@ static void recorder_write_close(struct recorder *recorder, struct slice close)
     if (error != NULL) {
         recorder_drop_pending(recorder);
     }
-    if (!recorder->is_torn) {
-        recorder_add(recorder, RECORD_CLOSE, RECORD_FROM_GATEWAY, &close, 1);
-    }
-    if (recorder->error == NULL && recorder->pending != NULL && !recorder->is_torn) {
+    recorder_add(recorder, RECORD_CLOSE, RECORD_FROM_GATEWAY, &close, 1);
+    if (recorder->error == NULL && recorder->pending != NULL) {
         recorder_flush_pending(recorder, BLOCK_IS_LAST);
         recorder->is_whole = recorder->error == NULL;
     }
@@ -375,6 +361,7 @@ void recorder_close(struct recorder *take_recorder, struct slice close,
     take_recorder->on_closed = on_closed;
     take_recorder->owner = owner;
     recorder_write_close(take_recorder, close);
+    recorder_file_unmap(&take_recorder->file);
     if (!take_recorder->is_syncing) {
         recorder_start_sync(take_recorder, true);
     }
@@ -384,7 +371,7 @@ void recorder_finish(struct recorder *recorder)
 {
     struct recorder_summary summary = {
         .record_count = recorder->record_count,
-        .size = recorder->size,
+        .size = recorder->file.size,
         .is_whole = recorder->is_whole && recorder->error == NULL,
         .error = recorder->error,
     };

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "session/block.h"
 #include "session/recorder.h"
+#include "session/recorder_file.h"
 
 #include <stdatomic.h>
 
@@ -21,9 +22,8 @@ struct recorder_shop {
 
 struct recorder {
     struct recorder_shop *shop;
-    int fd;
+    struct recorder_file file;
     bool is_salted;  /* something was written under the next block's number before */
-    bool is_torn;    /* part of a block is at the end and cannot be removed */
     bool is_syncing; /* the job or the mail is under way */
     bool is_awaited;
     bool is_closing;
@@ -35,7 +35,6 @@ struct recorder {
     struct block_key key;
     struct block_place place; /* of the next block */
     uint64_t record_count;
-    uint64_t size;
 
     /* What was added and not flushed. */
     struct buf *pending;

@@ -53,7 +53,10 @@ static void recorder_run_sync(struct pool_job *job)
 {
     struct recorder *recorder = CONTAINER_OF(job, struct recorder, job);
     uint64_t size = atomic_load_explicit(&recorder->flushed_size, memory_order_acquire);
-    int cause = fdatasync(recorder->fd) != 0 ? errno : 0;
+    int cause = recorder->is_last_sync ? recorder_file_trim(&recorder->file) : 0;
+    if (cause == 0 && fdatasync(recorder->file.fd) != 0) {
+        cause = errno;
+    }
     if (cause == 0 && !recorder->is_folder_synced) {
         cause = recorder_sync_folders(recorder);
         recorder->is_folder_synced = cause == 0;
@@ -61,7 +64,7 @@ static void recorder_run_sync(struct pool_job *job)
     recorder->sync_errno = cause;
     recorder->synced_size = size;
     if (recorder->is_last_sync) {
-        (void)close(recorder->fd);
+        (void)close(recorder->file.fd);
     }
     recorder->mail.deliver = recorder_on_delivered;
     mailbox_send(recorder->shop->settings.mailbox, &recorder->mail);
@@ -113,20 +116,20 @@ static void recorder_on_delivered(struct mail *mail)
 
 bool recorder_is_durable(const struct recorder *recorder)
 {
-    return !recorder->shop->settings.is_strict || recorder->durable_size == recorder->size;
+    return !recorder->shop->settings.is_strict || recorder->durable_size == recorder->file.size;
 }
 
 void recorder_await(struct recorder *recorder, recorder_durable_fn on_durable, void *owner)
 {
     must(!recorder->is_closing);
     recorder->is_awaited = true;
-    recorder->awaited_size = recorder->size;
+    recorder->awaited_size = recorder->file.size;
     recorder->on_durable = on_durable;
     recorder->owner = owner;
     if (recorder->is_syncing) {
         return;
     }
-    if (recorder->error == NULL && recorder->durable_size < recorder->size) {
+    if (recorder->error == NULL && recorder->durable_size < recorder->file.size) {
         recorder_start_sync(recorder, false);
         return;
     }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RECORDING_READ_SIZE LIMIT_KIB(64)
@@ -133,26 +134,64 @@ static enum err recording_end(struct recording *self, bool is_cut)
 {
     self->has_ended = true;
     self->state.is_cut = is_cut;
-    self->state.is_written_to = recording_is_locked(self->fd);
     return ERR_CLOSED;
 }
 
-/* What a machine leaves that lost its power: room for the block, but not its bytes. */
-static enum err recording_check_zeros(struct recording *self, struct error *reterr)
+/* What was read ahead may have been written since: it is read anew. Asked before, the lock says
+ * whether more can still come behind what is read now. Not of what cannot be read twice. */
+static void recording_rewind(struct recording *self)
 {
+    self->state.is_written_to = recording_is_locked(self->fd);
+    if (lseek(self->fd, (off_t)self->state.size, SEEK_SET) >= 0) {
+        buf_truncate(&self->input, 0);
+    }
+}
+
+static bool recording_is_zero(struct slice bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++) {
+        if (bytes.at[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Takes the rest of the file. Whether there is anything but zeros up to 'size' bytes from here on,
+ * and behind that. */
+static enum err recording_look_for_bytes(struct recording *self, uint64_t size, bool *ret_is_near,
+                                         bool *ret_is_far, struct error *reterr)
+{
+    uint64_t passed = 0;
     enum err err = ERR_NONE;
+    *ret_is_near = false;
+    *ret_is_far = false;
     while (err == ERR_NONE) {
         struct slice bytes = buf_view(&self->input);
-        for (size_t i = 0; i < bytes.len; i++) {
-            if (bytes.at[i] != 0) {
-                return recording_broken(self, "its length is not the one it was written with",
-                                        reterr);
-            }
-        }
+        struct slice near = slice_sub(bytes, 0, passed < size ? size - passed : 0);
+        *ret_is_near = *ret_is_near || !recording_is_zero(near);
+        *ret_is_far = *ret_is_far || !recording_is_zero(slice_from(bytes, near.len));
+        passed += bytes.len;
         buf_truncate(&self->input, 0);
         err = recording_fill(self, 1, reterr);
     }
-    return err == ERR_MORE ? recording_end(self, true) : err;
+    return err;
+}
+
+/* No block begins here. A file is longer than what was written while its recorder has it: a head of
+ * zeros is the end, and what stands in the place of one block behind it was never finished. */
+static enum err recording_check_rest(struct recording *self, struct error *reterr)
+{
+    bool is_torn = false;
+    bool is_more = !recording_is_zero(slice_sub(buf_view(&self->input), 0, BLOCK_HEAD_SIZE));
+    if (is_more) {
+        return recording_broken(self, "its length is not the one it was written with", reterr);
+    }
+    enum err err = recording_look_for_bytes(self, BLOCK_SIZE_MAX, &is_torn, &is_more, reterr);
+    if (err == ERR_MORE && is_more) {
+        return recording_broken(self, "there are zeros in its place, but more behind it", reterr);
+    }
+    return err == ERR_MORE ? recording_end(self, is_torn) : err;
 }
 
 /* The end of a closed one: what says so, and nothing more. */
@@ -164,36 +203,54 @@ static enum err recording_check_end(struct recording *self, struct error *reterr
     enum err err = recording_fill(self, BLOCK_FILE_END_SIZE + 1, reterr);
     struct slice bytes = buf_view(&self->input);
     struct slice end = SLICE(BLOCK_FILE_END);
+    bool is_more = false;
     if (err != ERR_MORE && err != ERR_NONE) {
         return err;
     }
-    if (!slice_starts_with(end, bytes)) {
+    bool is_cut = bytes.len != end.len;
+    if (err == ERR_NONE && slice_starts_with(bytes, end)) {
+        buf_consume(&self->input, end.len);
+        bool is_near = false;
+        err = recording_look_for_bytes(self, 0, &is_near, &is_more, reterr);
+        if (err != ERR_MORE) {
+            return err;
+        }
+    } else {
+        is_more = !slice_starts_with(end, bytes);
+    }
+    if (is_more) {
         return recording_broken(self, "something else stands where the recording ends", reterr);
     }
-    bool is_cut = bytes.len < end.len;
     self->state.size += is_cut ? 0 : end.len;
+    self->state.is_written_to = recording_is_locked(self->fd);
     return recording_end(self, is_cut);
+}
+
+static enum err recording_read_block_head(struct recording *self, struct block_head *ret_head,
+                                          struct error *reterr)
+{
+    enum err err = recording_fill(self, BLOCK_HEAD_SIZE + BLOCK_SALT_SIZE, reterr);
+    return err == ERR_NONE || err == ERR_MORE
+               ? block_head_read(&self->key, self->place.number, buf_view(&self->input), ret_head)
+               : err;
 }
 
 static enum err recording_next_head(struct recording *self, struct block_head *ret_head,
                                     struct error *reterr)
 {
-    enum err err = recording_fill(self, BLOCK_HEAD_SIZE + BLOCK_SALT_SIZE, reterr);
-    if (err != ERR_NONE && err != ERR_MORE) {
-        return err;
+    enum err err = recording_read_block_head(self, ret_head, reterr);
+    if (err == ERR_MORE || err == ERR_CONFLICT) {
+        recording_rewind(self);
+        err = recording_read_block_head(self, ret_head, reterr);
     }
-    err = block_head_read(&self->key, self->place.number, buf_view(&self->input), ret_head);
     if (err == ERR_MORE) {
-        return recording_end(self, self->input.len > 0);
+        return recording_end(self, !recording_is_zero(buf_view(&self->input)));
     }
-    if (err == ERR_CONFLICT) {
-        return recording_check_zeros(self, reterr);
-    }
-    return err;
+    return err == ERR_CONFLICT ? recording_check_rest(self, reterr) : err;
 }
 
 /* ERR_CLOSED at the end. */
-static enum err recording_next_block(struct recording *self, struct error *reterr)
+static enum err recording_try_block(struct recording *self, struct error *reterr)
 {
     struct block_head head;
     if (self->is_last) {
@@ -204,6 +261,7 @@ static enum err recording_next_block(struct recording *self, struct error *reter
         err = recording_fill(self, head.head_size + head.size, reterr);
     }
     if (err == ERR_MORE) {
+        recording_rewind(self);
         return recording_end(self, true);
     }
     if (err != ERR_NONE) {
@@ -220,6 +278,21 @@ static enum err recording_next_block(struct recording *self, struct error *reter
     self->state.block_count++;
     self->state.size += head.head_size + head.size;
     return ERR_NONE;
+}
+
+/* What is read while it is being written may be half of a block. */
+static enum err recording_next_block(struct recording *self, struct error *reterr)
+{
+    enum err err = recording_try_block(self, reterr);
+    for (int i = 0; i < LIMIT_RECORDING_LOOKS && err == ERR_CONFLICT && !self->is_last; i++) {
+        recording_rewind(self);
+        if (!self->state.is_written_to) {
+            break;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = LIMIT_RECORDING_LOOK_MS * 1000000L}, NULL);
+        err = recording_try_block(self, reterr);
+    }
+    return err;
 }
 
 /* Records -------------------------------------------------------------------------------------- */
@@ -259,9 +332,8 @@ enum err recording_next(struct recording *recording, struct record *ret_record,
  * fit on the disk. */
 void recording_look_again(struct recording *recording)
 {
-    bool can_move = lseek(recording->fd, (off_t)recording->state.size, SEEK_SET) >= 0;
-    if (can_move && recording->has_ended && !recording->state.is_closed) {
-        buf_truncate(&recording->input, 0);
+    if (recording->has_ended && !recording->state.is_closed) {
+        recording_rewind(recording);
         recording->has_ended = false;
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/recorder.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "io/clock.h"
@@ -163,16 +164,34 @@ static void limit_files(rlim_t size)
     must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
+/* Notes that nothing makes shorter, until the file has 'size' bytes. Returns how many. */
+static uint64_t fill_up_to(struct recorder *recorder, uint64_t size)
+{
+    struct recording_state end;
+    char bytes[256];
+    uint64_t count = 0;
+    const size_t around = 9 + 16 + 14; /* a block and a record */
+    must(help_verify(&help, help.path, &end) == ERR_CLOSED);
+    for (size_t left = size - end.size; left > 0; count++) {
+        size_t len = left > 512 ? sizeof(bytes) : left > 256 ? left / 2 - around : left - around;
+        must(getentropy(bytes, sizeof(bytes)) == 0);
+        help_add(recorder, RECORD_NOTE, RECORD_FROM_GATEWAY, slice_of(bytes, len));
+        flush(recorder);
+        left -= len + around;
+    }
+    return count;
+}
+
 /* Room for 'left' bytes behind what is flushed: what then fails leaves a whole file. */
 static void fill_up_with_room_for(size_t left)
 {
     struct recording_state end;
     struct recorder *recorder = help_open(&help);
-    note(recorder);
-    flush(recorder);
+    uint64_t count = fill_up_to(recorder, LIMIT_RECORDING_WINDOW_SIZE - left);
     must(help_verify(&help, help.path, &end) == ERR_CLOSED);
     uint64_t size = end.size;
-    limit_files(size + left);
+    assert_int_equal(size, LIMIT_RECORDING_WINDOW_SIZE - left);
+    limit_files(LIMIT_RECORDING_WINDOW_SIZE);
     for (int i = 0; i < 3; i++) {
         char text[200] = "";
         help_add(recorder, RECORD_NOTE, RECORD_FROM_GATEWAY, slice_of(text, sizeof(text)));
@@ -181,7 +200,7 @@ static void fill_up_with_room_for(size_t left)
         assert_non_null(strstr(help.error.message, "the session cannot be recorded: "));
     }
     assert_int_equal(help_verify(&help, help.path, &end), ERR_CLOSED);
-    assert_true(end.size == size && !end.is_cut && end.record_count == 1);
+    assert_true(end.size == size && !end.is_cut && end.record_count == count);
     struct help_closed closed = help_close(&help, recorder);
     limit_files(RLIM_INFINITY);
     assert_int_equal(help_verify(&help, help.path, &end), ERR_CLOSED);
@@ -286,6 +305,42 @@ static void what_was_flushed_outlives_kill_9(void **state)
     assert_int_equal(recording_recover(help.path, help.keys, clock_now(), &end, &help.error),
                      ERR_NONE);
     assert_true(end.is_closed && end.record_count > told);
+}
+
+static _Noreturn void write_until_killed(void)
+{
+    struct help own;
+    help_start_in(&own, help.folder, false);
+    struct recorder *recorder = help_open(&own);
+    while (true) {
+        note(recorder);
+        must(recorder_flush(recorder, NULL) == ERR_NONE);
+    }
+}
+
+/* Whenever it is read, and whenever its writer is killed, no block is half there. */
+static void what_is_read_while_it_is_written_is_whole(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        struct recording_state end = {0};
+        (void)fflush(NULL);
+        pid_t child = fork();
+        must(child >= 0);
+        if (child == 0) {
+            write_until_killed();
+        }
+        for (uint64_t count = 0; count < 2000; count = end.record_count) {
+            enum err err = help_verify(&help, help.path, &end);
+            assert_true(err == ERR_CLOSED || end.record_count == 0); /* no head, no file yet */
+            assert_true(end.record_count >= count);
+        }
+        must(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+        assert_int_equal(recording_recover(help.path, help.keys, clock_now(), &end, &help.error),
+                         ERR_NONE);
+        assert_true(end.is_closed && !end.is_cut);
+        must(unlink(help.path) == 0);
+    }
 }
 
 /* Strict -------------------------------------------------------------------------------------- */
@@ -447,6 +502,7 @@ int main(void)
         TEST(a_recording_does_not_begin_on_a_full_disk),
         TEST(a_full_file_system_says_that_it_is_full),
         TEST(what_was_flushed_outlives_kill_9),
+        TEST(what_is_read_while_it_is_written_is_whole),
         TEST(without_strict_nothing_waits),
         STRICT_TEST(nothing_is_durable_before_it_is_synced),
         STRICT_TEST(a_wait_covers_what_was_flushed_before_it),

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/recorder_file.h"
+
+#include "base/limits.h"
+#include "base/must.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE_SIZE   LIMIT_KIB(4)
+#define FIRST_BYTES sizeof(uint64_t)
+
+void recorder_file_init(struct recorder_file *file, int fd)
+{
+    *file = (struct recorder_file){.fd = fd};
+}
+
+void recorder_file_unmap(struct recorder_file *file)
+{
+    if (file->window != NULL) {
+        (void)munmap(file->window, file->taken - file->window_at);
+        file->window = NULL;
+    }
+}
+
+int recorder_file_trim(const struct recorder_file *file)
+{
+    return ftruncate(file->fd, (off_t)file->size) == 0 ? 0 : errno;
+}
+
+/* From 'at' on, up to the end of the file. 0 or an errno. */
+static int recorder_file_take(struct recorder_file *file, uint64_t at, uint64_t size)
+{
+    int cause = posix_fallocate(file->fd, (off_t)at, (off_t)size);
+    if (cause != 0) {
+        /* part of it may be taken */
+        return ftruncate(file->fd, (off_t)file->taken) == 0 ? cause : errno;
+    }
+    file->taken = at + size;
+    char *window = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, (off_t)at);
+    if (window == MAP_FAILED) {
+        return errno;
+    }
+    file->window = window;
+    file->window_at = at;
+    return 0;
+}
+
+static uint64_t round_up(uint64_t size, uint64_t unit)
+{
+    return (size + unit - 1) / unit * unit;
+}
+
+/* Makes room for 'size' more bytes, and for those that follow if the disk has it. */
+static int recorder_file_grow(struct recorder_file *file, size_t size)
+{
+    uint64_t at = file->size / PAGE_SIZE * PAGE_SIZE;
+    uint64_t needed = file->size - at + size;
+    recorder_file_unmap(file);
+    int cause = recorder_file_take(file, at, round_up(needed, LIMIT_RECORDING_WINDOW_SIZE));
+    return cause == 0 ? 0 : recorder_file_take(file, at, round_up(needed, PAGE_SIZE));
+}
+
+int recorder_file_append(struct recorder_file *file, struct slice bytes)
+{
+    uint64_t first = 0;
+    must(bytes.len >= FIRST_BYTES);
+    if (file->window == NULL || file->taken - file->size < bytes.len) {
+        int cause = recorder_file_grow(file, bytes.len);
+        if (cause != 0) {
+            return cause;
+        }
+    }
+    char *to = file->window + (file->size - file->window_at);
+    (void)memcpy(to + FIRST_BYTES, bytes.at + FIRST_BYTES, bytes.len - FIRST_BYTES);
+    (void)memcpy(&first, bytes.at, FIRST_BYTES);
+    atomic_signal_fence(memory_order_seq_cst);
+    (void)memcpy(to, &first, FIRST_BYTES); /* one instruction */
+    file->size += bytes.len;
+    return 0;
+}
