@@ -8,7 +8,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define VAIN_MAX 10 /* then it sleeps a thousand times before it looks again */
+#define VAIN_MAX      10    /* then it sleeps a thousand times before it looks again */
+#define OTHERS_RAN_NS 10000 /* a look that took as long: somebody needed the processor */
 
 static void loop_nothing(uv_idle_t *idle)
 {
@@ -63,24 +64,28 @@ void loop_free(struct loop *loop)
 
 /* To sleep and be woken takes a processor longer than most databases need for a short answer. So a
  * loop that has just carried something looks again for a while, and lets others run between two
- * looks. When that was in vain it sleeps at once the next times, twice as many each time. Whether
- * there was anything. */
+ * looks. When that was in vain, or others did run, it sleeps at once the next times, twice as many
+ * each time. Whether there was anything. */
 static bool loop_look_again(struct loop *loop)
 {
     uint64_t before = loop->carried;
     uint64_t start = uv_hrtime();
+    uint64_t now = start;
+    uint64_t look = start;
     if (loop->sleep_count > 0) {
         loop->sleep_count--;
         return false;
     }
     do {
-        (void)sched_yield();
+        look = now;
         (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
         if (loop->is_stopped || loop->carried != before) {
             loop->vain_count = 0;
             return true;
         }
-    } while (uv_hrtime() - start < loop->patience_ns);
+        (void)sched_yield();
+        now = uv_hrtime();
+    } while (now - start < loop->patience_ns && now - look < OTHERS_RAN_NS);
     loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
     loop->sleep_count = (1U << loop->vain_count) - 1;
     return false;

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -149,6 +150,48 @@ static void a_loop_runs_until_it_is_stopped_and_may_run_again(void **state)
     loop_free(counted.loop);
 }
 
+#define PULSES   200
+#define PULSE_MS 2
+#define PATIENCE 500 /* µs, so that looking each time would be a quarter of all time */
+
+struct pulse {
+    struct loop *loop;
+    unsigned count;
+};
+
+static void carry_on_timer(uv_timer_t *timer)
+{
+    struct pulse *pulse = timer->data;
+    loop_carried(pulse->loop);
+    pulse->count++;
+    if (pulse->count == PULSES) {
+        uv_close((uv_handle_t *)timer, NULL);
+        loop_stop(pulse->loop);
+    }
+}
+
+static int64_t cpu_us(void)
+{
+    struct timespec time;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
+    return time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+static void a_loop_that_looks_in_vain_goes_back_to_sleep(void **state)
+{
+    (void)state;
+    struct pulse pulse = {.loop = loop_new(NULL)};
+    uv_timer_t timer = {.data = &pulse};
+    loop_set_patience(pulse.loop, PATIENCE);
+    assert_int_equal(uv_timer_init(loop_uv(pulse.loop), &timer), 0);
+    assert_int_equal(uv_timer_start(&timer, carry_on_timer, PULSE_MS, PULSE_MS), 0);
+    int64_t before = cpu_us();
+    loop_run(pulse.loop);
+    assert_true(cpu_us() - before < PULSES * PATIENCE / 4);
+    assert_int_equal(pulse.count, PULSES);
+    loop_free(pulse.loop);
+}
+
 static void a_loop_knows_its_fault(void **state)
 {
     (void)state;
@@ -167,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_task_may_cancel_one_that_is_due_in_the_same_turn),
         cmocka_unit_test(a_task_may_free_its_owner_even_as_the_loop_ends),
         cmocka_unit_test(a_loop_runs_until_it_is_stopped_and_may_run_again),
+        cmocka_unit_test(a_loop_that_looks_in_vain_goes_back_to_sleep),
         cmocka_unit_test(a_loop_knows_its_fault),
     };
     return cmocka_run_group_tests_name("io/loop", tests, NULL, NULL);
