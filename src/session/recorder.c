@@ -163,13 +163,13 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
     }
     struct recorder *recorder = memory_new(sizeof(*recorder));
     recorder->shop = shop;
-    recorder_file_init(&recorder->file, fd);
+    recorder_file_init(&recorder->file, fd, path);
     recorder->started_at = started_at;
     shop->stats.open_count++;
     enum err err = recorder_start_file(recorder, session_id, reterr);
     if (err != ERR_NONE) {
         shop->stats.failure_count++;
-        recorder_file_unmap(&recorder->file);
+        recorder_file_release(&recorder->file);
         (void)unlink(path);
         (void)close(fd);
         recorder_free(recorder);
@@ -361,7 +361,7 @@ void recorder_close(struct recorder *take_recorder, struct slice close,
     take_recorder->on_closed = on_closed;
     take_recorder->owner = owner;
     recorder_write_close(take_recorder, close);
-    recorder_file_unmap(&take_recorder->file);
+    recorder_file_release(&take_recorder->file);
     if (!take_recorder->is_syncing) {
         recorder_start_sync(take_recorder, true);
     }

@@ -2,6 +2,7 @@
 #include "session/recorder_file.h"
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/must.h"
 
 #include <errno.h>
@@ -14,17 +15,26 @@
 #define PAGE_SIZE   LIMIT_KIB(4)
 #define FIRST_BYTES sizeof(uint64_t)
 
-void recorder_file_init(struct recorder_file *file, int fd)
+void recorder_file_init(struct recorder_file *file, int fd, const char *path)
 {
-    *file = (struct recorder_file){.fd = fd};
+    size_t size = strlen(path) + 1;
+    *file = (struct recorder_file){.fd = fd, .path = memory_new(size)};
+    (void)memcpy(file->path, path, size);
 }
 
-void recorder_file_unmap(struct recorder_file *file)
+static void recorder_file_unmap(struct recorder_file *file)
 {
     if (file->window != NULL) {
         (void)munmap(file->window, file->taken - file->window_at);
         file->window = NULL;
     }
+}
+
+void recorder_file_release(struct recorder_file *file)
+{
+    recorder_file_unmap(file);
+    memory_free(file->path);
+    file->path = NULL;
 }
 
 int recorder_file_trim(const struct recorder_file *file)
@@ -41,9 +51,15 @@ static int recorder_file_take(struct recorder_file *file, uint64_t at, uint64_t 
         return ftruncate(file->fd, (off_t)file->taken) == 0 ? cause : errno;
     }
     file->taken = at + size;
-    char *window = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, (off_t)at);
-    if (window == MAP_FAILED) {
+    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
         return errno;
+    }
+    char *window = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    cause = window == MAP_FAILED ? errno : 0;
+    (void)close(fd);
+    if (cause != 0) {
+        return cause;
     }
     file->window = window;
     file->window_at = at;

@@ -13,22 +13,23 @@
 
 struct recorder_file {
     int fd;
+    char *path;
     uint64_t size;  /* of what was written */
     uint64_t taken; /* of the file: the rest is zeros */
     char *window;   /* from window_at to 'taken'; NULL: none */
     uint64_t window_at;
 };
 
-/* An empty one. */
-void recorder_file_init(struct recorder_file *file, int fd);
+/* An empty one, open as 'fd'. */
+void recorder_file_init(struct recorder_file *file, int fd, const char *path);
 
 /* All of it or nothing; 0 or an errno. A reader sees all of it or a head of zeros: the first eight
  * bytes, one of which is not zero, come last and at once. At least eight bytes. */
 int recorder_file_append(struct recorder_file *file, struct slice bytes);
 
 /* Nothing more is appended. */
-void recorder_file_unmap(struct recorder_file *file);
-/* Afterwards, on any thread: the zeros go. 0 or an errno. */
+void recorder_file_release(struct recorder_file *file);
+/* Then, on any thread: the zeros go. 0 or an errno. */
 int recorder_file_trim(const struct recorder_file *file);
 
 #endif
