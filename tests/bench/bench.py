@@ -6,7 +6,7 @@ Throughput is compared per CPU second of the server (user + system, all its proc
 load generator shares the processors: what a server does not use, wrk takes. Every figure is the
 median of several short rounds, the two servers taking turns.
 
-usage: bench.py BINARY [--rounds N] [--seconds N] [--only http|identity|postgres|resources|scale]
+usage: bench.py BINARY [--rounds N] [--seconds N] [--only PART]
 """
 import argparse
 import shutil
@@ -18,8 +18,9 @@ import bench_postgres
 import bench_resources
 import bench_scale
 
-PARTS = {"http": bench_http, "identity": bench_identity, "postgres": bench_postgres,
-         "resources": bench_resources, "scale": bench_scale}
+PARTS = {
+         "http": bench_http, "identity": bench_identity, 
+         "postgres": bench_postgres, "resources": bench_resources, "scale": bench_scale}
 
 
 def main():
