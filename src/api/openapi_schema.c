@@ -45,6 +45,8 @@ static const char *openapi_type(const struct shape_field *field)
     switch (field->kind) {
     case SHAPE_INT:
         return "integer";
+    case SHAPE_HUNDREDTHS:
+        return "number";
     case SHAPE_BOOL:
         return "boolean";
     case SHAPE_TEXTS:
@@ -214,6 +216,14 @@ static void openapi_write_kind(struct json_writer *json, const struct shape_fiel
         if (side != OPENAPI_ANSWER) {
             json_member_int(json, "minimum", field->min);
             json_member_int(json, "maximum", field->max);
+        }
+        break;
+    case SHAPE_HUNDREDTHS:
+        if (side != OPENAPI_ANSWER) {
+            json_key(json, "minimum");
+            json_hundredths(json, field->min);
+            json_key(json, "maximum");
+            json_hundredths(json, field->max);
         }
         break;
     case SHAPE_TIME:

@@ -77,19 +77,28 @@
 #define LIMIT_PG_FRONT_CERTIFICATE_SIZE  LIMIT_KIB(64)
 #define LIMIT_PG_FRONT_NAME_SIZE         63 /* of a name in an error, as servers cut it */
 
-/* recordings */
-#define LIMIT_RECORDING_BLOCK_SIZE     LIMIT_KIB(256) /* of records before they are compressed */
-#define LIMIT_RECORDING_WINDOW_SIZE    LIMIT_KIB(64) /* of the file's end, or a multiple of it */
-#define LIMIT_RECORDING_LOOKS          20 /* at a block that is being written */
-#define LIMIT_RECORDING_LOOK_MS        5
-#define LIMIT_RECORDING_SPARE_BUFFERS  4              /* that a worker keeps between flushes */
-#define LIMIT_RECORDING_SYNC_THREADS   16
-#define LIMIT_RECORDING_MESSAGE_SIZE   LIMIT_MIB(1)  /* of which an export looks at */
-#define LIMIT_RECORDING_SHOWN_SIZE     LIMIT_KIB(64) /* of a value in an export as text */
-#define LIMIT_RECORDING_STATEMENTS     4096          /* that an export remembers */
-#define LIMIT_RECORDING_STATEMENT_SIZE LIMIT_MIB(8)  /* of their texts, together */
 /* PostgreSQL: a session that is watched */
 #define LIMIT_PG_TAP_ROWS_SIZE LIMIT_MIB(1) /* recorded of one statement's rows */
+
+/* PostgreSQL: guard rails on a session */
+#define LIMIT_PG_FILTER_TEXT_SIZE    LIMIT_MIB(4)  /* of a Query or a Parse; beyond is refused */
+#define LIMIT_PG_FILTER_MESSAGE_SIZE LIMIT_MIB(16) /* of a Bind, likewise */
+#define LIMIT_PG_FILTER_OUT_SIZE     LIMIT_MIB(18) /* to one side at once */
+#define LIMIT_PG_FILTER_NAMES        4096          /* of prepared statements, and of portals */
+#define LIMIT_PG_FILTER_NAMES_SIZE   LIMIT_MIB(16) /* of the texts that they stand for */
+#define LIMIT_PG_FILTER_WORDS_SIZE   LIMIT_KIB(64) /* of one message of ours */
+
+/* PostgreSQL: a session whose answers are masked */
+#define LIMIT_MASK_MESSAGE_SIZE        LIMIT_MIB(8) /* that is examined whole */
+#define LIMIT_PG_MASK_NAMES            2048         /* statements, and portals, that are known */
+#define LIMIT_PG_MASK_DESCRIBED_SIZE   LIMIT_MIB(8) /* of what they were described by */
+#define LIMIT_PG_MASK_FORMATS          1664         /* of a Bind's results, as servers have it */
+#define LIMIT_PG_MASK_ROW_PIECES       64           /* that a row of a copy comes in */
+#define LIMIT_PG_MASK_DEPTH            8            /* of arrays and composites in each other */
+#define LIMIT_PG_MASK_DESCRIBE_STEPS   64           /* back from an Execute */
+#define LIMIT_PG_MASK_RELATIONS        2048         /* whose columns' names are known */
+#define LIMIT_PG_MASK_RELATION_COLUMNS 20000        /* that one of them is made of */
+#define LIMIT_PG_MASK_LOOKUP           256          /* tables that are asked for at once */
 
 /* a session's bytes, whatever its protocol */
 #define LIMIT_PUMP_OWN_SIZE  LIMIT_KIB(64) /* of the gateway's own words to a slow client */
@@ -100,12 +109,29 @@
 #define LIMIT_GATE_SESSIONS           20000 /* of a worker */
 #define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
 #define LIMIT_GATE_CANCEL_MS          10000
-#define LIMIT_GATE_LINK_MS            5000 /* for an agent's link to come to a session's worker */
-#define LIMIT_GATE_LINK_LOOK_MS       50   /* between two looks */
-#define LIMIT_GATE_WATCH_MS           400  /* until it is asked again who may go on */
+#define LIMIT_GATE_LINK_MS            5000  /* for an agent's link to come to a session's worker */
+#define LIMIT_GATE_LINK_LOOK_MS       50    /* between two looks */
+#define LIMIT_GATE_WATCH_MS           400   /* until it is asked again who may go on */
+#define LIMIT_GATE_LOOKUP_MS          10000 /* for a target to say where columns come from */
+#define LIMIT_GATE_LOOKUP_ROWS        50000
+#define LIMIT_GATE_RULES              1000          /* of connections, compiled */
+#define LIMIT_GATE_RULES_SIZE         LIMIT_MIB(64) /* of one guard rail */
+#define LIMIT_GATE_GUARDED            1000    /* findings of a session that its end tells of */
 #define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
 #define LIMIT_GATE_RETENTION_FIRST_MS 2000    /* after the start */
 #define LIMIT_GATE_RETENTION_PORTION  500     /* of recordings, at once */
+
+/* recordings */
+#define LIMIT_RECORDING_BLOCK_SIZE     LIMIT_KIB(256) /* of records before they are compressed */
+#define LIMIT_RECORDING_WINDOW_SIZE    LIMIT_KIB(64)  /* of the file's end, or a multiple of it */
+#define LIMIT_RECORDING_LOOKS          20             /* at a block that is being written */
+#define LIMIT_RECORDING_LOOK_MS        5
+#define LIMIT_RECORDING_SPARE_BUFFERS  4 /* that a worker keeps between flushes */
+#define LIMIT_RECORDING_SYNC_THREADS   16
+#define LIMIT_RECORDING_MESSAGE_SIZE   LIMIT_MIB(1)  /* of which an export looks at */
+#define LIMIT_RECORDING_SHOWN_SIZE     LIMIT_KIB(64) /* of a value in an export as text */
+#define LIMIT_RECORDING_STATEMENTS     4096          /* that an export remembers */
+#define LIMIT_RECORDING_STATEMENT_SIZE LIMIT_MIB(8)  /* of their texts, together */
 
 /* recordings that are read */
 #define LIMIT_SESSION_READERS         64           /* at once */
@@ -113,6 +139,70 @@
 #define LIMIT_SESSION_EVENTS_SIZE     LIMIT_MIB(1) /* of text in the answer that has a session */
 #define LIMIT_SESSION_STREAM_PAUSE_MS 150          /* until it is looked for more */
 #define LIMIT_SESSION_STREAM_ALIVE_S  15           /* until something is said that says nothing */
+
+/* SQL: one text that is analysed */
+#define LIMIT_SQL_TEXT_SIZE  LIMIT_MIB(1024)
+#define LIMIT_SQL_STATEMENTS 65536 /* of a text; the rest of it is one more, and unknown */
+#define LIMIT_SQL_DEPTH      2000  /* of open parentheses and brackets */
+#define LIMIT_SQL_NAME_SIZE  63    /* servers cut names to it */
+
+/* what is found in text */
+#define LIMIT_DETECT_CONTEXT_SIZE 48  /* before a value */
+#define LIMIT_DETECT_ARRAY_SIZE   256 /* of elements before a value, up to their key */
+#define LIMIT_DETECT_URL_SIZE     2048
+#define LIMIT_DETECT_VALUE_SIZE   256  /* of a password that is assigned */
+#define LIMIT_DETECT_HEADER_SIZE  1024 /* of a JWT */
+
+/* guard rails: one, one rule, and all of one connection */
+#define LIMIT_GUARD_RULES_EACH     1000  /* of one guard rail, in each direction */
+#define LIMIT_GUARD_RULES          20000 /* of one connection */
+#define LIMIT_GUARD_WORDS          1000  /* of one rule */
+#define LIMIT_GUARD_WORD_LENGTH    500   /* in characters */
+#define LIMIT_GUARD_PATTERN_LENGTH 2000  /* likewise */
+#define LIMIT_GUARD_OPERATIONS     100   /* of one rule */
+#define LIMIT_GUARD_GLOBS          500   /* of one rule, of relations and of functions */
+#define LIMIT_GUARD_RULE_GROUPS    100
+#define LIMIT_GUARD_MESSAGE_LENGTH 1000
+#define LIMIT_GUARD_CONNECTIONS    10000
+#define LIMIT_GUARD_ATTRIBUTES     1000
+#define LIMIT_GUARD_TEXT_SIZE      LIMIT_MIB(16) /* of a text that is judged; beyond is blocked */
+#define LIMIT_GUARD_PATTERN_WEIGHT 1000  /* characters and classes, with its repeats written out */
+#define LIMIT_GUARD_WEIGHT         60000 /* of the patterns of one connection, together */
+#define LIMIT_GUARD_EXPRESSIONS    20000 /* words and patterns of one connection */
+#define LIMIT_GUARD_BUFFER_SIZE    LIMIT_KIB(256) /* that a thread keeps for the next text */
+
+/* guard rails: what was judged, of one worker */
+#define LIMIT_GUARD_CACHE_ENTRIES   8192
+#define LIMIT_GUARD_CACHE_SIZE      LIMIT_MIB(16)
+#define LIMIT_GUARD_CACHE_TEXT_SIZE LIMIT_KIB(16) /* of a text that is remembered */
+#define LIMIT_GUARD_CACHE_COLUMNS   256           /* that are used in it, likewise */
+
+/* guard rails: trials on what is on record */
+#define LIMIT_TRIAL_DAYS           90
+#define LIMIT_TRIAL_MS             10000
+#define LIMIT_TRIAL_SESSIONS       5000 /* that are looked at, the newest */
+#define LIMIT_TRIAL_TALLIES        500  /* of a user and a connection */
+#define LIMIT_TRIAL_EXAMPLES       3    /* of each */
+#define LIMIT_TRIAL_STATEMENT_SIZE 300  /* of an example, that is shown */
+
+/* masking: one rule, the rules of one connection, and what one value may cost */
+#define LIMIT_MASK_LIST       100           /* groups of entity types, custom ones, columns */
+#define LIMIT_MASK_TYPES      200           /* of one group */
+#define LIMIT_MASK_REGEX      1000          /* characters of a custom type's pattern */
+#define LIMIT_MASK_DENY_LIST  1000          /* words of one custom type */
+#define LIMIT_MASK_DENY_WORD  256           /* characters */
+#define LIMIT_MASK_WEIGHT     20000         /* of all patterns together, as that of guard rails */
+#define LIMIT_MASK_KEEP_LAST  64            /* characters that stay of a value */
+#define LIMIT_MASK_VALUE_SIZE LIMIT_MIB(16) /* of a text that is looked through */
+#define LIMIT_MASK_SPANS      65536 /* found in one value; beyond, all in between is masked */
+#define LIMIT_MASK_JSON_DEPTH 1024
+#define LIMIT_MASK_LINKS      1000           /* rules of one connection */
+#define LIMIT_MASK_KEPT_SIZE  LIMIT_KIB(256) /* of memory that a thread keeps for the next value */
+
+/* what guard rails and masking leave on a session, and reports of it */
+#define LIMIT_SESSION_GUARDRAILS_SIZE LIMIT_KIB(64) /* of what is shown; more is counted only */
+#define LIMIT_REPORT_ITEMS            10000
+#define LIMIT_REPORT_DAYS             120
 
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
@@ -163,13 +253,11 @@
 #define LIMIT_TUNNEL_CHANNELS          10000
 #define LIMIT_TUNNEL_CHANNEL_WINDOW    LIMIT_MIB(1)
 #define LIMIT_TUNNEL_LINK_WINDOW       LIMIT_MIB(16)  /* on its way */
-#define LIMIT_TUNNEL_HELD_SIZE         LIMIT_MIB(256) /* for those who do not read */
 #define LIMIT_TUNNEL_HELD_SIZE         LIMIT_MIB(256) /* for who does not read; then all wait */
 #define LIMIT_TUNNEL_WRITE_SIZE        LIMIT_KIB(128)
 #define LIMIT_TUNNEL_MESSAGE_SIZE      LIMIT_KIB(512) /* that goes with asking for a channel */
 #define LIMIT_TUNNEL_KIND_SIZE         64
 #define LIMIT_TUNNEL_PING_MS           5000
-#define LIMIT_TUNNEL_DEAD_MS           14000 /* without a byte; a tick comes on top */
 #define LIMIT_TUNNEL_DEAD_MS           14000 /* without a byte; a timer's tick comes on top */
 #define LIMIT_TUNNEL_HELLO_MS          10000
 #define LIMIT_TUNNEL_RESETS            10000

@@ -3,6 +3,7 @@
  * there are no tombstones and a lookup ends at the first free entry. */
 #include "base/map.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/must.h"
 
@@ -20,62 +21,10 @@ static struct slice map_key(const struct map_entry *entry)
     return slice_of(entry->key, entry->key_len);
 }
 
-static uint64_t map_rotate(uint64_t word, unsigned int bits)
-{
-    return word << bits | word >> (64 - bits);
-}
-
-static void map_hash_round(uint64_t v[4])
-{
-    v[0] += v[1];
-    v[1] = map_rotate(v[1], 13) ^ v[0];
-    v[0] = map_rotate(v[0], 32);
-    v[2] += v[3];
-    v[3] = map_rotate(v[3], 16) ^ v[2];
-    v[0] += v[3];
-    v[3] = map_rotate(v[3], 21) ^ v[0];
-    v[2] += v[1];
-    v[1] = map_rotate(v[1], 17) ^ v[2];
-    v[2] = map_rotate(v[2], 32);
-}
-
-/* The first byte is the lowest. */
-static uint64_t map_word(const void *at, size_t len)
-{
-    const uint8_t *bytes = at;
-    uint64_t word = 0;
-    for (size_t i = 0; i < len; i++) {
-        word |= (uint64_t)bytes[i] << (8 * i);
-    }
-    return word;
-}
-
-/* Aumasson and Bernstein, "SipHash: a fast short-input PRF", with one round a word and three at
- * the end: enough for a table whose hashes are never shown. */
-static uint64_t map_hash(const struct map *map, struct slice key)
-{
-    uint64_t v[4] = {map->seed[0] ^ 0x736f6d6570736575U, map->seed[1] ^ 0x646f72616e646f6dU,
-                     map->seed[0] ^ 0x6c7967656e657261U, map->seed[1] ^ 0x7465646279746573U};
-    size_t whole_len = key.len - key.len % 8;
-    for (size_t i = 0; i <= whole_len; i += 8) {
-        uint64_t word = i < whole_len ? map_word(key.at + i, 8) : (uint64_t)key.len << 56;
-        if (i == whole_len && key.len % 8 != 0) {
-            word |= map_word(key.at + i, key.len % 8);
-        }
-        v[3] ^= word;
-        map_hash_round(v);
-        v[0] ^= word;
-    }
-    v[2] ^= 0xff;
-    map_hash_round(v);
-    map_hash_round(v);
-    map_hash_round(v);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
 void map_init(struct map *map, const uint8_t seed[MAP_SEED_SIZE])
 {
-    *map = (struct map){.seed = {map_word(seed, 8), map_word(seed + 8, 8)}};
+    *map = (struct map){0};
+    hash_key_of(seed, map->seed);
 }
 
 void map_clear(struct map *map)
@@ -120,7 +69,7 @@ void *map_get(const struct map *map, struct slice key)
     if (map->count == 0) {
         return NULL;
     }
-    return map->entries[map_find(map, key, map_hash(map, key))].value;
+    return map->entries[map_find(map, key, hash_of(map->seed, key))].value;
 }
 
 static void map_grow(struct map *map)
@@ -152,7 +101,7 @@ void *map_put(struct map *map, struct slice key, void *value)
     if (map->count >= map->capacity / 4 * 3) {
         map_grow(map);
     }
-    uint64_t hash = map_hash(map, key);
+    uint64_t hash = hash_of(map->seed, key);
     struct map_entry *entry = &map->entries[map_find(map, key, hash)];
     void *before = entry->value;
     if (before == NULL) {
@@ -171,7 +120,7 @@ void *map_remove(struct map *map, struct slice key)
         return NULL;
     }
     size_t mask = map->capacity - 1;
-    size_t hole = map_find(map, key, map_hash(map, key));
+    size_t hole = map_find(map, key, hash_of(map->seed, key));
     void *value = map->entries[hole].value;
     if (value == NULL) {
         return NULL;

@@ -5,11 +5,9 @@
 #ifndef GH_BASE_MAP_H
 #define GH_BASE_MAP_H
 
-#include "base/slice.h"
+#include "base/hash.h"
 
-#include <stdint.h>
-
-#define MAP_SEED_SIZE 16
+#define MAP_SEED_SIZE HASH_SEED_SIZE
 
 struct map_entry;
 

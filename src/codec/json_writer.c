@@ -217,6 +217,20 @@ void json_int(struct json_writer *json, int64_t value)
     json_raw(json, slice_of(digits, (size_t)len));
 }
 
+void json_hundredths(struct json_writer *json, int64_t value)
+{
+    char digits[24];
+    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    const char *sign = value < 0 ? "-" : "";
+    int len = snprintf(digits, sizeof(digits), "%s%" PRIu64 ".%02u", sign, size / 100,
+                       (unsigned)(size % 100));
+    while (digits[len - 1] == '0') {
+        len--;
+    }
+    len -= digits[len - 1] == '.' ? 1 : 0;
+    json_raw(json, slice_of(digits, (size_t)len));
+}
+
 void json_bool(struct json_writer *json, bool value)
 {
     json_raw(json, value ? SLICE("true") : SLICE("false"));

@@ -2,7 +2,8 @@
 /* JSON into a buffer, value by value, with nothing held in between. What is written is always
  * valid: commas come by themselves, text is escaped, bytes that are not UTF-8 become U+FFFD, and a
  * key or an end in the wrong place is a bug (must). Going over the buffer's maximum or the depth
- * makes the writer failed, for good; ask once, with json_writer_done(). Numbers are integers.
+ * makes the writer failed, for good; ask once, with json_writer_done(). Numbers are integers or
+ * hundredths.
  *
  *   json_begin_object(&json);
  *   json_member_text(&json, "name", name);
@@ -49,6 +50,8 @@ void json_key_text(struct json_writer *json, struct slice name);
 
 void json_text(struct json_writer *json, struct slice text);
 void json_int(struct json_writer *json, int64_t value);
+/* 85 is written as 0.85, 50 as 0.5 and 100 as 1. */
+void json_hundredths(struct json_writer *json, int64_t value);
 void json_bool(struct json_writer *json, bool value);
 void json_no_value(struct json_writer *json); /* null */
 /* One JSON value, written as it is. */

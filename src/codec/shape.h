@@ -12,15 +12,16 @@
 #include "codec/json_writer.h"
 
 enum shape_kind {
-    SHAPE_TEXT,    /* struct slice; at == NULL: not given */
-    SHAPE_INT,     /* struct shape_int */
-    SHAPE_BOOL,    /* struct shape_bool */
-    SHAPE_TIME,    /* int64_t, a timestamp; 0: none */
-    SHAPE_TEXTS,   /* struct shape_texts: an array of text */
-    SHAPE_PAIRS,   /* struct shape_pairs: an object of text to text */
-    SHAPE_OBJECT,  /* a pointer to the structure of 'object'; NULL: not given */
-    SHAPE_OBJECTS, /* struct shape_objects: an array of them; without 'object' always empty */
-    SHAPE_RAW,     /* struct slice: written as the JSON it is, never read */
+    SHAPE_TEXT,       /* struct slice; at == NULL: not given */
+    SHAPE_INT,        /* struct shape_int */
+    SHAPE_HUNDREDTHS, /* struct shape_int: a number with up to two decimals, 0.85 is 85 */
+    SHAPE_BOOL,       /* struct shape_bool */
+    SHAPE_TIME,       /* int64_t, a timestamp; 0: none */
+    SHAPE_TEXTS,      /* struct shape_texts: an array of text */
+    SHAPE_PAIRS,      /* struct shape_pairs: an object of text to text */
+    SHAPE_OBJECT,     /* a pointer to the structure of 'object'; NULL: not given */
+    SHAPE_OBJECTS,    /* struct shape_objects: an array of them; without 'object' always empty */
+    SHAPE_RAW,        /* struct slice: written as the JSON it is, never read */
 };
 
 enum shape_flag {
@@ -79,8 +80,8 @@ struct shape_field {
     enum shape_kind kind;
     unsigned flags; /* enum shape_flag */
     size_t offset;
-    int64_t min;                /* INT: bounds; TEXT: length; TEXTS, PAIRS, OBJECTS: count */
-    int64_t max;                /* of TEXT, 0: none */
+    int64_t min; /* INT, HUNDREDTHS: bounds; TEXT: length; TEXTS, PAIRS, OBJECTS: count */
+    int64_t max; /* of TEXT, 0: none */
     const char *const *choices; /* of TEXT, and of the items of TEXTS; ends with NULL */
     size_t item_max;            /* the length of an item, or of a value */
     size_t key_max;             /* the length of a key */

@@ -205,6 +205,26 @@ static enum err shape_read_int(const struct shape_reader *reader, const struct j
     return json_as_int(*json, field->min, field->max, &number->value, reader->error);
 }
 
+/* What has more decimals is refused, not rounded: what is answered is what was sent. */
+static enum err shape_read_hundredths(const struct shape_reader *reader, const struct json *json,
+                                      struct shape_int *number)
+{
+    const struct shape_field *field = reader->field;
+    double value = 0;
+    enum err err = json_as_number(*json, (double)field->min / 100, (double)field->max / 100, &value,
+                                  reader->error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    number->value = (int64_t)(value * 100 + (value < 0 ? -0.5 : 0.5));
+    number->is_given = true;
+    double difference = value * 100 - (double)number->value;
+    if (difference > 1e-9 || difference < -1e-9) {
+        return shape_refuse(reader, reader->path, "must have at most two decimals");
+    }
+    return ERR_NONE;
+}
+
 static enum err shape_read_bool(const struct shape_reader *reader, const struct json *json,
                                 struct shape_bool *truth)
 {
@@ -225,6 +245,8 @@ static enum err shape_read_value(const struct shape_reader *reader, const struct
         return err == ERR_NONE ? shape_store_text(reader, text, at) : err;
     case SHAPE_INT:
         return shape_read_int(reader, json, at);
+    case SHAPE_HUNDREDTHS:
+        return shape_read_hundredths(reader, json, at);
     case SHAPE_BOOL:
         return shape_read_bool(reader, json, at);
     case SHAPE_TEXTS:
@@ -255,7 +277,7 @@ static enum err shape_read_null(const struct shape_reader *reader, enum shape_mo
     }
     if (field->kind == SHAPE_TEXT) {
         *(struct slice *)at = SLICE("");
-    } else if (field->kind == SHAPE_INT) {
+    } else if (field->kind == SHAPE_INT || field->kind == SHAPE_HUNDREDTHS) {
         *(struct shape_int *)at = (struct shape_int){.is_given = true, .is_null = true};
     } else if (field->kind == SHAPE_TEXTS) {
         ((struct shape_texts *)at)->is_given = true;

@@ -8,6 +8,7 @@ static bool shape_is_given(const struct shape_field *field, const void *at)
     case SHAPE_RAW:
         return ((const struct slice *)at)->len > 0;
     case SHAPE_INT:
+    case SHAPE_HUNDREDTHS:
         return ((const struct shape_int *)at)->is_given && !((const struct shape_int *)at)->is_null;
     case SHAPE_BOOL:
         return ((const struct shape_bool *)at)->is_given;
@@ -70,6 +71,9 @@ static void shape_write_value(const struct shape_field *field, const void *at,
         break;
     case SHAPE_INT:
         json_int(json, ((const struct shape_int *)at)->value);
+        break;
+    case SHAPE_HUNDREDTHS:
+        json_hundredths(json, ((const struct shape_int *)at)->value);
         break;
     case SHAPE_BOOL:
         json_bool(json, ((const struct shape_bool *)at)->value);
