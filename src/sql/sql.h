@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* What a text of SQL would do if it were run, found by one pass over its words: no grammar tree, no
+ * recursion on the input, linear time. The contract: what is said to be written is what the
+ * database's own grammar says is written, or the statement is said to be unknown, and why. Judges
+ * what stands in the text only: what functions, triggers, rules and views do is not seen, which is
+ * why the functions and relations are named. */
+#ifndef GH_SQL_SQL_H
+#define GH_SQL_SQL_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdint.h>
+
+enum sql_dialect {
+    SQL_POSTGRES,
+};
+
+/* What a statement does, at any depth of it. VALUES and TABLE are selects, START TRANSACTION is a
+ * begin, END a commit, ABORT a rollback. 'server_file' is a COPY from or to a file or a program of
+ * the server; 'other' a statement that the table of the dialect names and no bit here does. */
+#define SQL_OPERATIONS(X)                                                                          \
+    X(SELECT, "select")                                                                            \
+    X(INSERT, "insert")                                                                            \
+    X(UPDATE, "update")                                                                            \
+    X(DELETE, "delete")                                                                            \
+    X(MERGE, "merge")                                                                              \
+    X(TRUNCATE, "truncate")                                                                        \
+    X(CREATE, "create")                                                                            \
+    X(ALTER, "alter")                                                                              \
+    X(DROP, "drop")                                                                                \
+    X(RENAME, "rename")                                                                            \
+    X(COMMENT, "comment")                                                                          \
+    X(GRANT, "grant")                                                                              \
+    X(REVOKE, "revoke")                                                                            \
+    X(COPY, "copy")                                                                                \
+    X(CALL, "call")                                                                                \
+    X(DO, "do")                                                                                    \
+    X(SET, "set")                                                                                  \
+    X(RESET, "reset")                                                                              \
+    X(SHOW, "show")                                                                                \
+    X(EXPLAIN, "explain")                                                                          \
+    X(PREPARE, "prepare")                                                                          \
+    X(EXECUTE, "execute")                                                                          \
+    X(DEALLOCATE, "deallocate")                                                                    \
+    X(DECLARE, "declare")                                                                          \
+    X(FETCH, "fetch")                                                                              \
+    X(CLOSE, "close")                                                                              \
+    X(LISTEN, "listen")                                                                            \
+    X(NOTIFY, "notify")                                                                            \
+    X(LOCK, "lock")                                                                                \
+    X(VACUUM, "vacuum")                                                                            \
+    X(ANALYZE, "analyze")                                                                          \
+    X(REINDEX, "reindex")                                                                          \
+    X(CLUSTER, "cluster")                                                                          \
+    X(REFRESH, "refresh")                                                                          \
+    X(IMPORT, "import")                                                                            \
+    X(REASSIGN, "reassign")                                                                        \
+    X(LOAD, "load")                                                                                \
+    X(DISCARD, "discard")                                                                          \
+    X(CHECKPOINT, "checkpoint")                                                                    \
+    X(BEGIN, "begin")                                                                              \
+    X(COMMIT, "commit")                                                                            \
+    X(ROLLBACK, "rollback")                                                                        \
+    X(SAVEPOINT, "savepoint")                                                                      \
+    X(SERVER_FILE, "server_file")                                                                  \
+    X(OTHER, "other")
+
+enum sql_operation {
+#define SQL_OPERATION(name, word) SQL_##name,
+    SQL_OPERATIONS(SQL_OPERATION)
+#undef SQL_OPERATION
+};
+
+#define SQL_BIT(operation) (UINT64_C(1) << (operation))
+
+/* A name as the database would compare it: unquoted parts folded to lower case. 'schema' is ""
+ * when none was written. A database's name in front is dropped (nothing else can stand there). */
+struct sql_name {
+    struct slice schema;
+    struct slice name;
+};
+
+/* Each name once. */
+struct sql_relation {
+    struct sql_name name;
+    bool is_read;
+    bool is_written;
+    uint64_t operations; /* bits: those that write it */
+};
+
+/* A column as an expression names it. Not: the column lists of INSERT and COPY, and what UPDATE
+ * sets. "*" stands for all of a relation; so does a relation's own name used as a value. */
+struct sql_column {
+    struct slice qualifier; /* what stands before the last dot, or "" */
+    struct slice name;
+    bool is_used; /* beyond being handed out as it is by the outermost select list */
+};
+
+struct sql_statement {
+    size_t offset; /* of its first word in the text */
+    size_t len;    /* up to its last word; the semicolon is not part of it */
+    enum sql_operation verb;
+    uint64_t operations;       /* bits, the verb's among them */
+    bool without_where;        /* an UPDATE or DELETE in it, at any depth, has no WHERE */
+    bool is_unknown;           /* it may do more than is said here */
+    const char *why;           /* is_unknown: in words, "" otherwise */
+    bool needs_no_transaction; /* it cannot run inside a transaction block */
+    struct slice prepared;     /* the name of PREPARE, EXECUTE and DEALLOCATE; "": none, or all */
+    struct sql_relation *relations;
+    size_t relation_count;
+    struct sql_name *functions; /* called, or run by a CALL */
+    size_t function_count;
+    struct sql_column *columns;
+    size_t column_count;
+};
+
+/* Empty statements (";;", comments alone) are not counted. A text whose quotes or comments do not
+ * end is one statement, unknown. */
+struct sql_script {
+    struct sql_statement *statements;
+    size_t count;
+    bool is_tight; /* no comments, and one blank at most between two words */
+};
+
+struct sql_settings {
+    enum sql_dialect dialect;
+    bool is_backslash_quoted; /* standard_conforming_strings is off */
+};
+
+/* All that it returns lies in the arena, or in the text. Never fails: what it does not understand
+ * is unknown. */
+struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
+                              struct slice text);
+
+const char *sql_operation_word(enum sql_operation operation);
+/* The operation of a word of SQL_OPERATIONS; false: there is none. */
+bool sql_operation_parse(struct slice word, enum sql_operation *ret_operation);
+
+#endif

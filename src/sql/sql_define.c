@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "sql/sql_internal.h"
+
+static const uint64_t sql_create_bit = SQL_BIT(SQL_CREATE);
+
+/* The rest defines something: the functions and subqueries in it are seen. */
+static bool sql_define_rest(struct sql_scan *scan)
+{
+    if (scan->at < scan->end) {
+        sql_run(scan, SQL_IN_DEFINITION);
+    }
+    return false;
+}
+
+static bool sql_define_relation(struct sql_scan *scan, uint64_t operations)
+{
+    size_t index = 0;
+    (void)sql_take_if_exists(scan);
+    if (!sql_take_relation(scan, operations, &index)) {
+        sql_stop(scan, "the name of a table is missing");
+        return false;
+    }
+    return true;
+}
+
+/* name …, or name … AS query | EXECUTE. */
+static bool sql_create_table(struct sql_scan *scan)
+{
+    if (!sql_define_relation(scan, sql_create_bit)) {
+        return false;
+    }
+    size_t as = sql_find_word(scan, SQL_WORD_AS);
+    if (as == scan->end) {
+        struct sql_name type;
+        size_t index = 0;
+        if (sql_take_word(scan, SQL_WORD_OF)) {
+            (void)sql_take_name(scan, &type);
+        } else if (sql_take_word(scan, SQL_WORD_PARTITION) && sql_take_word(scan, SQL_WORD_OF)) {
+            (void)sql_take_relation(scan, 0, &index);
+        }
+        return sql_define_rest(scan);
+    }
+    sql_run_until(scan, SQL_IN_DEFINITION, as);
+    scan->at++;
+    scan->is_kept = true;
+    return !scan->is_stopped;
+}
+
+static bool sql_create_view(struct sql_scan *scan, bool is_recursive)
+{
+    struct slice written = SLICE_NONE;
+    struct sql_name name;
+    (void)sql_take_if_exists(scan);
+    if (!sql_take_name(scan, &name)) {
+        sql_stop(scan, "the name of a view is missing");
+        return false;
+    }
+    (void)sql_add_relation(scan, name, sql_create_bit);
+    written = name.name;
+    if (!sql_skip_to(scan, SQL_WORD_AS)) {
+        sql_stop(scan, "the query of a view is missing");
+        return false;
+    }
+    if (is_recursive) {
+        sql_with_push(scan, written);
+    }
+    scan->is_kept = true;
+    return true;
+}
+
+/* [CONCURRENTLY] [[IF NOT EXISTS] name] ON [ONLY] table … */
+static bool sql_create_index(struct sql_scan *scan)
+{
+    size_t index = 0;
+    scan->statement->needs_no_transaction |= sql_take_word(scan, SQL_WORD_CONCURRENTLY);
+    if (!sql_skip_to(scan, SQL_WORD_ON) || !sql_take_relation(scan, sql_create_bit, &index)) {
+        sql_stop(scan, "the name of a table is missing");
+        return false;
+    }
+    scan->at += sql_word_at(scan, scan->at) == SQL_WORD_USING ? 2 : 0; /* and its method */
+    return sql_define_rest(scan);
+}
+
+/* name … ON table …: triggers and policies. */
+static bool sql_create_on(struct sql_scan *scan)
+{
+    size_t index = 0;
+    if (!sql_skip_to(scan, SQL_WORD_ON) || !sql_take_relation(scan, sql_create_bit, &index)) {
+        sql_stop(scan, "the name of a table is missing");
+        return false;
+    }
+    if (sql_take_word(scan, SQL_WORD_FROM)) {
+        (void)sql_take_relation(scan, 0, &index);
+    }
+    size_t execute = sql_find_word(scan, SQL_WORD_EXECUTE);
+    if (execute < scan->end) { /* FUNCTION name (…) */
+        struct sql_name name;
+        sql_run_until(scan, SQL_IN_DEFINITION, execute);
+        scan->at += 2;
+        if (sql_take_name(scan, &name)) {
+            sql_add_function(scan, name);
+        }
+    }
+    return sql_define_rest(scan);
+}
+
+/* name AS ON event TO table [WHERE …] DO [ALSO | INSTEAD] NOTHING | statement | (statements). */
+static bool sql_create_rule(struct sql_scan *scan)
+{
+    size_t index = 0;
+    if (!sql_skip_to(scan, SQL_WORD_TO) || !sql_take_relation(scan, sql_create_bit, &index)) {
+        sql_stop(scan, "the name of a table is missing");
+        return false;
+    }
+    size_t action = sql_find_word(scan, SQL_WORD_DO);
+    if (action == scan->end) {
+        sql_stop(scan, "the action of a rule is missing");
+        return false;
+    }
+    sql_run_until(scan, SQL_IN_DEFINITION, action);
+    scan->at++;
+    /* ALSO is free and not among the words. */
+    if (!sql_take_word(scan, SQL_WORD_INSTEAD) && sql_kind_at(scan, scan->at) == SQL_TOKEN_WORD &&
+        sql_word_at(scan, scan->at) == SQL_NO_WORD) {
+        scan->at++;
+    }
+    scan->is_kept = true;
+    if (scan->is_stopped || sql_take_word(scan, SQL_WORD_NOTHING)) {
+        return false;
+    }
+    if (sql_kind_at(scan, scan->at) == SQL_TOKEN_OPEN) {
+        if (sql_kind_at(scan, scan->end - 1) != SQL_TOKEN_CLOSE) {
+            sql_stop(scan, "parentheses do not match");
+            return false;
+        }
+        scan->at++;
+        scan->end--;
+        sql_run_actions(scan);
+        scan->at = ++scan->end;
+        return false;
+    }
+    sql_run_actions(scan);
+    return false;
+}
+
+/* A body in SQL stands between BEGIN ATOMIC and END; any other is a string. */
+static bool sql_create_function(struct sql_scan *scan)
+{
+    size_t start = scan->at;
+    size_t begin = sql_find_word(scan, SQL_WORD_BEGIN);
+    while (begin < scan->end && sql_word_at(scan, begin + 1) != SQL_WORD_ATOMIC) {
+        scan->at = begin + 1;
+        begin = sql_find_word(scan, SQL_WORD_BEGIN);
+    }
+    struct sql_name name;
+    scan->at = start;
+    (void)sql_take_name(scan, &name);
+    sql_run_until(scan, SQL_IN_DEFINITION, begin);
+    if (scan->is_stopped || begin == scan->end) {
+        return false;
+    }
+    if (sql_word_at(scan, scan->end - 1) != SQL_WORD_END) {
+        sql_stop(scan, "the body of a function does not end");
+        return false;
+    }
+    scan->at = begin + 2;
+    scan->end--;
+    scan->is_kept = true;
+    sql_run_actions(scan);
+    scan->at = ++scan->end;
+    return false;
+}
+
+/* [IF NOT EXISTS] name, or [name] AUTHORIZATION role; then elements. */
+static bool sql_create_schema(struct sql_scan *scan)
+{
+    struct sql_name name;
+    if (scan->is_schema) {
+        sql_stop(scan, "a schema within a schema");
+        return false;
+    }
+    (void)sql_take_if_exists(scan);
+    if (sql_word_at(scan, scan->at) != SQL_WORD_AUTHORIZATION) {
+        (void)sql_take_name(scan, &name);
+    }
+    if (sql_take_word(scan, SQL_WORD_AUTHORIZATION)) {
+        scan->at++; /* CURRENT_USER, too */
+    }
+    scan->is_schema = true;
+    scan->schema_end = scan->end;
+    scan->end = scan->at > scan->end ? scan->end : scan->at; /* the elements come one by one */
+    return false;
+}
+
+static bool sql_create_statistics(struct sql_scan *scan)
+{
+    struct sql_name name;
+    size_t index = 0;
+    (void)sql_take_if_exists(scan);
+    (void)sql_take_name(scan, &name);
+    size_t from = sql_find_word(scan, SQL_WORD_FROM);
+    sql_run_until(scan, SQL_IN_DEFINITION, from);
+    scan->at += from < scan->end ? 1 : 0;
+    (void)sql_take_relation(scan, sql_create_bit, &index);
+    return false;
+}
+
+/* What stands between CREATE and the kind of what is created. */
+static bool sql_skip_adjectives(struct sql_scan *scan)
+{
+    bool is_recursive = false;
+    for (;; scan->at++) {
+        switch ((int)sql_word_at(scan, scan->at)) {
+        case SQL_WORD_RECURSIVE:
+            is_recursive = true;
+            continue;
+        case SQL_WORD_OR:
+        case SQL_WORD_REPLACE:
+        case SQL_WORD_GLOBAL:
+        case SQL_WORD_LOCAL:
+        case SQL_WORD_TEMP:
+        case SQL_WORD_TEMPORARY:
+        case SQL_WORD_UNLOGGED:
+        case SQL_WORD_UNIQUE:
+        case SQL_WORD_CONSTRAINT:
+        case SQL_WORD_DEFAULT:
+        case SQL_WORD_MATERIALIZED:
+        case SQL_WORD_TRUSTED:
+        case SQL_WORD_PROCEDURAL:
+            continue;
+        default:
+            return is_recursive;
+        }
+    }
+}
+
+/* Kinds that are no relations, and whose definition needs nothing to be read. */
+static bool sql_create_other(struct sql_scan *scan, enum sql_word kind)
+{
+    struct sql_name name;
+    switch ((int)kind) {
+    case SQL_WORD_DATABASE:
+    case SQL_WORD_TABLESPACE:
+    case SQL_WORD_SUBSCRIPTION:
+        scan->statement->needs_no_transaction = true;
+        return false;
+    case SQL_WORD_DOMAIN:
+    case SQL_WORD_TYPE:
+        (void)sql_take_name(scan, &name);
+        return sql_define_rest(scan);
+    case SQL_WORD_ACCESS:
+    case SQL_WORD_AGGREGATE:
+    case SQL_WORD_CAST:
+    case SQL_WORD_COLLATION:
+    case SQL_WORD_CONVERSION:
+    case SQL_WORD_EVENT:
+    case SQL_WORD_EXTENSION:
+    case SQL_WORD_FOREIGN:
+    case SQL_WORD_GROUP:
+    case SQL_WORD_LANGUAGE:
+    case SQL_WORD_OPERATOR:
+    case SQL_WORD_PUBLICATION:
+    case SQL_WORD_ROLE:
+    case SQL_WORD_SERVER:
+    case SQL_WORD_TEXT:
+    case SQL_WORD_TRANSFORM:
+    case SQL_WORD_USER:
+        return false;
+    default:
+        sql_stop(scan, "not something that PostgreSQL creates");
+        return false;
+    }
+}
+
+bool sql_define_create(struct sql_scan *scan)
+{
+    bool is_recursive = sql_skip_adjectives(scan);
+    enum sql_word kind = sql_word_at(scan, scan->at++);
+    if (kind == SQL_WORD_FOREIGN && sql_word_at(scan, scan->at) == SQL_WORD_TABLE) {
+        kind = SQL_WORD_TABLE;
+        scan->at++;
+    }
+    switch ((int)kind) {
+    case SQL_WORD_TABLE:
+        return sql_create_table(scan);
+    case SQL_WORD_VIEW:
+        return sql_create_view(scan, is_recursive);
+    case SQL_WORD_SEQUENCE:
+        (void)sql_define_relation(scan, sql_create_bit);
+        return false;
+    case SQL_WORD_INDEX:
+        return sql_create_index(scan);
+    case SQL_WORD_TRIGGER:
+    case SQL_WORD_POLICY:
+        return sql_create_on(scan);
+    case SQL_WORD_RULE:
+        return sql_create_rule(scan);
+    case SQL_WORD_FUNCTION:
+    case SQL_WORD_PROCEDURE:
+        return sql_create_function(scan);
+    case SQL_WORD_SCHEMA:
+        return sql_create_schema(scan);
+    case SQL_WORD_STATISTICS:
+        return sql_create_statistics(scan);
+    default:
+        return sql_create_other(scan, kind);
+    }
+}
+
+static void sql_alter_table(struct sql_scan *scan)
+{
+    size_t index = 0;
+    if (sql_word_at(scan, scan->at) == SQL_WORD_ALL) { /* IN TABLESPACE */
+        return;
+    }
+    if (!sql_define_relation(scan, SQL_BIT(SQL_ALTER))) {
+        return;
+    }
+    for (size_t i = scan->at; i + 1 < scan->end; i++) {
+        enum sql_word word = sql_word_at(scan, i);
+        if ((word == SQL_WORD_ATTACH || word == SQL_WORD_DETACH) &&
+            sql_word_at(scan, i + 1) == SQL_WORD_PARTITION) {
+            scan->at = i + 2;
+            (void)sql_take_relation(scan, SQL_BIT(SQL_ALTER), &index);
+            scan->statement->needs_no_transaction |=
+                sql_word_at(scan, scan->at) == SQL_WORD_CONCURRENTLY;
+            break;
+        }
+    }
+    (void)sql_define_rest(scan);
+}
+
+/* The name of the thing, and the table that it is on. */
+static void sql_alter_on(struct sql_scan *scan, uint64_t operations)
+{
+    size_t index = 0;
+    if (sql_skip_to(scan, SQL_WORD_ON)) {
+        (void)sql_take_relation(scan, operations, &index);
+    }
+}
+
+static void sql_alter_default(struct sql_scan *scan)
+{
+    if (sql_find_word(scan, SQL_WORD_REVOKE) < scan->end) {
+        sql_operate(scan, SQL_REVOKE);
+    } else {
+        sql_operate(scan, SQL_GRANT);
+    }
+}
+
+static void sql_alter_kind(struct sql_scan *scan, enum sql_word kind)
+{
+    switch ((int)kind) {
+    case SQL_WORD_TABLE:
+    case SQL_WORD_VIEW:
+    case SQL_WORD_INDEX:
+    case SQL_WORD_SEQUENCE:
+        sql_alter_table(scan);
+        break;
+    case SQL_WORD_TRIGGER:
+    case SQL_WORD_POLICY:
+    case SQL_WORD_RULE:
+        sql_alter_on(scan, SQL_BIT(SQL_ALTER));
+        (void)sql_define_rest(scan);
+        break;
+    case SQL_WORD_DEFAULT:
+        sql_alter_default(scan);
+        break;
+    case SQL_WORD_SYSTEM:
+        scan->statement->needs_no_transaction = true;
+        break;
+    case SQL_WORD_DATABASE:
+        scan->statement->needs_no_transaction =
+            sql_find_word(scan, SQL_WORD_TABLESPACE) < scan->end;
+        break;
+    case SQL_WORD_DOMAIN:
+        (void)sql_define_rest(scan);
+        break;
+    case SQL_WORD_AGGREGATE:
+    case SQL_WORD_COLLATION:
+    case SQL_WORD_CONSTRAINT:
+    case SQL_WORD_CONVERSION:
+    case SQL_WORD_EVENT:
+    case SQL_WORD_EXTENSION:
+    case SQL_WORD_FOREIGN:
+    case SQL_WORD_FUNCTION:
+    case SQL_WORD_GROUP:
+    case SQL_WORD_LANGUAGE:
+    case SQL_WORD_LARGE:
+    case SQL_WORD_OPERATOR:
+    case SQL_WORD_PROCEDURAL:
+    case SQL_WORD_PROCEDURE:
+    case SQL_WORD_PUBLICATION:
+    case SQL_WORD_ROLE:
+    case SQL_WORD_ROUTINE:
+    case SQL_WORD_SCHEMA:
+    case SQL_WORD_SERVER:
+    case SQL_WORD_STATISTICS:
+    case SQL_WORD_SUBSCRIPTION:
+    case SQL_WORD_TABLESPACE:
+    case SQL_WORD_TEXT:
+    case SQL_WORD_TYPE:
+    case SQL_WORD_USER:
+        break;
+    default:
+        sql_stop(scan, "not something that PostgreSQL alters");
+        break;
+    }
+}
+
+void sql_define_alter(struct sql_scan *scan)
+{
+    if (sql_find_word(scan, SQL_WORD_RENAME) < scan->end) {
+        sql_operate(scan, SQL_RENAME);
+    }
+    (void)sql_take_word(scan, SQL_WORD_MATERIALIZED);
+    enum sql_word kind = sql_word_at(scan, scan->at++);
+    if (kind == SQL_WORD_FOREIGN && sql_word_at(scan, scan->at) == SQL_WORD_TABLE) {
+        kind = SQL_WORD_TABLE;
+        scan->at++;
+    }
+    sql_alter_kind(scan, kind);
+    scan->at = scan->end;
+}
+
+static void sql_drop_kind(struct sql_scan *scan, enum sql_word kind)
+{
+    switch ((int)kind) {
+    case SQL_WORD_TABLE:
+    case SQL_WORD_VIEW:
+    case SQL_WORD_INDEX:
+    case SQL_WORD_SEQUENCE:
+        scan->statement->needs_no_transaction = sql_take_word(scan, SQL_WORD_CONCURRENTLY);
+        (void)sql_take_if_exists(scan);
+        (void)sql_take_relations(scan, SQL_BIT(SQL_DROP));
+        break;
+    case SQL_WORD_TRIGGER:
+    case SQL_WORD_POLICY:
+    case SQL_WORD_RULE:
+        sql_alter_on(scan, SQL_BIT(SQL_DROP));
+        break;
+    case SQL_WORD_DATABASE:
+    case SQL_WORD_TABLESPACE:
+    case SQL_WORD_SUBSCRIPTION:
+        scan->statement->needs_no_transaction = true;
+        break;
+    case SQL_WORD_ACCESS:
+    case SQL_WORD_AGGREGATE:
+    case SQL_WORD_CAST:
+    case SQL_WORD_COLLATION:
+    case SQL_WORD_CONVERSION:
+    case SQL_WORD_DOMAIN:
+    case SQL_WORD_EVENT:
+    case SQL_WORD_EXTENSION:
+    case SQL_WORD_FOREIGN:
+    case SQL_WORD_FUNCTION:
+    case SQL_WORD_GROUP:
+    case SQL_WORD_LANGUAGE:
+    case SQL_WORD_OPERATOR:
+    case SQL_WORD_OWNED:
+    case SQL_WORD_PROCEDURAL:
+    case SQL_WORD_PROCEDURE:
+    case SQL_WORD_PUBLICATION:
+    case SQL_WORD_ROLE:
+    case SQL_WORD_ROUTINE:
+    case SQL_WORD_SCHEMA:
+    case SQL_WORD_SERVER:
+    case SQL_WORD_STATISTICS:
+    case SQL_WORD_TEXT:
+    case SQL_WORD_TRANSFORM:
+    case SQL_WORD_TYPE:
+    case SQL_WORD_USER:
+        break;
+    default:
+        sql_stop(scan, "not something that PostgreSQL drops");
+        break;
+    }
+}
+
+void sql_define_drop(struct sql_scan *scan)
+{
+    (void)sql_take_word(scan, SQL_WORD_MATERIALIZED);
+    enum sql_word kind = sql_word_at(scan, scan->at++);
+    if (kind == SQL_WORD_FOREIGN && sql_word_at(scan, scan->at) == SQL_WORD_TABLE) {
+        kind = SQL_WORD_TABLE;
+        scan->at++;
+    }
+    sql_drop_kind(scan, kind);
+    scan->at = scan->end;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "sql/sql_internal.h"
+
+/* Words that may stand behind the name of a type. */
+static void sql_skip_type_words(struct sql_scan *scan)
+{
+    enum sql_word word = sql_word_at(scan, scan->at);
+    if (word == SQL_WORD_PRECISION || word == SQL_WORD_VARYING) {
+        scan->at++;
+    } else if ((word == SQL_WORD_WITH || word == SQL_WORD_WITHOUT) &&
+               sql_word_at(scan, scan->at + 1) == SQL_WORD_TIME) {
+        scan->at += 3;
+        scan->at = scan->at > scan->end ? scan->end : scan->at;
+    }
+}
+
+/* value::type */
+void sql_expression_cast(struct sql_scan *scan)
+{
+    struct sql_name type;
+    scan->at++;
+    (void)sql_take_word(scan, SQL_WORD_SETOF);
+    (void)sql_take_name(scan, &type);
+    sql_skip_type_words(scan);
+}
+
+/* AS and a label, or the type of a CAST. */
+static void sql_expression_as(struct sql_scan *scan)
+{
+    struct sql_name name;
+    scan->at++;
+    if (sql_kind_at(scan, scan->at) == SQL_TOKEN_WORD && !sql_token_is_name(scan, scan->at)) {
+        scan->at++; /* any word can be a label */
+        return;
+    }
+    if (sql_take_name(scan, &name)) {
+        sql_skip_type_words(scan);
+    }
+}
+
+/* Whether what comes at 'index' ends an item of a select list. */
+static bool sql_ends_item(const struct sql_scan *scan, size_t index)
+{
+    switch (sql_kind_at(scan, index)) {
+    case SQL_TOKEN_END:
+    case SQL_TOKEN_COMMA:
+    case SQL_TOKEN_CLOSE:
+    case SQL_TOKEN_SEMICOLON:
+        return true;
+    default:
+        break;
+    }
+    switch ((int)sql_word_at(scan, index)) {
+    case SQL_WORD_AS:
+    case SQL_WORD_FROM:
+    case SQL_WORD_INTO:
+    case SQL_WORD_WHERE:
+    case SQL_WORD_LIMIT:
+    case SQL_WORD_OFFSET:
+    case SQL_WORD_FETCH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool sql_begins_item(const struct sql_scan *scan, size_t index)
+{
+    if (index == scan->list_at || sql_kind_at(scan, index - 1) == SQL_TOKEN_COMMA) {
+        return true;
+    }
+    enum sql_word word = sql_word_at(scan, index - 1);
+    return word == SQL_WORD_SELECT || word == SQL_WORD_RETURNING || word == SQL_WORD_ALL;
+}
+
+/* Whether the column named from 'start' to 'at' is handed to the client as it is. */
+static bool sql_is_handed_out(const struct sql_scan *scan, const struct sql_frame *frame,
+                              size_t start)
+{
+    bool is_list = (frame->clause == SQL_IN_LIST && frame->is_outer) ||
+                   (frame->clause == SQL_IN_RETURNING && scan->depth == 1);
+    if (!is_list || start == 0 || !sql_begins_item(scan, start)) {
+        return false;
+    }
+    enum sql_word label = sql_word_at(scan, scan->at);
+    return sql_ends_item(scan, scan->at) ||
+           (sql_token_is_name(scan, scan->at) && label != SQL_WORD_ISNULL &&
+            label != SQL_WORD_NOTNULL && sql_ends_item(scan, scan->at + 1));
+}
+
+static bool sql_collects_columns(const struct sql_frame *frame)
+{
+    switch ((enum sql_clause)frame->clause) {
+    case SQL_IN_EXPRESSION:
+    case SQL_IN_LIST:
+    case SQL_IN_RETURNING:
+    case SQL_IN_ON:
+    case SQL_IN_WINDOW:
+    case SQL_IN_VALUE:
+    case SQL_IN_VALUES:
+    case SQL_IN_CONFLICT:
+    case SQL_IN_MERGE:
+        return !(frame->is_exists && frame->clause == SQL_IN_LIST);
+    case SQL_IN_DEFINITION:
+    case SQL_IN_NAMES:
+    case SQL_IN_START:
+    case SQL_IN_WITH:
+    case SQL_IN_WITH_BODY:
+    case SQL_IN_WITH_DONE:
+    case SQL_IN_FROM:
+    case SQL_IN_JOINED:
+    case SQL_IN_FOLLOW:
+    case SQL_IN_TARGET:
+    case SQL_IN_SET:
+    case SQL_IN_INSERT:
+    case SQL_IN_ACTION:
+        return false;
+    }
+    return true;
+}
+
+void sql_expression_star(struct sql_scan *scan, struct sql_frame *frame)
+{
+    size_t at = scan->at++;
+    bool is_list = frame->clause == SQL_IN_LIST || frame->clause == SQL_IN_RETURNING;
+    if (is_list && !frame->is_exists && !sql_is_behind_operand(scan, at)) {
+        sql_add_column(scan, SLICE_NONE, SLICE("*"), !sql_is_handed_out(scan, frame, at));
+    }
+}
+
+/* Whether a word that is followed by '(' is called. */
+static bool sql_is_function(const struct sql_scan *scan, enum sql_word word, size_t start)
+{
+    if (word == SQL_NO_WORD) {
+        return true;
+    }
+    switch (sql_word_class(word)) {
+    case SQL_WORD_IS_RESERVED:
+    case SQL_WORD_IS_COLUMN:
+        return false;
+    case SQL_WORD_IS_TYPE:
+        return !sql_is_behind_operand(scan, start);
+    case SQL_WORD_IS_FREE:
+        break;
+    }
+    if (sql_is_behind_operand(scan, start)) {
+        return false;
+    }
+    enum sql_word before = start == 0 ? SQL_NO_WORD : sql_word_at(scan, start - 1);
+    switch ((int)word) {
+    case SQL_WORD_BY:
+        return before != SQL_WORD_GROUP && before != SQL_WORD_ORDER && before != SQL_WORD_PARTITION;
+    case SQL_WORD_SETS:
+        return before != SQL_WORD_GROUPING;
+    case SQL_WORD_ZONE:
+        return before != SQL_WORD_TIME;
+    case SQL_WORD_FIRST:
+    case SQL_WORD_NEXT:
+        return before != SQL_WORD_FETCH;
+    case SQL_WORD_OPERATOR: /* a prefix one */
+    case SQL_WORD_ROLLUP:
+    case SQL_WORD_CUBE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* In definitions words stand before many a parenthesis. */
+static bool sql_is_defined_function(const struct sql_scan *scan, enum sql_word word, size_t start)
+{
+    if (start == 0 || sql_is_behind_operand(scan, start)) {
+        return false;
+    }
+    enum sql_word before = sql_word_at(scan, start - 1);
+    if (before == SQL_WORD_BY ||
+        (before == SQL_WORD_USING && sql_word_at(scan, start - 2) == SQL_WORD_EXCLUDE)) {
+        return false;
+    }
+    bool is_grammar = before == SQL_WORD_PRIMARY || before == SQL_WORD_FOREIGN ||
+                      before == SQL_WORD_AS || before == SQL_WORD_WITH;
+    return word == SQL_NO_WORD || (!is_grammar && sql_is_function(scan, word, start));
+}
+
+/* Words of the grammar that could be columns, and are none where they stand. */
+static bool sql_is_grammar(const struct sql_scan *scan, enum sql_word word, size_t start)
+{
+    enum sql_word before = start == 0 ? SQL_NO_WORD : sql_word_at(scan, start - 1);
+    enum sql_word next = sql_word_at(scan, start + 1);
+    if (word == SQL_NO_WORD || sql_word_class(word) == SQL_WORD_IS_TYPE) {
+        return word != SQL_NO_WORD;
+    }
+    switch ((int)word) {
+    case SQL_WORD_PRECEDING:
+    case SQL_WORD_FOLLOWING:
+        return before == SQL_WORD_UNBOUNDED;
+    case SQL_WORD_BY:
+        return before == SQL_WORD_PARTITION || before == SQL_WORD_ORDER || before == SQL_WORD_GROUP;
+    case SQL_WORD_PARTITION:
+        return next == SQL_WORD_BY;
+    case SQL_WORD_ROWS:
+    case SQL_WORD_RANGE:
+    case SQL_WORD_GROUPS:
+        return next == SQL_WORD_BETWEEN || next == SQL_WORD_UNBOUNDED || next == SQL_WORD_CURRENT;
+    case SQL_WORD_UNBOUNDED:
+        return next == SQL_WORD_PRECEDING || next == SQL_WORD_FOLLOWING;
+    case SQL_WORD_CURRENT:
+        return next == SQL_WORD_ROW;
+    case SQL_WORD_ROW:
+        return before == SQL_WORD_CURRENT;
+    case SQL_WORD_BETWEEN:
+        return before == SQL_WORD_NOT || before == SQL_WORD_ROWS || before == SQL_WORD_RANGE ||
+               before == SQL_WORD_GROUPS;
+    case SQL_WORD_TIMESTAMP:
+    case SQL_WORD_TIME:
+        return next == SQL_WORD_WITH || next == SQL_WORD_WITHOUT || next == SQL_WORD_ZONE;
+    case SQL_WORD_ZONE:
+        return before == SQL_WORD_TIME;
+    default:
+        return false;
+    }
+}
+
+/* The parts of a name: those before the last are its qualifier. */
+struct sql_parts {
+    struct slice schema; /* the last part of it */
+    struct slice qualifier;
+    struct slice name;
+    size_t count;
+};
+
+static struct sql_parts sql_take_parts(struct sql_scan *scan)
+{
+    struct sql_parts parts = {.name = sql_token_name(scan, scan->at), .count = 1};
+    size_t start = scan->at++;
+    while (sql_kind_at(scan, scan->at) == SQL_TOKEN_DOT) {
+        bool is_star = sql_kind_at(scan, scan->at + 1) == SQL_TOKEN_STAR;
+        if (!is_star && !sql_token_is_name(scan, scan->at + 1)) {
+            scan->at++;
+            break;
+        }
+        parts.schema = parts.name;
+        parts.name = is_star ? SLICE("*") : sql_token_name(scan, scan->at + 1);
+        parts.count++;
+        scan->at += 2;
+        if (is_star) {
+            break;
+        }
+    }
+    parts.qualifier = parts.schema;
+    if (parts.count == 3) {
+        parts.qualifier =
+            arena_format(scan->arena, "%.*s.%.*s", SLICE_ARG(sql_token_name(scan, start)),
+                         SLICE_ARG(parts.schema));
+    }
+    return parts;
+}
+
+/* A column, a function, a type before a string, a label, or the name of an argument. */
+static void sql_expression_name(struct sql_scan *scan, struct sql_frame *frame)
+{
+    size_t start = scan->at;
+    enum sql_word word = sql_word_at(scan, start);
+    bool is_behind = sql_is_behind_operand(scan, start);
+    bool is_field = start > 0 && sql_kind_at(scan, start - 1) == SQL_TOKEN_DOT;
+    struct sql_parts parts = sql_take_parts(scan);
+    uint8_t next = sql_kind_at(scan, scan->at);
+    if (frame->clause == SQL_IN_DEFINITION) {
+        if (next == SQL_TOKEN_OPEN && sql_is_defined_function(scan, word, start)) {
+            sql_add_function(scan, (struct sql_name){parts.schema, parts.name});
+        }
+        return;
+    }
+    if (next == SQL_TOKEN_OPEN) {
+        if (parts.count > 1 || (sql_is_function(scan, word, start) && !is_field)) {
+            sql_add_function(scan, (struct sql_name){parts.schema, parts.name});
+        }
+        return;
+    }
+    bool is_literal = next == SQL_TOKEN_STRING || next == SQL_TOKEN_STRING_UNICODE;
+    bool is_label = is_behind && parts.count == 1;
+    bool is_argument = next == SQL_TOKEN_ARROW || next == SQL_TOKEN_ASSIGN;
+    if (is_literal || is_label || is_argument || !sql_collects_columns(frame) ||
+        (parts.count == 1 && sql_is_grammar(scan, word, start))) {
+        return;
+    }
+    if (frame->clause == SQL_IN_WINDOW && sql_word_at(scan, scan->at) == SQL_WORD_AS) {
+        return;
+    }
+    sql_add_column(scan, parts.qualifier, parts.name, !sql_is_handed_out(scan, frame, start));
+}
+
+/* Another table, whose rows or columns are looked at. */
+static bool sql_expression_other(struct sql_scan *scan)
+{
+    size_t index = 0;
+    switch ((int)sql_word_at(scan, scan->at)) {
+    case SQL_WORD_REFERENCES:
+    case SQL_WORD_LIKE:
+    case SQL_WORD_INHERIT:
+        scan->at++;
+        (void)sql_take_relation(scan, 0, &index);
+        return true;
+    case SQL_WORD_INHERITS:
+        if (sql_kind_at(scan, scan->at + 1) != SQL_TOKEN_OPEN) {
+            return false;
+        }
+        scan->at += 2;
+        (void)sql_take_relations(scan, 0);
+        scan->at += sql_kind_at(scan, scan->at) == SQL_TOKEN_CLOSE ? 1 : 0;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void sql_expression_word(struct sql_scan *scan, struct sql_frame *frame)
+{
+    if (sql_word_at(scan, scan->at) == SQL_WORD_AS) {
+        sql_expression_as(scan);
+    } else if (frame->clause == SQL_IN_DEFINITION && sql_expression_other(scan)) {
+        return;
+    } else if (sql_token_is_name(scan, scan->at)) {
+        sql_expression_name(scan, frame);
+    } else {
+        if (sql_word_at(scan, scan->at) == SQL_WORD_DO &&
+            sql_word_at(scan, scan->at + 1) == SQL_WORD_UPDATE) {
+            sql_unknown(scan, "an update that belongs to nothing");
+        }
+        scan->at++;
+    }
+}

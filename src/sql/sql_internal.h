@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* For the files of this folder only: one statement while it is read. Its tokens lie in an array; a
+ * place in it goes from left to right, and a stack of frames, one for each open parenthesis, says
+ * what stands at it. No function here calls itself, directly or not. */
+#ifndef GH_SQL_SQL_INTERNAL_H
+#define GH_SQL_SQL_INTERNAL_H
+
+#include "base/must.h"
+#include "sql/sql.h"
+#include "sql/sql_lexer.h"
+#include "sql/sql_words.h"
+
+/* What is expected in a frame. */
+enum sql_clause {
+    SQL_IN_EXPRESSION, /* also WHERE, GROUP BY, HAVING, ORDER BY */
+    SQL_IN_DEFINITION, /* the tail of a utility statement: names in it are not columns */
+    SQL_IN_NAMES,      /* a list of names that are no columns */
+    SQL_IN_START,      /* a query comes */
+    SQL_IN_WITH,       /* the name of a common table expression comes */
+    SQL_IN_WITH_BODY,  /* its parenthesis comes */
+    SQL_IN_WITH_DONE,
+    SQL_IN_LIST,
+    SQL_IN_RETURNING,
+    SQL_IN_FROM,   /* an item comes */
+    SQL_IN_JOINED, /* an item was there */
+    SQL_IN_ON,     /* the condition of a join */
+    SQL_IN_WINDOW,
+    SQL_IN_FOLLOW, /* LIMIT, FOR UPDATE: what names no columns */
+    SQL_IN_TARGET, /* behind the target of UPDATE, DELETE, MERGE */
+    SQL_IN_SET,    /* what is set comes */
+    SQL_IN_VALUE,  /* what it is set to */
+    SQL_IN_INSERT, /* behind the target of INSERT */
+    SQL_IN_VALUES,
+    SQL_IN_CONFLICT,
+    SQL_IN_MERGE,  /* its conditions */
+    SQL_IN_ACTION, /* behind its INSERT */
+};
+
+struct sql_frame {
+    uint8_t clause; /* enum sql_clause */
+    uint8_t verb;   /* enum sql_operation of the query; SQL_OTHER: none so far */
+    bool is_bracket;
+    bool is_query;   /* the words of queries mean something here */
+    bool is_outer;   /* its select list is handed to the client */
+    bool is_with;    /* the body of a common table expression */
+    bool is_exists;  /* nobody sees its select list */
+    bool is_actions; /* statements, each with a semicolon behind it */
+    bool is_infix;   /* it is part of an operator: an operand comes behind it */
+    bool is_recursive;
+    bool has_where;
+    bool is_table;   /* the last item of FROM is a relation */
+    uint32_t joins;  /* that wait for their condition */
+    uint32_t cases;  /* CASE without END, in a MERGE */
+    uint32_t target; /* of the relations, plus one */
+    struct slice with_name;
+    size_t with_mark; /* of the names in scope, those of the frames below */
+};
+
+enum sql_entry_kind {
+    SQL_ENTRY_RELATION,
+    SQL_ENTRY_FUNCTION,
+    SQL_ENTRY_COLUMN,
+    SQL_ENTRY_WITH,
+    SQL_ENTRY_ALIAS,
+};
+
+/* A name that was seen. 'value' is its index, or for WITH how often it is in scope. */
+struct sql_entry {
+    struct slice first;
+    struct slice second;
+    uint32_t hash;
+    uint32_t value;
+    uint8_t kind;
+};
+
+/* Room that most statements do with, on the stack; what needs more gets it of the arena. */
+struct sql_desk {
+    struct sql_token tokens[320];
+    struct sql_frame frames[16];
+    struct sql_entry entries[64];
+    uint64_t slots[128];
+    struct sql_relation relations[16];
+    struct sql_name functions[16];
+    struct sql_column columns[64];
+};
+
+struct sql_scan {
+    struct arena *arena;
+    struct sql_desk *desk;
+    struct slice text;
+    struct sql_statement *statement;
+
+    struct sql_token *tokens;
+    size_t token_count;
+    size_t token_capacity;
+    size_t at;
+    size_t end;        /* what is behind it is not looked at */
+    size_t list_at;    /* a select list begins here */
+    size_t operand_at; /* an operand comes here, whatever is before it */
+
+    struct sql_frame *frames;
+    size_t depth;
+    size_t frame_capacity;
+
+    struct sql_entry *entries;
+    size_t entry_count;
+    size_t entry_capacity;
+    uint64_t *slots; /* the hash, and below it the entry's index plus one; 0: free */
+    size_t slot_count;
+    uint64_t seed;
+    uint32_t *with_names; /* entries in scope */
+    size_t with_count;
+    size_t with_capacity;
+
+    size_t relation_capacity;
+    size_t function_capacity;
+    size_t column_capacity;
+    bool is_planned;  /* EXPLAIN: nothing of it happens */
+    bool is_kept;     /* what the outermost query gives does not go to the client */
+    bool is_combined; /* there is a UNION, INTERSECT or EXCEPT: columns take others' names */
+    bool is_schema;   /* elements of CREATE SCHEMA are read, up to 'schema_end' */
+    bool is_stopped;
+    size_t schema_end;
+};
+
+void *sql_grow(struct arena *arena, const void *items, size_t count, size_t *capacity, size_t size);
+
+/* An array with room for one more; what it held has moved when it grew. */
+static inline void *sql_room(struct arena *arena, void *items, size_t count, size_t *capacity,
+                             size_t size)
+{
+    return count < *capacity ? items : sql_grow(arena, items, count, capacity, size);
+}
+
+/* sql_names.c: what was found */
+void sql_names_clear(struct sql_scan *scan);
+/* The name that a token of a name means. */
+struct slice sql_token_name(struct sql_scan *scan, size_t index);
+/* Takes a name with its dots, if one is there. */
+bool sql_take_name(struct sql_scan *scan, struct sql_name *ret_name);
+/* 0 operations: it is read. Returns its index. */
+size_t sql_add_relation(struct sql_scan *scan, struct sql_name name, uint64_t operations);
+void sql_add_function(struct sql_scan *scan, struct sql_name name);
+void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice name, bool is_used);
+void sql_add_alias(struct sql_scan *scan, struct slice name);
+void sql_with_push(struct sql_scan *scan, struct slice name);
+void sql_with_cut(struct sql_scan *scan, size_t count);
+bool sql_with_has(struct sql_scan *scan, struct slice name);
+/* Whole rows by the name of their relation, and what combined queries do to columns; from here on
+ * what was found lies in the arena. */
+void sql_names_finish(struct sql_scan *scan);
+
+static inline uint8_t sql_kind_at(const struct sql_scan *scan, size_t index)
+{
+    return index < scan->end ? scan->tokens[index].kind : SQL_TOKEN_END;
+}
+
+static inline enum sql_word sql_word_at(const struct sql_scan *scan, size_t index)
+{
+    return index < scan->end ? (enum sql_word)scan->tokens[index].word : SQL_NO_WORD;
+}
+
+static inline bool sql_token_is_name(const struct sql_scan *scan, size_t index)
+{
+    return index < scan->end && scan->tokens[index].is_name;
+}
+
+static inline struct slice sql_token_text(const struct sql_scan *scan, size_t index)
+{
+    const struct sql_token *token = &scan->tokens[index];
+    return (struct slice){scan->text.at + token->offset, token->len};
+}
+
+static inline struct sql_frame *sql_top(struct sql_scan *scan)
+{
+    must(scan->depth > 0);
+    return &scan->frames[scan->depth - 1];
+}
+
+/* sql_scan.c: the machine */
+bool sql_take_word(struct sql_scan *scan, enum sql_word word);
+void sql_unknown(struct sql_scan *scan, const char *why);
+/* As sql_unknown, and the rest is not looked at. */
+void sql_stop(struct sql_scan *scan, const char *why);
+void sql_operate(struct sql_scan *scan, enum sql_operation operation);
+struct sql_frame *sql_push(struct sql_scan *scan, enum sql_clause clause);
+bool sql_is_behind_operand(const struct sql_scan *scan, size_t index);
+bool sql_begins_query(const struct sql_scan *scan, size_t index);
+void sql_finish_query(struct sql_scan *scan, struct sql_frame *frame);
+/* Goes on from 'at' to the end, with one frame. */
+void sql_run(struct sql_scan *scan, enum sql_clause clause);
+/* The same for statements with a semicolon behind each. */
+void sql_run_actions(struct sql_scan *scan);
+/* As sql_run, but to 'end' only, where 'at' is then. */
+void sql_run_until(struct sql_scan *scan, enum sql_clause clause, size_t end);
+
+/* sql_query.c: words where a query begins, goes on, or takes effect */
+void sql_query_start(struct sql_scan *scan, struct sql_frame *frame);
+void sql_query_with(struct sql_scan *scan, struct sql_frame *frame);
+void sql_query_insert(struct sql_scan *scan, struct sql_frame *frame);
+void sql_query_target(struct sql_scan *scan, struct sql_frame *frame);
+/* False: the word does not begin a clause here. */
+bool sql_query_clause(struct sql_scan *scan, struct sql_frame *frame);
+
+/* sql_from.c: lists of FROM and USING */
+void sql_from_item(struct sql_scan *scan, struct sql_frame *frame);
+void sql_from_joined(struct sql_scan *scan, struct sql_frame *frame);
+void sql_from_join(struct sql_scan *scan, struct sql_frame *frame);
+
+/* sql_expression.c */
+void sql_expression_word(struct sql_scan *scan, struct sql_frame *frame);
+void sql_expression_star(struct sql_scan *scan, struct sql_frame *frame);
+void sql_expression_cast(struct sql_scan *scan);
+
+/* sql_statement.c: which statement it is */
+void sql_statement_read(struct sql_scan *scan);
+
+/* sql_define.c, sql_utility.c: those that are no queries, from behind their first word on. Where a
+ * query comes behind, they return true, with 'at' before it. */
+bool sql_define_create(struct sql_scan *scan);
+void sql_define_alter(struct sql_scan *scan);
+void sql_define_drop(struct sql_scan *scan);
+void sql_utility_read(struct sql_scan *scan, enum sql_word verb);
+void sql_utility_grant(struct sql_scan *scan);
+void sql_utility_explain(struct sql_scan *scan);
+void sql_utility_copy(struct sql_scan *scan);
+/* name [*] [, …]. */
+bool sql_take_relations(struct sql_scan *scan, uint64_t operations);
+/* [ONLY] name [*]; false: there is none. */
+bool sql_take_relation(struct sql_scan *scan, uint64_t operations, size_t *ret_index);
+/* Goes to the first such word outside of parentheses, and over it; false: at the end. */
+bool sql_skip_to(struct sql_scan *scan, enum sql_word word);
+/* Where it is, or 'end'. */
+size_t sql_find_word(const struct sql_scan *scan, enum sql_word word);
+bool sql_skip_parentheses(struct sql_scan *scan);
+bool sql_take_if_exists(struct sql_scan *scan);
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+#include "summary.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "sql/sql.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+static struct buf found;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    buf_init(&found, LIMIT_MIB(4));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_release(&arena);
+    buf_release(&found);
+    return 0;
+}
+
+static struct sql_script analyze(struct slice text)
+{
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES};
+    return sql_analyze(&arena, &settings, text);
+}
+
+static void assert_found(const char *text, const char *expected)
+{
+    struct sql_script script = analyze(slice_of_text(text));
+    buf_truncate(&found, 0);
+    summary_write(&found, &script, false);
+    if (!slice_equals(buf_view(&found), slice_of_text(expected))) {
+        print_error("%s\nexpected: %s\nfound:    %.*s\n", text, expected,
+                    SLICE_ARG(buf_view(&found)));
+        fail();
+    }
+}
+
+static bool has_operation(const char *text, enum sql_operation operation)
+{
+    struct sql_script script = analyze(slice_of_text(text));
+    for (size_t i = 0; i < script.count; i++) {
+        if ((script.statements[i].operations & SQL_BIT(operation)) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void assert_unknown(const char *text, const char *why)
+{
+    struct sql_script script = analyze(slice_of_text(text));
+    assert_int_equal(script.count, 1);
+    assert_true(script.statements[0].is_unknown);
+    assert_string_equal(script.statements[0].why, why);
+}
+
+static void a_tight_text_has_no_more_than_single_blanks(void **state)
+{
+    (void)state;
+    static const char *const tight[] = {"", "a", "select 'a  b', \"c\n\", $$ -- $$ from t;select 1",
+                                        "select E'\\'  --'", "select 1 - -1 / 2"};
+    static const char *const others[] = {" a",           "a ",
+                                         "a\nb",         "a  b",
+                                         "a/**/b",       "a --",
+                                         "select 1 -- ", "select 'a'\n'b'",
+                                         "select\t1",    "select 1;  select 2",
+                                         "select 'a",    "/**/",
+                                         "a;\n",         "select /* */ 1"};
+    for (size_t i = 0; i < sizeof(tight) / sizeof(tight[0]); i++) {
+        assert_true(analyze(slice_of_text(tight[i])).is_tight);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        assert_false(analyze(slice_of_text(others[i])).is_tight);
+    }
+}
+
+static void no_way_hides_a_delete(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "delete from t",
+        "DeLeTe/**/FROM/**/t",
+        "/* a /* b */ c */ delete -- d\n from t",
+        "-- x\rdelete from t",
+        "select 1; delete from t",
+        "with x as (delete from t returning *) select * from x",
+        "with a as (select 1), x as not materialized (delete from t) select * from a",
+        "with x as (with y as (delete from t) select 1) select 1",
+        "insert into u with x as (delete from t returning *) select * from x",
+        "merge into t using u on true when matched then delete",
+        ("merge into t using u on case when a then b end when matched and case when c then d end "
+         "then delete"),
+        "copy (delete from t returning *) to stdout",
+        "explain analyze delete from t",
+        "explain (verbose, analyze) delete from t",
+        "explain (\"analyze\" on, costs off) delete from t",
+        "prepare p as delete from t",
+        "prepare p(int) as with x as (delete from t) select 1",
+        "create rule r as on insert to u do also delete from t",
+        "create function f() returns int begin atomic delete from t; select 1; end",
+        "select e'\\''; delete from t; --'",
+        "select $$'$$; delete from t; --'",
+        "select $a$ $$ $a$; delete from t; --$$",
+        "select 'a' 'b'; delete from t",
+        "select E'a' -- b\n '\\''; delete from t; --'",
+        "select \"a;\"\"b\"; delete from t",
+        "select u&'\\0027'; delete from t",
+        "select 1 as delete; delete from t",
+        "select 1 select; delete from t",
+        "begin; delete from t; commit",
+        "select a$b$c; delete from t; select d$b$e",
+        "select b'1'; delete from t",
+        "\xef\xbb\xbf; delete from t",
+        "delete from t where current of c",
+        "explain analyze verbose with x as (select 1) delete from t",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (!has_operation(texts[i], SQL_DELETE)) {
+            print_error("%s\n", texts[i]);
+            fail();
+        }
+    }
+}
+
+static void words_that_do_nothing_are_not_taken_for_deeds(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "select has_table_privilege('t', 'delete') as delete, 1 as update, 2 insert from t",
+        "select delete, t.delete, update(1), \"delete\", 'delete from t' from delete, merge",
+        "select $$delete from t$$, e'\\'; delete from t', u&'\\0027; delete from t' from t",
+        "select /* delete from t */ 1 -- delete from t\n from t",
+        "select 1 from t where action in ('delete', 'update') for update of t",
+        "explain delete from t",
+        "explain (analyze off) delete from t",
+        "explain (analyze, analyze 0) delete from t",
+        "with delete as (select 1), update (insert) as (select 2) select * from delete, update",
+        "select a into_ from t order by delete",
+        "select x'00', b'1', 1.5e10, $1, a::delete from t",
+        "select a$$b from t; select c$$d from t",
+        "grant_ me",
+        "set search_path to delete",
+        "savepoint delete",
+    };
+    const uint64_t deeds = SQL_BIT(SQL_DELETE) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_INSERT) |
+                           SQL_BIT(SQL_MERGE) | SQL_BIT(SQL_CREATE);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct sql_script script = analyze(slice_of_text(texts[i]));
+        for (size_t k = 0; k < script.count; k++) {
+            if ((script.statements[k].operations & deeds) != 0) {
+                print_error("%s\n", texts[i]);
+                fail();
+            }
+        }
+    }
+}
+
+static void what_is_not_in_the_text_is_unknown(void **state)
+{
+    (void)state;
+    assert_unknown("execute p", "what was prepared is not in the text");
+    assert_unknown("create table t as execute p", "what was prepared is not in the text");
+    assert_unknown("explain analyze execute p", "what was prepared is not in the text");
+    assert_unknown("call p()", "what a procedure does is not in the text");
+    assert_unknown("do $$ x $$", "what a block of code does is not known");
+    assert_unknown("exec sp_who", "not a statement of PostgreSQL");
+    assert_unknown("\\c other", "a character that PostgreSQL does not know");
+    assert_unknown("select (1", "parentheses do not match");
+    assert_unknown("select 1)", "parentheses do not match");
+    assert_unknown("select (1]", "parentheses do not match");
+    assert_unknown("with x as (delete from t)", "a query breaks off");
+    assert_unknown("delete t", "a verb that no table follows");
+    assert_unknown("create thing t", "not something that PostgreSQL creates");
+    assert_unknown("delete from U&\"\\d800\"", "an escape in a quoted name is not one");
+    assert_unknown("delete from U&\"x\" uescape '+'", "UESCAPE has no escape character");
+    assert_unknown("select 1; select \"", "a quoted name does not end");
+    assert_unknown("select 1; /* /* */", "a comment does not end");
+    assert_unknown("select $a$ $b$", "a dollar-quoted string does not end");
+    assert_unknown("select \"\"", "a quoted name is empty");
+    assert_unknown("select 1 \xff", "the text is not UTF-8");
+    struct sql_script script = analyze(SLICE("select 1\0; delete from t"));
+    assert_int_equal(script.count, 1);
+    assert_string_equal(script.statements[0].why, "there is a NUL in the text");
+}
+
+static void names_are_those_that_servers_compare(void **state)
+{
+    (void)state;
+    assert_found("delete from Db.SchemA.Tab", "delete schema.tab:+delete -where");
+    assert_found("delete from \"T\"\"x\".\"Y\"", "delete T\"x.Y:+delete -where");
+    assert_found("delete from U&\"d\\0061t\\+000061\"", "delete data:+delete -where");
+    assert_found("delete from U&\"d!0061ta\" UESCAPE '!'", "delete data:+delete -where");
+    assert_found("delete from U&\"\\d83d\\de00\\\\\"", "delete \xf0\x9f\x98\x80\\:+delete -where");
+    assert_found("truncate \xc3\x84rger", "truncate \xc3\x84rger:+truncate");
+    /* 64 bytes and more are cut to 63, between characters. */
+    assert_found("truncate a234567890123456789012345678901234567890123456789012345678901234",
+                 "truncate a23456789012345678901234567890123456789012345678901234567890123:+"
+                 "truncate");
+    assert_found("truncate a2345678901234567890123456789012345678901234567890123456789012\xc3\xa4",
+                 "truncate a2345678901234567890123456789012345678901234567890123456789012:+"
+                 "truncate");
+}
+
+static void texts_are_split_where_servers_split_them(void **state)
+{
+    (void)state;
+    assert_found("", "");
+    assert_found(" ;; -- x\n ; /* y */", "");
+    assert_found("select 1;;table t;", "select\nselect t:r");
+    struct sql_script script = analyze(SLICE("  select 1 ; /* x */ table  t -- y\n;"));
+    assert_int_equal(script.count, 2);
+    assert_int_equal(script.statements[0].offset, 2);
+    assert_int_equal(script.statements[0].len, 8);
+    assert_int_equal(script.statements[1].offset, 21);
+    assert_int_equal(script.statements[1].len, 8);
+    script =
+        analyze(SLICE("create rule r as on insert to t do (delete from a; delete from b); end"));
+    assert_int_equal(script.count, 2);
+    script = analyze(SLICE("create or replace procedure p() begin atomic select case when a then b "
+                           "end; delete from t; end; select 2"));
+    assert_int_equal(script.count, 2);
+    script = analyze(SLICE("begin; create function f(begin atomic) returns int return 1; end"));
+    assert_int_equal(script.count, 3);
+}
+
+static void backslashes_escape_where_the_server_says_so(void **state)
+{
+    (void)state;
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES, .is_backslash_quoted = true};
+    struct slice text = SLICE("select '\\'; delete from t; --'");
+    assert_int_equal(sql_analyze(&arena, &settings, text).count, 1);
+    assert_int_equal(analyze(text).count, 2);
+    text = SLICE("select n'\\'; delete from t; --'");
+    assert_int_equal(sql_analyze(&arena, &settings, text).count, 1);
+    text = SLICE("select u&'x'");
+    assert_true(sql_analyze(&arena, &settings, text).statements[0].is_unknown);
+}
+
+static const char long_text[] =
+    "with recursive a(n) as materialized (select f(1), u&\"\\0061\" uescape '!' from \"b\"\"c\" b "
+    "join lateral g(2) with ordinality as h(i, j) on true left join (k natural join l) using (m)), "
+    "d as (delete from only e * using o where e.p = any(array[1, 2]) returning q) "
+    "insert into r.s as t (u, v[1]) overriding user value select distinct on (1) case when w then "
+    "-1 end, count(*) filter (where true) over (partition by x rows 1 preceding) from a "
+    "union all (values ($1, e'\\'' '\n' '')) order by 1 limit 2 on conflict (y) where z do update "
+    "set (u, v) = (select 1, $$;$$), w = default where true returning with (old as o) *; "
+    "merge into t using s on true when not matched by source then do nothing when matched then "
+    "update set a = b; create function f() returns int begin atomic select 1; end; "
+    "explain (analyze off) copy (table t) to stdout; grant select on a to b";
+
+static void every_prefix_and_every_suffix_is_read(void **state)
+{
+    (void)state;
+    struct slice whole = slice_of_text(long_text);
+    assert_found(long_text,
+                 "insert+select+update+delete b\"c:r k:r l:r e:r+delete o:r r.s:r+insert+update "
+                 "f() g() count()\n"
+                 "merge+update t:+update+merge s:r\n"
+                 "create+select\n"
+                 "explain t:r\n"
+                 "grant a:+grant");
+    for (size_t i = 0; i <= whole.len; i++) {
+        (void)analyze(slice_sub(whole, 0, i));
+        (void)analyze(slice_from(whole, i));
+        arena_reset(&arena);
+    }
+}
+
+static void no_soup_of_tokens_is_too_much(void **state)
+{
+    (void)state;
+    static const char words[] =
+        "select from where with as ( ) , ; delete update insert into merge using on when then case "
+        "end set = * . [ ] values union table create rule do begin atomic explain analyze copy to "
+        "alter drop schema grant a \"b\" 'c' $1 :: only join returning conflict search cycle view "
+        "U&\"\\0061\" uescape '!' execute prepare function index comment column statistics trigger "
+        "authorization if not exists recursive tablesample repeatable rows inherits references "
+        "partition of attach";
+    struct slice tokens[128];
+    size_t token_count = 0;
+    for (struct slice rest = slice_of_text(words); rest.at != NULL; token_count++) {
+        tokens[token_count] = slice_cut(rest, ' ', &rest);
+    }
+    uint32_t random = 1;
+    for (size_t round = 0; round < 20000; round++) {
+        char text[512];
+        size_t len = 0;
+        size_t count = 1 + round % 30;
+        for (size_t i = 0; i < count; i++) {
+            random = random * 1664525 + 1013904223;
+            struct slice token = tokens[(random >> 8) % token_count];
+            int written = snprintf(text + len, sizeof(text) - len, "%.*s ", SLICE_ARG(token));
+            must(written > 0 && len + (size_t)written < sizeof(text));
+            len += (size_t)written;
+        }
+        struct sql_script script = analyze(slice_of(text, len));
+        for (size_t i = 0; i < script.count; i++) {
+            const struct sql_statement *statement = &script.statements[i];
+            must(statement->offset + statement->len <= len);
+            must((statement->operations & SQL_BIT(statement->verb)) != 0);
+        }
+        arena_reset(&arena);
+    }
+}
+
+static void operations_have_words(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= SQL_OTHER; i++) {
+        enum sql_operation operation = SQL_OTHER;
+        const char *word = sql_operation_word((enum sql_operation)i);
+        assert_true(sql_operation_parse(slice_of_text(word), &operation));
+        assert_int_equal(operation, i);
+    }
+    enum sql_operation operation = SQL_SHOW;
+    assert_false(sql_operation_parse(SLICE("nonsense"), &operation));
+    assert_int_equal(operation, SQL_SHOW);
+}
+
+/* 'piece' again and again behind 'head'; '#' is a number that counts. */
+static struct slice repeat(const char *head, const char *piece, size_t size)
+{
+    struct slice part = slice_of_text(piece);
+    char *at = arena_alloc(&arena, size + 64);
+    size_t len = slice_of_text(head).len;
+    memcpy(at, head, len);
+    for (size_t count = 0; len + part.len + 16 < size; count++) {
+        for (size_t i = 0; i < part.len; i++) {
+            if (part.at[i] == '#') {
+                len += (size_t)snprintf(at + len, 12, "%zu", count);
+            } else {
+                at[len++] = part.at[i];
+            }
+        }
+    }
+    return slice_of(at, len);
+}
+
+/* What others do on the machine is not counted. */
+static uint64_t now_us(void)
+{
+    struct timespec now;
+    must(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* The bound is for slow machines and for sanitizers; what is quadratic takes minutes. */
+static void a_megabyte_of_anything_is_read_in_linear_time(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"select ", "("},
+        {"select ", "(("},
+        {"select 1", ")"},
+        {"select ", "(1)+"},
+        {"select 1", "+1"},
+        {"select 1", ",1"},
+        {"", ";"},
+        {"", "a;"},
+        {"select ", "''"},
+        {"select ", "'a'\n"},
+        {"select ", "$$"},
+        {"select ", "$a$"},
+        {"select ", "$#$ "},
+        {"select ", "\"\"\"\""},
+        {"select ", "/*"},
+        {"select ", "--\n"},
+        {"select ", "a#,"},
+        {"select ", "a.a#.b,"},
+        {"select * from t", ",t#"},
+        {"select ", "f#(),"},
+        {"select ", "["},
+        {"select ", "case "},
+        {"with ", "a# as (select 1),"},
+        {"with a as (select 1)", ",a as (select * from a)"},
+        {"select ", "(select "},
+        {"select * from t", " join t on true"},
+        {"insert into t values ", "(1,'a',$1),"},
+        {"delete from ", "a."},
+        {"create table t (a int", ",b# int references c#"},
+        {"create schema s ", "create table t# (a int) "},
+        {"create function f() begin atomic ", "select 1;"},
+        {"", "create function f() begin atomic "},
+        {"create rule r as on insert to t do (", "delete from t#;"},
+        {"alter table t ", "add a#,"},
+        {"", "explain "},
+        {"drop table t", ",t#"},
+        {"select 1 ", "union select 1 "},
+        {"select 'a'", "\n--b"},
+        {"", "\xc3\xa9 "},
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct slice text = repeat(texts[i][0], texts[i][1], LIMIT_MIB(1));
+        uint64_t start = now_us();
+        (void)analyze(text);
+        uint64_t us = now_us() - start;
+        if (getenv("SQL_TIMES") != NULL) {
+            print_message("%8llu us  %s%s…\n", (unsigned long long)us, texts[i][0], texts[i][1]);
+        }
+        assert_true(us < 2000000);
+        arena_reset(&arena);
+    }
+}
+
+static void a_statement_is_read_in_microseconds(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "SELECT c.id, c.name, c.email, o.total, o.created_at AS ordered, count(*) OVER (PARTITION "
+        "BY c.id ORDER BY o.created_at DESC) AS n, coalesce(o.note, 'none') AS note FROM "
+        "public.customers AS c LEFT JOIN public.orders AS o ON o.customer_id = c.id AND o.state IN "
+        "('paid', 'sent', 'returned') JOIN LATERAL (SELECT max(p.price) AS price FROM "
+        "public.positions AS p WHERE p.order_id = o.id) AS q ON true WHERE c.created_at >= $1 AND "
+        "c.country = ANY ($2::text[]) AND lower(c.email) LIKE '%@example.com' AND NOT EXISTS "
+        "(SELECT 1 FROM public.blocked AS b WHERE b.customer_id = c.id AND b.until > now()) GROUP "
+        "BY c.id, c.name, c.email, o.total, o.created_at, o.note HAVING sum(o.total) > 100 ORDER "
+        "BY "
+        "o.created_at DESC NULLS LAST, c.id LIMIT 50 OFFSET 100";
+    uint64_t start = now_us();
+    const size_t rounds = 20000;
+    for (size_t i = 0; i < rounds; i++) {
+        (void)analyze(slice_of(text, sizeof(text) - 1));
+        arena_reset(&arena);
+    }
+    uint64_t us = now_us() - start;
+    if (getenv("SQL_TIMES") != NULL) {
+        print_message("%zu bytes: %.2f us\n", sizeof(text) - 1, (double)us / (double)rounds);
+    }
+    assert_true(us < rounds * 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tight_text_has_no_more_than_single_blanks),
+        cmocka_unit_test(no_way_hides_a_delete),
+        cmocka_unit_test(words_that_do_nothing_are_not_taken_for_deeds),
+        cmocka_unit_test(what_is_not_in_the_text_is_unknown),
+        cmocka_unit_test(names_are_those_that_servers_compare),
+        cmocka_unit_test(texts_are_split_where_servers_split_them),
+        cmocka_unit_test(backslashes_escape_where_the_server_says_so),
+        cmocka_unit_test(every_prefix_and_every_suffix_is_read),
+        cmocka_unit_test(no_soup_of_tokens_is_too_much),
+        cmocka_unit_test(operations_have_words),
+        cmocka_unit_test(a_megabyte_of_anything_is_read_in_linear_time),
+        cmocka_unit_test(a_statement_is_read_in_microseconds),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
