@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds personal data and secrets in text: bytes are looked at once for what could begin something,
+ * then shape, checksum and context decide. No pattern engine, no allocation, linear time. */
+#ifndef GH_DETECT_DETECT_H
+#define GH_DETECT_DETECT_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* DETECT_TYPES(X), X(NAME, "NAME_IN_RULES", has_checksum), stands in detect/types.h. */
+#include "detect/types.h"
+
+enum detect_type {
+#define DETECT_TYPE(name, word, has_checksum) DETECT_##name,
+    DETECT_TYPES(DETECT_TYPE)
+#undef DETECT_TYPE
+        DETECT_TYPE_COUNT
+};
+
+#define DETECT_SCORE_MAX 100 /* scores are hundredths: 85 is 0.85 */
+
+/* What is looked for. All zero: nothing. Prepared once, then read by any number of threads. */
+struct detect_set {
+    bool is_wanted[DETECT_TYPE_COUNT];
+    uint8_t score_min[DETECT_TYPE_COUNT];
+    uint64_t starts; /* detect_set_prepare() */
+};
+
+/* After is_wanted and score_min are set. */
+void detect_set_prepare(struct detect_set *set);
+
+/* What a name beside the value (a column, a JSON key) says about it: bits, one for a type. 0 says
+ * nothing. */
+uint64_t detect_context_of(struct slice name);
+
+/* Of a URL with credentials only "user:password" is the finding; quotes never are a part of one. */
+struct detect_finding {
+    size_t offset;
+    size_t len;
+    enum detect_type type;
+    uint8_t score;
+};
+
+/* Findings in order, none overlapping another: the higher score stays, then the longer one; what
+ * begins within a finding that is written down already is none. Returns how many were written; with
+ * *ret_rest < text.len the array is full and the caller goes on from there, with the whole text
+ * still at hand before it. Words of the text itself before a value count as context, too. */
+size_t detect_scan(const struct detect_set *set, uint64_t context, struct slice text, size_t from,
+                   struct detect_finding *findings, size_t capacity, size_t *ret_rest);
+
+const char *detect_type_word(enum detect_type type);
+bool detect_type_parse(struct slice word, enum detect_type *ret_type);
+bool detect_type_has_checksum(enum detect_type type);
+
+#endif

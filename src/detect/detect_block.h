@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* 64 bytes of text as bits by class: bit n is byte n. The first stage of the scan. */
+#ifndef GH_DETECT_DETECT_BLOCK_H
+#define GH_DETECT_DETECT_BLOCK_H
+
+#include <stdint.h>
+
+#define DETECT_BLOCK_SIZE 64
+
+struct detect_block {
+    uint64_t digit;
+    uint64_t letter; /* a-z, A-Z */
+    uint64_t number; /* digits, and what stands between those of a number: ( ) + - . / and space */
+    uint64_t token;  /* letters, digits, - and _ */
+    uint64_t dash;
+    uint64_t sign; /* @ : = */
+    uint64_t w;    /* w, W */
+};
+
+/* Reads DETECT_BLOCK_SIZE bytes. */
+void detect_block_read(const char *at, struct detect_block *ret_block);
+/* The same on any machine, slower. */
+void detect_block_read_any(const char *at, struct detect_block *ret_block);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Byte by byte, through a table of classes. */
+#include "detect/detect_block.h"
+
+#include <stdbool.h>
+
+enum {
+    DIGIT = 1,
+    NUMBER = 2,
+    TOKEN = 4,
+};
+
+static const uint8_t class_of[256] = {
+    [' '] = NUMBER,
+    ['('] = NUMBER,
+    [')'] = NUMBER,
+    ['+'] = NUMBER,
+    ['.'] = NUMBER,
+    ['/'] = NUMBER,
+    ['-'] = NUMBER | TOKEN,
+    ['_'] = TOKEN,
+    ['0'] = DIGIT | NUMBER | TOKEN,
+    ['1'] = DIGIT | NUMBER | TOKEN,
+    ['2'] = DIGIT | NUMBER | TOKEN,
+    ['3'] = DIGIT | NUMBER | TOKEN,
+    ['4'] = DIGIT | NUMBER | TOKEN,
+    ['5'] = DIGIT | NUMBER | TOKEN,
+    ['6'] = DIGIT | NUMBER | TOKEN,
+    ['7'] = DIGIT | NUMBER | TOKEN,
+    ['8'] = DIGIT | NUMBER | TOKEN,
+    ['9'] = DIGIT | NUMBER | TOKEN,
+};
+
+static uint64_t bit(bool is_set, unsigned at)
+{
+    return (uint64_t)is_set << at;
+}
+
+void detect_block_read_any(const char *at, struct detect_block *ret_block)
+{
+    struct detect_block block = {0};
+    for (unsigned i = 0; i < DETECT_BLOCK_SIZE; i++) {
+        unsigned char byte = (unsigned char)at[i];
+        bool is_letter = (unsigned)(byte | 0x20) - 'a' < 26;
+        unsigned class = class_of[byte];
+        block.digit |= bit((class & DIGIT) != 0, i);
+        block.letter |= bit(is_letter, i);
+        block.number |= bit((class & NUMBER) != 0, i);
+        block.token |= bit((class & TOKEN) != 0 || is_letter, i);
+        block.dash |= bit(byte == '-', i);
+        block.w |= bit((byte | 0x20) == 'w', i);
+        block.sign |= bit(byte == '@' || byte == ':' || byte == '=', i);
+    }
+    *ret_block = block;
+}
