@@ -79,6 +79,19 @@ static const struct shape_field session_fields[] = {
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
      AT(recording_removed_at),
      .about = "null: it was not"},
+    {.name = "metrics",
+     .kind = SHAPE_RAW,
+     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
+     AT(metrics),
+     .about = "data_masking: what was masked, by type: info_types, total_redact_count, "
+              "transformed_bytes, err_count; null: no rule applied, or it goes on"},
+    {.name = "guardrails_info",
+     .kind = SHAPE_RAW, /* described as an array of the object */
+     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
+     AT(guardrails_info),
+     .object = &session_guarded_shape,
+     .about = "the rules of guard rails that were met, the first of them"},
+    COUNT("guardrails_count", guardrails_count, "how often rules were met, in all"),
 };
 
 const struct shape session_shape = {
@@ -182,11 +195,13 @@ struct slice session_text_in(struct arena *arena, struct slice text, size_t size
         uint32_t code = 0;
         size_t taken = text_character(text, &code);
         bool is_character = taken > 0 && code >= ' ' && code != 0x7f;
+        bool is_space = taken > 0 && (code == '\t' || code == '\n' || code == '\r');
         taken = taken == 0 ? 1 : taken;
         if (len + taken > size_max) {
             break;
         }
-        (void)memcpy(copy + len, is_character ? text.at : "?", is_character ? taken : 1);
+        const char *shown = is_space ? " " : "?";
+        (void)memcpy(copy + len, is_character ? text.at : shown, is_character ? taken : 1);
         len += is_character ? taken : 1;
         text = slice_from(text, taken);
     }

@@ -15,6 +15,37 @@
 #define SESSION_METADATA_SIZE      2500 /* of names and values together */
 #define SESSION_METADATA_NAME_SIZE 128
 
+/* What was masked of one type: what of it was found, and the bytes that were replaced. */
+struct session_masked {
+    struct slice info_type;
+    int64_t redact_count;
+    int64_t transformed_bytes;
+};
+
+/* What was masked in a session. Borrowed. */
+struct session_masking {
+    bool is_given; /* masking rules applied to it */
+    const struct session_masked
+        *types; /* each once; those of which nothing was found are left out */
+    size_t type_count;
+    int64_t error_count; /* what could not be examined, and so was masked whole or refused */
+};
+
+/* A rule of a guard rail that was met: nothing of its pattern, which is not to be shown. */
+struct session_guarded_rule {
+    struct slice type;
+};
+
+struct session_guarded {
+    struct slice rule_name;
+    struct session_guarded_rule *rule;
+    struct slice direction; /* "input" or "output" */
+    struct slice action;    /* "block", "warn" or "observe" */
+    struct slice message;
+};
+
+extern const struct shape session_guarded_shape;
+
 struct session {
     struct slice id;
     struct slice organization_id;
@@ -44,6 +75,10 @@ struct session {
     struct slice recording_error; /* why it is not whole */
     int64_t recording_days;       /* how long it is kept; 0: for ever; -1: as the gateway says */
     int64_t recording_removed_at; /* 0: it was not */
+    struct slice metrics;         /* JSON; empty: nothing was counted, or it goes on */
+    struct slice guardrails_info; /* JSON, an array of session_guarded */
+    struct shape_int guardrails_count;
+    struct session_masking masking; /* as it is written at the end */
 };
 
 extern const struct shape session_shape;
@@ -62,7 +97,13 @@ enum err session_metadata_check_fields(const struct shape_texts *mandatory,
                                        struct error *reterr) MUST_USE;
 struct slice session_metadata_json_in(struct arena *arena, const struct shape_pairs *given);
 
-/* Of others: not more than 'size_max' bytes, UTF-8 without control characters. */
+/* {"data_masking": …}, as answers show it; empty when no masking rules applied. */
+struct slice session_metrics_json_in(struct arena *arena, const struct session_masking *masking);
+/* An object for each, with commas between them; long texts are cut. */
+struct slice session_guarded_json_in(struct arena *arena, const struct session_guarded *guarded,
+                                     size_t count);
+
+/* Of others: not more than 'size_max' bytes, UTF-8 on one line, without control characters. */
 struct slice session_text_in(struct arena *arena, struct slice text, size_t size_max);
 
 #endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/rulepack.h"
+
+#include "base/memory.h"
+
+/* What reads or writes the server's own files, reaches other servers in the database's name, or
+ * runs a text as a query. */
+#define FUNCTIONS_BEYOND                                                                           \
+    "\"pg_read_file\",\"pg_read_binary_file\",\"pg_file_*\",\"lo_import\",\"lo_export\","          \
+    "\"dblink*\",\"*_to_xml*\",\"ts_stat\",\"ts_rewrite\""
+
+/* To the reader of the table a COPY to a file of the server is a read. */
+#define COPY_OUT_RULE                                                                              \
+    "{\"type\":\"sql\",\"name\":\"no copy to the server\",\"operations\":[\"server_file\"],"       \
+    "\"unknown\":\"allow\","                                                                       \
+    "\"message\":\"programs and files of the server are out of reach here\"}"
+
+/* A statement that is not understood is stopped by all that is about writing. A call of a function
+ * that is not the database's own is stopped by the first pack alone: it may write, but hardly drops
+ * a table or empties one. */
+static const char read_only_guardrail[] =
+    "{\"name\":\"read-only\",\"description\":\"nothing is changed\",\"input\":{\"rules\":["
+    "{\"type\":\"sql\",\"name\":\"no writes\",\"relations\":[{\"name\":\"*\",\"access\":\"write\"}"
+    "],\"unknown\":\"block\",\"message\":\"this connection is for reading\"},"
+    "{\"type\":\"sql\",\"name\":\"no changes\",\"operations\":[\"insert\",\"update\",\"delete\","
+    "\"merge\",\"truncate\",\"create\",\"alter\",\"drop\",\"rename\",\"comment\",\"grant\","
+    "\"revoke\",\"call\",\"do\",\"vacuum\",\"analyze\",\"reindex\",\"cluster\",\"refresh\","
+    "\"import\",\"reassign\",\"load\",\"checkpoint\",\"other\"],\"unknown\":\"block\","
+    "\"message\":\"this connection is for reading\"}," COPY_OUT_RULE "]}}";
+
+static const char no_destructive_ddl_guardrail[] =
+    "{\"name\":\"no-destructive-ddl\",\"description\":\"nothing is dropped or emptied\","
+    "\"input\":{\"rules\":["
+    "{\"type\":\"sql\",\"name\":\"no drop\",\"operations\":[\"drop\",\"truncate\",\"reassign\"],"
+    "\"unknown\":\"block\",\"safe_functions\":[\"*\"],"
+    "\"message\":\"dropping and truncating are not allowed here\"}]}}";
+
+static const char no_unbounded_write_guardrail[] =
+    "{\"name\":\"no-unbounded-write\",\"description\":\"no write meets a whole table\","
+    "\"input\":{\"rules\":["
+    "{\"type\":\"sql\",\"name\":\"no write without where\",\"operations\":[\"update\",\"delete\"],"
+    "\"without_where\":true,\"unknown\":\"block\",\"safe_functions\":[\"*\"],"
+    "\"message\":\"say with WHERE which rows are meant\"},"
+    "{\"type\":\"sql\",\"name\":\"no truncate\",\"operations\":[\"truncate\"],"
+    "\"unknown\":\"block\",\"safe_functions\":[\"*\"],"
+    "\"message\":\"say with WHERE which rows are meant\"},"
+    "{\"type\":\"sql\",\"name\":\"no more than 10000 rows\",\"operations\":[\"update\","
+    "\"delete\"],\"max_rows\":10000,\"unknown\":\"allow\",\"message\":\"write in portions, or "
+    "inside of a transaction\"}]}}";
+
+/* What masking cannot see: values that leave through the server's files or another server. What a
+ * DO does cannot come back but in notices, which are masked, too. */
+#define BEYOND_RULE                                                                                \
+    "{\"type\":\"sql\",\"name\":\"no files and no other servers\",\"functions\":["                 \
+    "" FUNCTIONS_BEYOND "],\"unknown\":\"allow\","                                                 \
+    "\"message\":\"files of the server and other servers are out of reach here\"}," COPY_OUT_RULE
+#define BEYOND_GUARDRAIL(name)                                                                     \
+    "{\"name\":\"" name "\",\"description\":\"no way around masking\",\"input\":{\"rules\":"       \
+    "[" BEYOND_RULE "]}}"
+
+static const char secrets_guardrail[] =
+    "{\"name\":\"secrets\",\"description\":\"what holds the database's own secrets\","
+    "\"input\":{\"rules\":["
+    "{\"type\":\"sql\",\"name\":\"no password hashes\",\"relations\":["
+    "{\"name\":\"pg_catalog.pg_authid\",\"access\":\"any\"},"
+    "{\"name\":\"pg_catalog.pg_shadow\",\"access\":\"any\"},"
+    "{\"name\":\"pg_catalog.pg_user_mapping\",\"access\":\"any\"}],\"unknown\":\"allow\","
+    "\"message\":\"password hashes are not shown here\"}," BEYOND_RULE "]}}";
+
+static const char pci_masking[] =
+    "{\"name\":\"pci\",\"description\":\"card numbers and what belongs to them\","
+    "\"supported_entity_types\":[{\"name\":\"CARDS\",\"entity_types\":[\"CREDIT_CARD\"]}],"
+    "\"strategy\":{\"type\":\"partial\",\"keep_last\":4},\"columns\":["
+    "{\"name\":\"*card*number*\"},{\"name\":\"*card_no\"},{\"name\":\"pan\"},"
+    "{\"name\":\"cvv*\",\"strategy\":{\"type\":\"redact\"}},"
+    "{\"name\":\"cvc*\",\"strategy\":{\"type\":\"redact\"}}]}";
+
+static const char personal_data_masking[] =
+    "{\"name\":\"personal-data\",\"description\":\"what tells of a person\","
+    "\"supported_entity_types\":[{\"name\":\"CONTACT\",\"entity_types\":[\"EMAIL_ADDRESS\","
+    "\"PHONE_NUMBER\"]},{\"name\":\"PERSON\",\"entity_types\":[\"DATE_OF_BIRTH\",\"IBAN_CODE\","
+    "\"US_SSN\",\"US_ITIN\",\"CA_SIN\",\"UK_NHS\",\"UK_NINO\",\"AU_TFN\",\"AU_MEDICARE\","
+    "\"IN_AADHAAR\",\"IT_FISCAL_CODE\",\"ES_NIF\",\"ES_NIE\",\"SG_FIN\",\"BR_CPF\",\"PL_PESEL\","
+    "\"KR_RRN\",\"FI_PERSONAL_IDENTITY_CODE\",\"TH_TNIN\",\"DE_TAX_ID\",\"FR_NIR\",\"NL_BSN\","
+    "\"SE_PERSONNUMMER\"]}]}";
+
+static const char secrets_masking[] =
+    "{\"name\":\"secrets\",\"description\":\"keys, tokens and passwords\","
+    "\"supported_entity_types\":[{\"name\":\"SECRETS\",\"entity_types\":["
+    "\"URL_WITH_CREDENTIALS\",\"JWT\",\"AWS_KEY\",\"GCP_KEY\",\"AZURE_KEY\",\"GITHUB_TOKEN\","
+    "\"SLACK_TOKEN\",\"STRIPE_KEY\",\"PRIVATE_KEY\",\"PASSWORD\"]}]}";
+
+/* The order is that of the list. */
+const struct rulepack rulepacks[] = {
+    {"no-destructive-ddl", "No destructive DDL",
+     "Nothing is dropped or truncated; tables can still be made and filled.",
+     no_destructive_ddl_guardrail, NULL},
+    {"no-unbounded-write", "No unbounded writes",
+     "UPDATE and DELETE need a WHERE and change at most 10,000 rows outside of a transaction; no "
+     "TRUNCATE.",
+     no_unbounded_write_guardrail, NULL},
+    {"pci", "Card data", "Card numbers and what belongs to them are masked.",
+     BEYOND_GUARDRAIL("pci"), pci_masking},
+    {"personal-data", "Personal data",
+     "What tells of a person is masked: addresses, telephone and identity numbers, dates of birth.",
+     BEYOND_GUARDRAIL("personal-data"), personal_data_masking},
+    {"read-only", "Read only", "Statements that change anything are refused.", read_only_guardrail,
+     NULL},
+    {"secrets", "Secrets",
+     "Keys, tokens and passwords are masked; the database's password hashes are not read.",
+     secrets_guardrail, secrets_masking},
+};
+
+const size_t rulepack_count = COUNT_OF(rulepacks);
+
+const struct rulepack *rulepack_find(struct slice name)
+{
+    for (size_t i = 0; i < rulepack_count; i++) {
+        if (slice_equals(name, slice_of_text(rulepacks[i].name))) {
+            return &rulepacks[i];
+        }
+    }
+    return NULL;
+}
