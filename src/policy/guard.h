@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Guard rails of a connection, compiled once for all that use it: a statement, or a piece of
+ * output, goes in, what is to happen comes out. Immutable; read by any number of threads at once.
+ * Deny words and patterns of all rules are found in one pass, in linear time (Vectorscan), in the
+ * text as it is and in a form of it without comments. A rule that depends on what is unknown
+ * decides by its own "unknown". */
+#ifndef GH_POLICY_GUARD_H
+#define GH_POLICY_GUARD_H
+
+#include "model/guardrail.h"
+#include "sql/sql.h"
+
+enum guard_action {
+    GUARD_PASS,
+    GUARD_OBSERVE, /* on record only */
+    GUARD_WARN,    /* and told to the client */
+    GUARD_BLOCK,
+};
+
+enum guard_direction {
+    GUARD_INPUT,
+    GUARD_OUTPUT,
+};
+
+/* One rule that matched. Texts live as long as the rules. What it matched is never told to clients.
+ */
+struct guard_finding {
+    enum guard_action action;
+    enum guard_direction direction;
+    struct slice guardrail_name;
+    struct slice rule_name; /* may be empty */
+    struct slice rule_type; /* empty: no rule, the text cannot be judged; 'why' says why */
+    struct slice message;   /* the rule's own words for people; may be empty */
+    struct slice why;       /* why a statement is unknown, if the rule matched for that; static */
+    size_t statement;       /* which of the script; 0 without one */
+    size_t rule;            /* which of guard_rules; SIZE_MAX: none */
+};
+
+#define GUARD_FINDINGS_MAX 16
+
+/* Each rule has one finding at most. When there is no room for all of them, the strongest stay. */
+struct guard_verdict {
+    enum guard_action action; /* the strongest of the findings */
+    struct guard_finding findings[GUARD_FINDINGS_MAX];
+    size_t count;
+    int64_t max_rows; /* the smallest that applies to a write of the script; -1: none */
+    struct guard_finding max_rows_rule;
+};
+
+/* The first finding that has the verdict's action; NULL when nothing was found. */
+const struct guard_finding *guard_verdict_reason(const struct guard_verdict *verdict);
+
+struct guard_rules;
+
+/* Whether all patterns of a guard rail compile, after guardrail_check(). ERR_INPUT: one does not,
+ * and where. */
+enum err guard_rules_check(const struct guardrail *guardrail, struct error *reterr) MUST_USE;
+
+/* Those bound to one connection. ERR_INPUT: a rule that cannot be compiled; what guardrail_check()
+ * and guard_rules_check() passed can be. ERR_LIMIT: all together are too many. Many patterns take
+ * seconds, so this is nothing for a worker. Free with guard_rules_unref(), on any thread. */
+enum err guard_rules_new(const struct guardrail *guardrails, size_t count,
+                         struct guard_rules **ret_rules, struct error *reterr) MUST_USE;
+struct guard_rules *guard_rules_ref(struct guard_rules *rules);
+void guard_rules_unref(struct guard_rules *rules);
+
+/* Memory that a thread needs to match, for any rules; grows to what the largest need. */
+struct guard_scratch;
+struct guard_scratch *guard_scratch_new(void);
+void guard_scratch_free(struct guard_scratch *scratch);
+
+/* The rules that concern somebody of certain groups, on one thread: made once for a session. It
+ * borrows the rules and the thread's scratch, which it makes large enough. */
+struct guard_scope {
+    const struct guard_rules *rules;
+    struct guard_scratch *scratch;
+    const uint64_t *bits; /* bit i: rule i */
+    bool looks_at[2];     /* by direction: whether any rule is left */
+    bool is_broken;       /* memory is out: all is blocked */
+    uint64_t id[2];       /* a digest: the same for the same rules, whoever compiled them */
+};
+struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scratch,
+                                  const struct guard_rules *rules, const struct slice *groups,
+                                  size_t group_count);
+
+/* Whether anything of that direction is looked for at all. */
+bool guard_scope_looks_at(const struct guard_scope *scope, enum guard_direction direction);
+
+/* 'script' is sql_analyze() of 'text' with 'settings', or NULL when the text is no SQL: structural
+ * rules then treat it as unknown. So they do an EXECUTE: who knows what was prepared under its name
+ * puts that statement in its place. Never fails: what cannot be matched (memory, a text beyond
+ * LIMIT_GUARD_TEXT_SIZE) is blocked, and the finding says so. */
+void guard_judge_input(const struct guard_scope *scope, struct slice text,
+                       const struct sql_settings *settings, const struct sql_script *script,
+                       struct guard_verdict *ret_verdict);
+void guard_judge_output(const struct guard_scope *scope, struct slice text,
+                        struct guard_verdict *ret_verdict);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/guard_cache.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "policy/guard_internal.h"
+
+#define CACHE_BUCKETS (LIMIT_GUARD_CACHE_ENTRIES * 2)
+#define CACHE_NONE    UINT32_MAX
+
+#define CACHE_WRITES                                                                               \
+    (SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE) | SQL_BIT(SQL_MERGE))
+/* Beside those, what makes a statement's command tag say less than it changes. */
+#define CACHE_OTHER_WRITES                                                                         \
+    (SQL_BIT(SQL_TRUNCATE) | SQL_BIT(SQL_CREATE) | SQL_BIT(SQL_ALTER) | SQL_BIT(SQL_DROP) |        \
+     SQL_BIT(SQL_COPY) | SQL_BIT(SQL_CALL) | SQL_BIT(SQL_DO) | SQL_BIT(SQL_EXECUTE))
+
+/* A finding, as what it is made of again: names and messages are the rules' own. */
+struct cache_finding {
+    size_t rule;
+    size_t statement;
+    struct slice why;
+    enum guard_direction direction;
+};
+
+struct cache_entry {
+    char *memory; /* of all that it points to; NULL: the entry is free */
+    size_t size;
+    struct slice text;
+    uint64_t hash;
+    uint64_t scope[2];
+    uint32_t next;  /* in the same bucket */
+    bool was_asked; /* since the hand came by */
+    bool is_backslash_quoted;
+    enum sql_dialect dialect;
+    enum guard_action action;
+    int64_t max_rows;
+    struct cache_finding max_rows_rule;
+    struct cache_finding *findings;
+    size_t finding_count;
+    struct guard_facts facts;
+};
+
+struct guard_cache {
+    uint64_t key[2];
+    struct arena arena; /* of the analysis under way, and of facts that are not kept */
+    struct cache_entry *entries;
+    uint32_t *buckets;
+    uint32_t hand;
+    struct guard_cache_counts counts;
+};
+
+struct guard_cache *guard_cache_new(const uint8_t seed[HASH_SEED_SIZE])
+{
+    struct guard_cache *cache = memory_new(sizeof(*cache));
+    hash_key_of(seed, cache->key);
+    arena_init(&cache->arena);
+    cache->entries = memory_new_array(LIMIT_GUARD_CACHE_ENTRIES, sizeof(*cache->entries));
+    cache->buckets = memory_new_array(CACHE_BUCKETS, sizeof(*cache->buckets));
+    for (size_t i = 0; i < CACHE_BUCKETS; i++) {
+        cache->buckets[i] = CACHE_NONE;
+    }
+    return cache;
+}
+
+void guard_cache_free(struct guard_cache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < LIMIT_GUARD_CACHE_ENTRIES; i++) {
+        memory_free(cache->entries[i].memory);
+    }
+    memory_free(cache->entries);
+    memory_free(cache->buckets);
+    arena_release(&cache->arena);
+    memory_free(cache);
+}
+
+struct guard_cache_counts guard_cache_counts(const struct guard_cache *cache)
+{
+    return cache->counts;
+}
+
+/* Entries ---------------------------------------------------------------------------------------
+ */
+
+static uint32_t *cache_bucket(struct guard_cache *cache, uint64_t hash)
+{
+    return &cache->buckets[hash % CACHE_BUCKETS];
+}
+
+static bool cache_is_entry(const struct cache_entry *entry, const struct guard_scope *scope,
+                           const struct sql_settings *settings, struct slice text)
+{
+    return entry->scope[0] == scope->id[0] && entry->scope[1] == scope->id[1] &&
+           entry->is_backslash_quoted == settings->is_backslash_quoted &&
+           entry->dialect == settings->dialect && slice_equals(entry->text, text);
+}
+
+static void cache_evict(struct guard_cache *cache, uint32_t index)
+{
+    struct cache_entry *entry = &cache->entries[index];
+    uint32_t *link = cache_bucket(cache, entry->hash);
+    while (*link != index) {
+        link = &cache->entries[*link].next;
+    }
+    *link = entry->next;
+    cache->counts.entries--;
+    cache->counts.bytes -= entry->size;
+    memory_free(entry->memory);
+    *entry = (struct cache_entry){0};
+}
+
+/* The hand goes on to the next entry that is free, or that was not asked for since it last came by;
+ * at the second time round it finds one. */
+static uint32_t cache_make_room(struct guard_cache *cache, size_t size)
+{
+    for (;;) {
+        uint32_t index = cache->hand;
+        struct cache_entry *entry = &cache->entries[index];
+        cache->hand = (index + 1) % LIMIT_GUARD_CACHE_ENTRIES;
+        if (entry->was_asked) {
+            entry->was_asked = false;
+            continue;
+        }
+        if (entry->memory != NULL) {
+            cache_evict(cache, index);
+        }
+        if (cache->counts.bytes + size <= LIMIT_GUARD_CACHE_SIZE) {
+            return index;
+        }
+    }
+}
+
+/* The memory of an entry, given out piece by piece. */
+struct cache_memory {
+    char *at;
+    size_t used;
+};
+
+static void *cache_take(struct cache_memory *memory, size_t size)
+{
+    void *at = memory->at + memory->used;
+    memory->used += (size + 15) / 16 * 16;
+    return at;
+}
+
+static struct slice cache_keep(struct cache_memory *memory, struct slice text)
+{
+    char *at = cache_take(memory, text.len);
+    for (size_t i = 0; i < text.len; i++) {
+        at[i] = text.at[i];
+    }
+    return slice_of(at, text.len);
+}
+
+static size_t cache_size_of(struct slice text, const struct guard_verdict *verdict,
+                            const struct guard_facts *facts)
+{
+    size_t size = text.len + facts->prepared.len + 32;
+    size += verdict->count * sizeof(struct cache_finding) + 16;
+    size += facts->used_column_count * sizeof(struct sql_column) + 16;
+    for (size_t i = 0; i < facts->used_column_count; i++) {
+        size += facts->used_columns[i].qualifier.len + facts->used_columns[i].name.len + 32;
+    }
+    return size;
+}
+
+static struct cache_finding cache_finding_of(const struct guard_finding *finding)
+{
+    return (struct cache_finding){.rule = finding->rule,
+                                  .statement = finding->statement,
+                                  .why = finding->why,
+                                  .direction = finding->direction};
+}
+
+static struct guard_finding cache_finding_again(const struct guard_scope *scope,
+                                                const struct cache_finding *kept)
+{
+    struct guard_finding finding =
+        guard_finding_of(scope->rules, kept->rule, kept->statement, kept->why);
+    finding.direction = kept->direction;
+    return finding;
+}
+
+static void cache_fill(struct cache_entry *entry, const struct guard_verdict *verdict,
+                       const struct guard_facts *facts, struct slice text)
+{
+    struct cache_memory memory = {.at = entry->memory};
+    entry->action = verdict->action;
+    entry->max_rows = verdict->max_rows;
+    if (verdict->max_rows >= 0) {
+        entry->max_rows_rule = cache_finding_of(&verdict->max_rows_rule);
+    }
+    entry->finding_count = verdict->count;
+    entry->findings = cache_take(&memory, verdict->count * sizeof(*entry->findings));
+    for (size_t i = 0; i < verdict->count; i++) {
+        entry->findings[i] = cache_finding_of(&verdict->findings[i]);
+    }
+    entry->facts = *facts;
+    struct sql_column *columns = cache_take(&memory, facts->used_column_count * sizeof(*columns));
+    for (size_t i = 0; i < facts->used_column_count; i++) {
+        columns[i] = facts->used_columns[i];
+        columns[i].qualifier = cache_keep(&memory, columns[i].qualifier);
+        columns[i].name = cache_keep(&memory, columns[i].name);
+    }
+    entry->facts.used_columns = columns;
+    entry->facts.prepared = cache_keep(&memory, facts->prepared);
+    entry->text = cache_keep(&memory, text);
+}
+
+/* A place in the table for what was judged just now. */
+static struct cache_entry *cache_add(struct guard_cache *cache, uint64_t hash, size_t size)
+{
+    uint32_t index = cache_make_room(cache, size);
+    struct cache_entry *entry = &cache->entries[index];
+    *entry = (struct cache_entry){.memory = memory_new(size), .size = size, .hash = hash};
+    uint32_t *bucket = cache_bucket(cache, hash);
+    entry->next = *bucket;
+    *bucket = index;
+    cache->counts.entries++;
+    cache->counts.bytes += size;
+    return entry;
+}
+
+/* Facts -----------------------------------------------------------------------------------------
+ */
+
+/* How often one of the four words stands in the text, in whatever place. */
+static size_t cache_count_write_words(struct slice text)
+{
+    static const char *const words[] = {"insert", "update", "delete", "merge"};
+    size_t count = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char first = (char)(text.at[i] | 0x20);
+        struct slice rest = slice_from(text, i);
+        for (size_t j = 0; j < COUNT_OF(words) && strchr("iudm", first) != NULL; j++) {
+            struct slice word = slice_of_text(words[j]);
+            count += slice_equals_nocase(slice_sub(rest, 0, word.len), word) ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+/* A write before the main one stands in a WITH at the start, and nowhere else (PostgreSQL, 7.8.4);
+ * the tag does not count its rows. */
+static bool cache_is_counted_write(const struct sql_script *script, struct slice text)
+{
+    const struct sql_statement *first = script->statements;
+    if (script->count != 1 || first->is_unknown || (SQL_BIT(first->verb) & CACHE_WRITES) == 0 ||
+        (first->operations & CACHE_OTHER_WRITES) != 0) {
+        return false;
+    }
+    struct slice statement = slice_sub(text, first->offset, first->len);
+    bool has_with = slice_equals_nocase(slice_sub(statement, 0, 4), SLICE("with"));
+    return !has_with || cache_count_write_words(statement) == 1;
+}
+
+static size_t cache_count_columns(const struct sql_script *script)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < script->count; i++) {
+        for (size_t j = 0; j < script->statements[i].column_count; j++) {
+            count += script->statements[i].columns[j].is_used ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+static void cache_note_columns(struct arena *arena, const struct sql_script *script,
+                               struct guard_facts *facts)
+{
+    size_t count = cache_count_columns(script);
+    struct sql_column *columns = arena_alloc_array(arena, count, sizeof(*columns));
+    for (size_t i = 0; i < script->count; i++) {
+        for (size_t j = 0; j < script->statements[i].column_count; j++) {
+            if (script->statements[i].columns[j].is_used) {
+                columns[facts->used_column_count++] = script->statements[i].columns[j];
+            }
+        }
+    }
+    facts->used_columns = columns;
+}
+
+struct guard_facts guard_facts_in(struct arena *arena, struct slice text,
+                                  const struct sql_script *script)
+{
+    struct guard_facts facts = {
+        .statement_count = script->count,
+        .verb = SQL_OTHER,
+        .prepared = SLICE(""),
+    };
+    for (size_t i = 0; i < script->count; i++) {
+        const struct sql_statement *statement = &script->statements[i];
+        facts.operations |= statement->operations;
+        facts.is_unknown = facts.is_unknown || statement->is_unknown;
+        facts.needs_no_transaction = facts.needs_no_transaction || statement->needs_no_transaction;
+    }
+    if (script->count > 0) {
+        facts.verb = script->statements[0].verb;
+        facts.prepared = script->statements[0].prepared;
+    }
+    facts.is_counted_write = cache_is_counted_write(script, text);
+    cache_note_columns(arena, script, &facts);
+    return facts;
+}
+
+/* Judgement -------------------------------------------------------------------------------------
+ */
+
+static void cache_answer(const struct cache_entry *entry, const struct guard_scope *scope,
+                         struct guard_verdict *ret_verdict, struct guard_facts *ret_facts)
+{
+    ret_verdict->action = entry->action;
+    ret_verdict->count = entry->finding_count;
+    ret_verdict->max_rows = entry->max_rows;
+    if (entry->max_rows >= 0) {
+        ret_verdict->max_rows_rule = cache_finding_again(scope, &entry->max_rows_rule);
+    }
+    for (size_t i = 0; i < entry->finding_count; i++) {
+        ret_verdict->findings[i] = cache_finding_again(scope, &entry->findings[i]);
+    }
+    *ret_facts = entry->facts;
+}
+
+/* What the next one may be judged by; a failure for want of memory is not kept. */
+static bool cache_is_kept(const struct guard_scope *scope, struct slice text,
+                          const struct guard_verdict *verdict, const struct guard_facts *facts)
+{
+    for (size_t i = 0; i < verdict->count; i++) {
+        if (verdict->findings[i].rule == SIZE_MAX) {
+            return false;
+        }
+    }
+    return !scope->is_broken && text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE &&
+           facts->used_column_count <= LIMIT_GUARD_CACHE_COLUMNS;
+}
+
+void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scope,
+                       const struct sql_settings *settings, struct slice text,
+                       struct guard_verdict *ret_verdict, struct guard_facts *ret_facts)
+{
+    bool may_be_kept = text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
+    uint64_t hash = may_be_kept ? hash_of(cache->key, text) ^ scope->id[0] : 0;
+    uint32_t index = may_be_kept ? *cache_bucket(cache, hash) : CACHE_NONE;
+    for (; index != CACHE_NONE; index = cache->entries[index].next) {
+        struct cache_entry *entry = &cache->entries[index];
+        if (entry->hash == hash && cache_is_entry(entry, scope, settings, text)) {
+            entry->was_asked = true;
+            cache->counts.hits++;
+            cache_answer(entry, scope, ret_verdict, ret_facts);
+            return;
+        }
+    }
+    cache->counts.misses++;
+    arena_reset(&cache->arena);
+    struct sql_script script = sql_analyze(&cache->arena, settings, text);
+    guard_judge_input(scope, text, settings, &script, ret_verdict);
+    *ret_facts = guard_facts_in(&cache->arena, text, &script);
+    if (cache_is_kept(scope, text, ret_verdict, ret_facts)) {
+        size_t size = cache_size_of(text, ret_verdict, ret_facts);
+        struct cache_entry *entry = cache_add(cache, hash, size);
+        entry->scope[0] = scope->id[0];
+        entry->scope[1] = scope->id[1];
+        entry->is_backslash_quoted = settings->is_backslash_quoted;
+        entry->dialect = settings->dialect;
+        cache_fill(entry, ret_verdict, ret_facts, text);
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What was judged before is not judged again: text to verdict, for the rules and the scope it was
+ * judged by. Belongs to one thread. Bounded in entries and bytes (LIMIT_GUARD_CACHE_…); what was
+ * not asked for again since the clock's hand last came by makes room. Texts are compared whole, the
+ * hash only says where. */
+#ifndef GH_POLICY_GUARD_CACHE_H
+#define GH_POLICY_GUARD_CACHE_H
+
+#include "base/hash.h"
+#include "policy/guard.h"
+
+struct guard_cache;
+
+/* 'seed' should be random: others choose the texts. */
+struct guard_cache *guard_cache_new(const uint8_t seed[HASH_SEED_SIZE]);
+void guard_cache_free(struct guard_cache *cache);
+
+/* What the wire needs to know about a script, beside the verdict. Slices are valid until the next
+ * call with the same cache. */
+struct guard_facts {
+    size_t statement_count;
+    enum sql_operation verb;   /* of the first statement */
+    uint64_t operations;       /* bits, of all statements: EXECUTE, BEGIN … are found here */
+    bool is_unknown;           /* one of them is */
+    bool needs_no_transaction; /* one of them cannot run inside a transaction block */
+    /* One statement, an INSERT, UPDATE, DELETE or MERGE with no other write in it: its command tag
+     * counts all rows that it changes itself. */
+    bool is_counted_write;
+    struct slice prepared; /* of the first statement: as sql_statement has it */
+    /* Columns that are used beyond being handed out, of all statements (sql_column.is_used). */
+    const struct sql_column *used_columns;
+    size_t used_column_count;
+};
+
+/* Of a script that somebody analyzed himself. Its columns lie in the arena, the rest where the
+ * script's does. */
+struct guard_facts guard_facts_in(struct arena *arena, struct slice text,
+                                  const struct sql_script *script);
+
+/* guard_judge_input() of what sql_analyze() says about the text, or the same verdict from before.
+ */
+void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scope,
+                       const struct sql_settings *settings, struct slice text,
+                       struct guard_verdict *ret_verdict, struct guard_facts *ret_facts);
+
+struct guard_cache_counts {
+    uint64_t hits;
+    uint64_t misses;
+    size_t entries;
+    size_t bytes;
+};
+struct guard_cache_counts guard_cache_counts(const struct guard_cache *cache);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of functions by their names: that the database's own do nothing that a rule could
+ * be about. Of all others, those of users and extensions among them, nothing is known. */
+#ifndef GH_POLICY_GUARD_FUNCTION_H
+#define GH_POLICY_GUARD_FUNCTION_H
+
+#include "sql/sql.h"
+
+/* It writes no data, changes no schema, runs no text as a statement and reads no relation that the
+ * statement does not name. */
+bool guard_function_is_harmless(const struct sql_name *function);
+
+/* Bits: what a call of it does as much as a statement would. */
+uint64_t guard_function_operations(const struct sql_name *function);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Globs of names: "schema.name", or "name" in any schema, with * and ? in both. A name without a
+ * schema may be in any, through the search path, and so matches a glob that has one. Bytes compare,
+ * as the database compares them; ? is one character. */
+#ifndef GH_POLICY_GUARD_GLOB_H
+#define GH_POLICY_GUARD_GLOB_H
+
+#include "sql/sql.h"
+
+struct guard_glob {
+    struct slice schema; /* "": any */
+    struct slice name;
+};
+
+/* Points into 'text', which guard_glob_check() passed. */
+struct guard_glob guard_glob_view(struct slice text);
+/* Names are compared as long as they are, and as the database cuts them. */
+bool guard_glob_matches(const struct guard_glob *glob, const struct sql_name *name);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/guard_function.h"
+#include "policy/guard_internal.h"
+
+#define WRITES_COUNTED                                                                             \
+    (SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE) | SQL_BIT(SQL_MERGE))
+
+/* Rules -----------------------------------------------------------------------------------------
+ */
+
+static struct guard_glob *sql_globs_in(struct arena *arena, const struct shape_texts *texts)
+{
+    struct guard_glob *globs = arena_alloc_array(arena, texts->count, sizeof(*globs));
+    for (size_t i = 0; i < texts->count; i++) {
+        globs[i] = guard_glob_view(arena_copy(arena, texts->items[i]));
+    }
+    return globs;
+}
+
+static uint64_t sql_operations_of(const struct guard_rule *rule)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < rule->operations.count; i++) {
+        enum sql_operation operation = SQL_OTHER;
+        if (sql_operation_parse(rule->operations.items[i], &operation)) {
+            bits |= SQL_BIT(operation);
+        }
+    }
+    return bits;
+}
+
+const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rule *rule)
+{
+    struct guard_sql *sql = arena_alloc(arena, sizeof(*sql));
+    *sql = (struct guard_sql){
+        .operations = sql_operations_of(rule),
+        .without_where = rule->without_where.value,
+        .multi_statement = rule->multi_statement.value,
+        .blocks_unknown = guard_rule_blocks_unknown(rule),
+        .max_rows = rule->max_rows.is_given ? rule->max_rows.value : -1,
+        .relation_count = rule->relations.count,
+        .functions = sql_globs_in(arena, &rule->functions),
+        .function_count = rule->functions.count,
+        .safe_functions = sql_globs_in(arena, &rule->safe_functions),
+        .safe_function_count = rule->safe_functions.count,
+    };
+    if (sql->max_rows >= 0 && sql->operations == 0) {
+        sql->operations = WRITES_COUNTED;
+    }
+    const struct guard_relation *relations = rule->relations.items;
+    sql->relations = arena_alloc_array(arena, sql->relation_count, sizeof(*sql->relations));
+    for (size_t i = 0; i < sql->relation_count; i++) {
+        sql->relations[i] = (struct guard_sql_relation){
+            .glob = guard_glob_view(arena_copy(arena, relations[i].name)),
+            .if_read = !slice_equals(relations[i].access, SLICE("write")),
+            .if_written = !slice_equals(relations[i].access, SLICE("read")),
+        };
+    }
+    return sql;
+}
+
+/* Statements ------------------------------------------------------------------------------------
+ */
+
+/* A statement, and what its functions add to it. */
+struct sql_subject {
+    const struct sql_statement *statement;
+    uint64_t operations;
+    bool is_one_of_many;
+    bool has_unknown_functions;
+};
+
+static bool sql_has_relation(const struct guard_sql *sql, const struct sql_statement *statement)
+{
+    for (size_t i = 0; i < statement->relation_count; i++) {
+        const struct sql_relation *relation = &statement->relations[i];
+        for (size_t j = 0; j < sql->relation_count; j++) {
+            const struct guard_sql_relation *wanted = &sql->relations[j];
+            bool is_access = (wanted->if_read && relation->is_read) ||
+                             (wanted->if_written && relation->is_written);
+            if (is_access && guard_glob_matches(&wanted->glob, &relation->name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool sql_is_in(const struct guard_glob *globs, size_t count, const struct sql_name *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (guard_glob_matches(&globs[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool sql_has_function(const struct guard_sql *sql, const struct sql_statement *statement)
+{
+    for (size_t i = 0; i < statement->function_count; i++) {
+        if (sql_is_in(sql->functions, sql->function_count, &statement->functions[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool sql_matches(const struct guard_sql *sql, const struct sql_subject *subject)
+{
+    const struct sql_statement *statement = subject->statement;
+    return (sql->operations == 0 || (sql->operations & subject->operations) != 0) &&
+           (!sql->multi_statement || subject->is_one_of_many) &&
+           (!sql->without_where || statement->without_where) &&
+           (sql->relation_count == 0 || sql_has_relation(sql, statement)) &&
+           (sql->function_count == 0 || sql_has_function(sql, statement));
+}
+
+/* What a function does beyond its name is of no concern to rules about names of functions, and to
+ * those about nothing but the script. */
+static bool sql_cares_for_functions(const struct guard_sql *sql)
+{
+    return sql->function_count == 0 &&
+           (sql->operations != 0 || sql->without_where || sql->relation_count > 0);
+}
+
+/* Why the statement may do what the rule is about, for all that is known; empty: it is known. */
+static struct slice sql_why_unknown(const struct guard_sql *sql, const struct sql_subject *subject)
+{
+    const struct sql_statement *statement = subject->statement;
+    if (statement->is_unknown) {
+        return slice_of_text(statement->why);
+    }
+    if ((subject->operations & SQL_BIT(SQL_EXECUTE)) != 0) {
+        return SLICE("it runs a prepared statement");
+    }
+    bool is_asked = subject->has_unknown_functions && sql_cares_for_functions(sql);
+    for (size_t i = 0; i < statement->function_count && is_asked; i++) {
+        const struct sql_name *function = &statement->functions[i];
+        if (!guard_function_is_harmless(function) &&
+            !sql_is_in(sql->safe_functions, sql->safe_function_count, function)) {
+            return SLICE("it calls a function that may do anything");
+        }
+    }
+    return SLICE_NONE;
+}
+
+static void sql_note_max_rows(struct guard_judgement *judgement, size_t rule)
+{
+    const struct guard_rules *rules = judgement->scope->rules;
+    struct guard_verdict *verdict = judgement->verdict;
+    int64_t max_rows = rules->rules[rule].sql->max_rows;
+    if (verdict->max_rows < 0 || max_rows < verdict->max_rows) {
+        verdict->max_rows = max_rows;
+        verdict->max_rows_rule = guard_finding_of(rules, rule, judgement->statement, SLICE_NONE);
+    }
+}
+
+static void sql_judge_rule(struct guard_judgement *judgement, size_t rule,
+                           const struct sql_subject *subject)
+{
+    const struct guard_sql *sql = judgement->scope->rules->rules[rule].sql;
+    bool is_match = sql_matches(sql, subject);
+    if (is_match && sql->max_rows < 0) {
+        guard_note(judgement, rule, SLICE_NONE);
+        return;
+    }
+    struct slice why = sql->blocks_unknown ? sql_why_unknown(sql, subject) : SLICE_NONE;
+    if (why.at != NULL) {
+        guard_note(judgement, rule, why);
+    } else if (is_match) {
+        sql_note_max_rows(judgement, rule);
+    }
+}
+
+static void sql_judge_statement(struct guard_judgement *judgement,
+                                const struct sql_subject *subject)
+{
+    const struct guard_scope *scope = judgement->scope;
+    for (size_t word = 0; word < GUARD_WORDS(scope->rules->count); word++) {
+        uint64_t bits = scope->bits[word] & scope->rules->sql_bits[word];
+        for (; bits != 0; bits &= bits - 1) {
+            sql_judge_rule(judgement, word * 64 + (size_t)__builtin_ctzll(bits), subject);
+        }
+    }
+}
+
+void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script *script)
+{
+    static const struct sql_statement no_sql = {.is_unknown = true, .why = "it is not SQL"};
+    if (script == NULL) {
+        sql_judge_statement(judgement, &(struct sql_subject){.statement = &no_sql});
+        return;
+    }
+    for (size_t i = 0; i < script->count; i++) {
+        struct sql_subject subject = {
+            .statement = &script->statements[i],
+            .operations = script->statements[i].operations,
+            .is_one_of_many = script->count > 1,
+        };
+        for (size_t j = 0; j < subject.statement->function_count; j++) {
+            const struct sql_name *function = &subject.statement->functions[j];
+            subject.operations |= guard_function_operations(function);
+            subject.has_unknown_functions =
+                subject.has_unknown_functions || !guard_function_is_harmless(function);
+        }
+        judgement->statement = i;
+        sql_judge_statement(judgement, &subject);
+    }
+    judgement->statement = 0;
+}

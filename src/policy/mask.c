@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/mask_internal.h"
+
+#include "base/memory.h"
+
+/* Escapes are written longer than what they stand for, labels longer than some values. */
+#define MASK_BUFFER_SIZE (4 * LIMIT_MASK_VALUE_SIZE)
+
+static const struct mask_strategy redact_whole = {.way = MASK_WAY_REDACT,
+                                                  .replacement = SLICE_INIT("[REDACTED]")};
+
+/* Memory --------------------------------------------------------------------------------------- */
+
+struct mask_scratch *mask_scratch_new(void)
+{
+    struct mask_scratch *scratch = memory_new(sizeof(*scratch));
+    for (size_t i = 0; i < MASK_LEVELS; i++) {
+        buf_init(&scratch->levels[i].decoded, MASK_BUFFER_SIZE);
+        buf_init(&scratch->levels[i].masked, MASK_BUFFER_SIZE);
+    }
+    return scratch;
+}
+
+static void mask_spans_release(struct mask_spans *spans)
+{
+    memory_free(spans->items);
+    *spans = (struct mask_spans){0};
+}
+
+static void mask_level_release(struct mask_level *level)
+{
+    mask_spans_release(&level->found);
+    mask_spans_release(&level->leaf);
+    buf_clear(&level->decoded);
+    buf_clear(&level->masked);
+}
+
+void mask_scratch_free(struct mask_scratch *scratch)
+{
+    if (scratch == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < MASK_LEVELS; i++) {
+        mask_level_release(&scratch->levels[i]);
+    }
+    for (size_t i = 0; i < MASK_SCRATCH_OF; i++) {
+        mask_rules_unref(scratch->known[i]);
+    }
+    (void)hs_free_scratch(scratch->matching);
+    memory_free(scratch);
+}
+
+/* What one large value needed is given back. */
+static void mask_scratch_trim(struct mask_scratch *scratch)
+{
+    for (size_t i = 0; i < MASK_LEVELS; i++) {
+        struct mask_level *level = &scratch->levels[i];
+        size_t size = (level->found.capacity + level->leaf.capacity) * sizeof(struct mask_span) +
+                      level->decoded.capacity + level->masked.capacity;
+        if (size > LIMIT_MASK_KEPT_SIZE) {
+            mask_level_release(level);
+        }
+    }
+}
+
+/* Values as a whole ---------------------------------------------------------------------------- */
+
+static enum err mask_write_whole(const struct mask_rules *rules,
+                                 const struct mask_strategy *strategy, enum mask_form form,
+                                 struct slice text, struct buf *buf)
+{
+    if (form != MASK_FORM_JSON) {
+        return mask_replace(rules, strategy, strategy->replacement, text, buf);
+    }
+    /* Of JSON nothing is kept: part of it would be none. */
+    const struct mask_strategy *used = strategy->way == MASK_WAY_PARTIAL ? &redact_whole : strategy;
+    enum err err = buf_append(buf, SLICE("\""));
+    if (err == ERR_NONE) {
+        err = mask_replace(rules, used, used->replacement, text, buf);
+    }
+    return err == ERR_NONE ? buf_append(buf, SLICE("\"")) : err;
+}
+
+static enum mask_outcome mask_put_whole(const struct mask_rules *rules,
+                                        const struct mask_strategy *strategy, enum mask_form form,
+                                        struct slice text, struct buf *buf)
+{
+    bool has_text = form == MASK_FORM_TEXT || form == MASK_FORM_JSON;
+    if (!has_text || strategy->way == MASK_WAY_NULL) {
+        return MASK_NULL;
+    }
+    size_t len = buf->len;
+    if (mask_write_whole(rules, strategy, form, text, buf) != ERR_NONE) {
+        buf_truncate(buf, len);
+        return MASK_REFUSED;
+    }
+    return MASK_CHANGED;
+}
+
+enum mask_outcome mask_whole(const struct mask_rules *rules, const struct mask_strategy *strategy,
+                             enum mask_form form, struct slice text, struct buf *buf,
+                             struct mask_counts *counts)
+{
+    enum mask_outcome outcome = mask_put_whole(rules, strategy, form, text, buf);
+    if (outcome == MASK_REFUSED) {
+        counts->errors++;
+    } else {
+        counts->columns++;
+        counts->column_bytes += text.len;
+        counts->bytes += text.len;
+    }
+    return outcome;
+}
+
+enum mask_outcome mask_unexaminable(const struct mask_rules *rules, enum mask_form form,
+                                    struct slice value, struct buf *buf, struct mask_counts *counts)
+{
+    counts->errors++;
+    if (rules->refuses_unexaminable) {
+        return MASK_REFUSED;
+    }
+    counts->bytes += value.len;
+    return mask_put_whole(rules, &redact_whole, form, value, buf);
+}
+
+/* What is found in values ---------------------------------------------------------------------- */
+
+/* Whether one thing that is to be NULL is all that the value is. */
+static bool mask_is_null(const struct mask_work *work)
+{
+    const struct mask_spans *found = &work->level->found;
+    if (found->count != 1 ||
+        work->rules->entities[found->items[0].entity].strategy.way != MASK_WAY_NULL) {
+        return false;
+    }
+    struct slice left = slice_trim(slice_sub(work->text, 0, found->items[0].start), " \t\r\n");
+    struct slice right = slice_trim(slice_from(work->text, found->items[0].end), " \t\r\n");
+    return left.len + right.len == 0;
+}
+
+static enum mask_outcome mask_found(struct mask_work *work, enum mask_form form)
+{
+    const struct mask_spans *found = &work->level->found;
+    bool is_null = found->count > 0 && (form == MASK_FORM_OTHER || mask_is_null(work));
+    if (is_null) {
+        for (size_t i = 0; i < found->count; i++) {
+            mask_count(work, &found->items[i]);
+        }
+        return MASK_NULL;
+    }
+    size_t len = work->buf->len;
+    mask_walk(work);
+    bool is_sound = !work->is_plain || form == MASK_FORM_TEXT;
+    if (!work->has_failed && work->is_changed && is_sound) {
+        return MASK_CHANGED;
+    }
+    bool is_same = !work->has_failed && !work->is_changed;
+    buf_truncate(work->buf, len);
+    if (is_same) {
+        return MASK_SAME;
+    }
+    /* It is not what its type says that it is, or could not be looked into. */
+    return mask_unexaminable(work->rules, form, work->text, work->buf, work->counts);
+}
+
+enum mask_outcome mask_text(const struct mask_rules *rules, const struct mask_plan *plan,
+                            struct mask_scratch *scratch, struct slice text, struct buf *buf,
+                            struct mask_counts *counts)
+{
+    if (plan->whole != NULL) {
+        return mask_whole(rules, plan->whole, plan->form, text, buf, counts);
+    }
+    if (!plan->is_examined || text.len == 0) {
+        return MASK_SAME;
+    }
+    if (text.len > LIMIT_MASK_VALUE_SIZE) {
+        return mask_unexaminable(rules, plan->form, text, buf, counts);
+    }
+    struct mask_work work = {
+        .rules = rules,
+        .scratch = scratch,
+        .counts = counts,
+        .level = &scratch->levels[0],
+        .text = text,
+        .context = plan->context,
+        .buf = buf,
+        .is_json = plan->form == MASK_FORM_JSON,
+    };
+    work.level->found.count = 0;
+    if (!mask_find(rules, scratch, plan->context, text, &work.level->found)) {
+        return mask_unexaminable(rules, plan->form, text, buf, counts);
+    }
+    if (work.level->found.count == 0 && !mask_has_syntax(&work)) {
+        return MASK_SAME;
+    }
+    enum mask_outcome outcome = mask_found(&work, plan->form);
+    mask_scratch_trim(scratch);
+    return outcome;
+}
