@@ -60,6 +60,17 @@ enum err pgwire_bind_read(struct slice body, struct pgwire_bind *ret_bind,
     return pgwire_read_done(&reader, "bind message", reterr_error);
 }
 
+enum err pgwire_bind_portal_write(struct buf *buf, struct slice portal, struct slice statement)
+{
+    struct pgwire_out out = pgwire_out_begin(buf, PGWIRE_CLIENT_BIND);
+    pgwire_out_text(&out, portal);
+    pgwire_out_text(&out, statement);
+    pgwire_out_count(&out, 0);
+    pgwire_out_count(&out, 0);
+    pgwire_out_count(&out, 0);
+    return pgwire_out_end(&out);
+}
+
 enum err pgwire_bind_write(struct buf *buf, struct slice statement, const struct slice *values,
                            size_t count)
 {

@@ -41,6 +41,10 @@ enum err pgwire_bind_read(struct slice body, struct pgwire_bind *ret_bind,
 enum err pgwire_bind_write(struct buf *buf, struct slice statement, const struct slice *values,
                            size_t count) MUST_USE;
 
+/* To a portal of that name, without parameters. */
+enum err pgwire_bind_portal_write(struct buf *buf, struct slice portal,
+                                  struct slice statement) MUST_USE;
+
 /* What Describe and Close name; the values are those on the wire. */
 enum pgwire_object_kind {
     PGWIRE_STATEMENT = 'S',

@@ -172,6 +172,24 @@ static bool is_answered_by_ready(enum pgwire_request_kind kind)
            kind == PGWIRE_REQUEST_SYNC;
 }
 
+bool pgwire_state_owes(const struct pgwire_state *state, uint64_t id)
+{
+    bool is_owed = false;
+    for (size_t i = 0; i < state->count && !is_owed; i++) {
+        is_owed = queue_at(state, i)->id == id;
+    }
+    return is_owed;
+}
+
+bool pgwire_state_owes_ready(const struct pgwire_state *state)
+{
+    bool is_owed = false;
+    for (size_t i = 0; i < state->count && !is_owed; i++) {
+        is_owed = is_answered_by_ready(queue_at(state, i)->kind);
+    }
+    return is_owed;
+}
+
 static enum err unexpected(char type, const char *when, struct error *reterr_error)
 {
     return fail(reterr_error, ERR_INPUT, "message 0x%02x %s", (unsigned)(unsigned char)type, when);

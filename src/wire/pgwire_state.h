@@ -77,6 +77,13 @@ enum pgwire_phase pgwire_state_phase(const struct pgwire_state *state);
 /* LIMIT_PGWIRE_OWED requests wait: read nothing more from the client until the server answered. */
 bool pgwire_state_is_full(const struct pgwire_state *state);
 
+/* Whether a ReadyForQuery is owed: the open batch, if there is one, is not the first thing that the
+ * server has to do. */
+bool pgwire_state_owes_ready(const struct pgwire_state *state);
+
+/* Whether the request of that number is still to be answered. */
+bool pgwire_state_owes(const struct pgwire_state *state, uint64_t id);
+
 /* What became of a client's message. */
 struct pgwire_step {
     uint64_t id;
