@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What connections are tied to, read for many at once: attributes, rules, who may use them. */
 #include "base/memory.h"
+#include "model/masking_link.h"
 #include "store/connection_store.h"
 #include "store/rows.h"
 
@@ -40,7 +41,7 @@ static void connection_links_take_feature(const struct store_rows *rows, struct 
     if (slice_equals(kind, SLICE("guardrail"))) {
         features->guardrails.value = true;
     } else if (slice_equals(kind, SLICE("masking"))) {
-        features->data_masking.value = true;
+        features->data_masking.value = masking_reaches(row->connection.subtype);
     } else if (slice_equals(kind, SLICE("analyzer"))) {
         features->ai_session_analyzer.value = true;
     } else if (slice_equals(kind, SLICE("access_command"))) {
@@ -113,7 +114,8 @@ static enum err connection_links_each(struct store_tx *tx, struct connection_lis
 /* What acts on it, by a rule of its own or of an attribute. */
 #define FEATURES(ids)                                                                              \
     "SELECT t.connection_id, 'feature', w.kind, '', coalesce(w.access_duration_sec, 0) FROM ("     \
-    "SELECT x.connection_id, x.rule_id FROM connection_rule x WHERE x.connection_id IN (" ids ") " \
+    "SELECT x.connection_id, x.rule_id FROM connection_rule x "                                    \
+    "WHERE x.connection_id IN (" ids ") AND x.is_active = 1 "                                      \
     "UNION SELECT y.connection_id, z.rule_id FROM connection_attribute y "                         \
     "JOIN attribute_rule z ON z.attribute_id = y.attribute_id "                                    \
     "WHERE y.connection_id IN (" ids ")) t JOIN rule w ON w.id = t.rule_id AND w.is_active = 1 "

@@ -99,6 +99,9 @@ enum err organization_store_find(struct store_tx *tx, struct arena *arena, struc
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(tx, "SELECT id FROM organization WHERE name = $1",
                                    PARAMS(store_text(name)), &rows, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return fail(reterr, err, "there is no organization '%.*s'", SLICE_ARG(name));
+    }
     if (err == ERR_NONE) {
         *ret_id = arena_copy(arena, store_rows_view(&rows, 0));
     }

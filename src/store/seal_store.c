@@ -28,6 +28,9 @@ static const struct seal_place seal_places[] = {
      "UPDATE second_factor SET secret = $2 WHERE user_id = $1"},
     {"SELECT id, verifier FROM credential WHERE id > $1 ORDER BY id LIMIT $2",
      "UPDATE credential SET verifier = $2 WHERE id = $1"},
+    {"SELECT organization_id, key FROM masking_key WHERE organization_id > $1 "
+     "ORDER BY organization_id LIMIT $2",
+     "UPDATE masking_key SET key = $2 WHERE organization_id = $1"},
 };
 
 struct seal_portion {

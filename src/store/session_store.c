@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/session_store.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "store/rows.h"
 
@@ -9,7 +10,8 @@
     "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "         \
     "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
     "bytes_in, bytes_out, recording_head, recording_size, recording_error, metadata, "             \
-    "recording_days, recording_removed_at FROM session "
+    "recording_days, recording_removed_at, metrics, guardrails_info, guardrails_count "            \
+    "FROM session "
 
 static void session_store_take(struct arena *arena, const struct store_rows *rows,
                                struct session *session)
@@ -42,6 +44,9 @@ static void session_store_take(struct arena *arena, const struct store_rows *row
         .metadata = rows_text_in(arena, rows, 24),
         .recording_days = store_rows_int(rows, 25),
         .recording_removed_at = store_rows_int(rows, 26),
+        .metrics = rows_text_in(arena, rows, 27),
+        .guardrails_info = arena_format(arena, "[%.*s]", SLICE_ARG(store_rows_view(rows, 28))),
+        .guardrails_count = {.value = store_rows_int(rows, 29), .is_given = true},
     };
 }
 
@@ -68,22 +73,66 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
         NULL, reterr);
 }
 
+static enum err session_store_put_masking(struct store_tx *tx, const struct session *session,
+                                          struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < session->masking.type_count && err == ERR_NONE; i++) {
+        const struct session_masked *masked = &session->masking.types[i];
+        err = store_exec(tx,
+                         "INSERT INTO session_masking (session_id, info_type, redact_count, "
+                         "transformed_bytes) VALUES ($1, $2, $3, $4)",
+                         PARAMS(store_text(session->id), store_text(masked->info_type),
+                                store_int(masked->redact_count),
+                                store_int(masked->transformed_bytes)),
+                         NULL, reterr);
+    }
+    return err;
+}
+
 enum err session_store_end(struct store_tx *tx, const struct session *session, struct error *reterr)
 {
+    struct arena arena CLEANUP(arena_release);
     uint64_t changed = 0;
+    arena_init(&arena);
     enum err err = store_exec(
         tx,
         "UPDATE session SET status = 'done', ended_at = $2, end_reason = $3, "
         "bytes_in = $4, bytes_out = $5, recording_head = $6, recording_size = $7, "
-        "recording_error = $8 WHERE id = $1 AND status = 'open'",
+        "recording_error = $8, metrics = $9 WHERE id = $1 AND status = 'open'",
         PARAMS(store_text(session->id), store_int(session->ended_at),
                store_text(session->end_reason), store_int(session->bytes_in.value),
                store_int(session->bytes_out.value), store_text(session->recording_head),
-               store_int(session->recording_size.value), store_text(session->recording_error)),
+               store_int(session->recording_size.value), store_text(session->recording_error),
+               store_text(session_metrics_json_in(&arena, &session->masking))),
+        &changed, reterr);
+    if (err == ERR_NONE && changed == 0) {
+        return fail(reterr, ERR_NOT_FOUND, "there is no open session '%.*s'",
+                    SLICE_ARG(session->id));
+    }
+    return err == ERR_NONE ? session_store_put_masking(tx, session, reterr) : err;
+}
+
+/* Appended where it lies: several may be on their way at once. */
+enum err session_store_add_guarded(struct store_tx *tx, struct arena *arena, struct slice id,
+                                   const struct session_guarded *guarded, size_t count,
+                                   struct error *reterr)
+{
+    uint64_t changed = 0;
+    if (count == 0) {
+        return ERR_NONE;
+    }
+    enum err err = store_exec(
+        tx,
+        "UPDATE session SET guardrails_count = guardrails_count + $3, guardrails_info = "
+        "CASE WHEN guardrails_info = '' THEN $2 "
+        "WHEN length(guardrails_info) > $4 THEN guardrails_info "
+        "ELSE guardrails_info || ',' || $2 END WHERE id = $1",
+        PARAMS(store_text(id), store_text(session_guarded_json_in(arena, guarded, count)),
+               store_int((int64_t)count), store_int((int64_t)LIMIT_SESSION_GUARDRAILS_SIZE)),
         &changed, reterr);
     return err == ERR_NONE && changed == 0
-               ? fail(reterr, ERR_NOT_FOUND, "there is no open session '%.*s'",
-                      SLICE_ARG(session->id))
+               ? fail(reterr, ERR_NOT_FOUND, "there is no session '%.*s'", SLICE_ARG(id))
                : err;
 }
 

@@ -12,10 +12,16 @@
 enum err session_store_insert(struct store_tx *tx, const struct session *session,
                               struct error *reterr) MUST_USE;
 
-/* How one ended: its id, ended_at, end_reason and the counters of 'session'. One that is done stays
- * as it was: ERR_NOT_FOUND. */
+/* How one ended: its id, ended_at, end_reason, masking and the counters of 'session'. One that is
+ * done stays as it was: ERR_NOT_FOUND. */
 enum err session_store_end(struct store_tx *tx, const struct session *session,
                            struct error *reterr) MUST_USE;
+
+/* The rules of guard rails that were met since the last time. From LIMIT_SESSION_GUARDRAILS_SIZE on
+ * they are counted, but no longer kept. ERR_NOT_FOUND: there is no such session. */
+enum err session_store_add_guarded(struct store_tx *tx, struct arena *arena, struct slice id,
+                                   const struct session_guarded *guarded, size_t count,
+                                   struct error *reterr) MUST_USE;
 
 /* Of an organization; with 'user_id', only when it is that user's. */
 struct session_scope {
