@@ -16,6 +16,7 @@ struct gate *gate_new(const struct gate_settings *settings)
     struct gate *gate = memory_new(sizeof(*gate));
     gate->settings = *settings;
     gate->table = session_table_new();
+    gate->rules = gate_rules_new();
     gate->generation = -1;
     return gate;
 }
@@ -24,6 +25,7 @@ void gate_free(struct gate *gate)
 {
     if (gate != NULL) {
         session_table_free(gate->table);
+        gate_rules_free(gate->rules);
         memory_free(gate);
     }
 }
@@ -97,7 +99,8 @@ static enum err gate_recover_session(struct gate *gate, struct arena *arena,
     session->recording_size.value = (int64_t)state.size;
     session->ended_at = clock_now();
     session->end_reason = SLICE("the gateway stopped");
-    return session_leave(gate->settings.store, arena, session, reterr);
+    const struct leave_request request = {.session = session, .is_enrolled = true};
+    return session_leave(gate->settings.store, arena, &request, reterr);
 }
 
 enum err gate_recover(struct gate *gate, struct error *reterr)

@@ -6,9 +6,11 @@
 
 #include "base/limits.h"
 #include "gate/gate.h"
+#include "gate/gate_rules.h"
 #include "gate/session_table.h"
 #include "io/listener.h"
 #include "io/timer.h"
+#include "policy/guard_cache.h"
 #include "proxy/pg_front.h"
 #include "session/recorder.h"
 
@@ -26,6 +28,7 @@ struct gate_counters {
 struct gate {
     struct gate_settings settings;
     struct session_table *table;
+    struct gate_rules *rules;
     struct gate_worker *watcher; /* the worker that looks who may go on */
     int64_t generation;          /* of callers, as of the last look; the watcher's */
     struct gate_worker *doors[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
@@ -41,6 +44,9 @@ struct gate_worker {
     struct tls_server *tls;
     struct recorder_shop *shop;
     char *scratch; /* for the pumps */
+    struct guard_scratch *guard_scratch;
+    struct guard_cache *guard_cache;
+    struct mask_scratch *mask_scratch;
     struct list sessions;
     size_t session_count;
     uint64_t session_number; /* of the last one that came */
@@ -57,6 +63,12 @@ struct gate_worker {
 
 /* From any thread, to the worker's: what becomes of a session of it. Nothing when it is gone. */
 void gate_worker_kill(struct gate_worker *door, struct slice session_id, struct slice reason);
+
+/* From any thread, to the worker's: the rules of the session's connection, and the groups of its
+ * user. */
+void gate_worker_guard(struct gate_worker *door, struct slice session_id,
+                       struct gate_ruleset *take_rules, const struct slice *groups,
+                       size_t group_count);
 
 /* One thread adds, so that no other's addition can be lost. */
 void gate_count(_Atomic uint64_t *counter, uint64_t more);

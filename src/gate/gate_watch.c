@@ -11,11 +11,19 @@
 
 #define DRAINING_MS 50 /* between two looks, while others wait for the last session's end */
 
+/* What concerns a session whose rules may have changed. */
+struct watch_guard {
+    struct gate_ruleset rules; /* references */
+    struct slice *groups;
+    size_t group_count;
+};
+
 struct watch_job {
     struct gate_job job;
     int64_t generation;
     struct session_entries sessions;
-    struct slice *verdicts; /* why each may not go on; empty: it may */
+    struct slice *verdicts;     /* why each may not go on; empty: it may */
+    struct watch_guard *guards; /* of each that may */
 };
 
 static int gate_watch_compare(const void *a, const void *b)
@@ -31,6 +39,29 @@ static bool gate_watch_is_known(const struct watch_job *self, size_t index)
     const struct session_entry *entries = self->sessions.items;
     return index > 0 &&
            slice_equals(entries[index].credential_id, entries[index - 1].credential_id);
+}
+
+/* The rules of its connection: those that cannot be used end its sessions. */
+static enum err gate_watch_ask_guard(struct store_tx *tx, struct watch_job *self, size_t index,
+                                     const struct credential_grant *grant,
+                                     struct slice *ret_verdict, struct error *reterr)
+{
+    struct arena *arena = &self->job.arena;
+    struct watch_guard *guard = &self->guards[index];
+    guard->group_count = grant->caller.group_count;
+    enum err err =
+        gate_rules_load(self->job.door->gate->rules, tx, arena, grant, &guard->rules, reterr);
+    if (err == ERR_INPUT || err == ERR_LIMIT) {
+        log_line(LOG_GATE, LOG_ERROR, "the rules of a connection cannot be used",
+                 log_error_field(reterr));
+        *ret_verdict = SLICE("the rules of the connection cannot be used");
+        return ERR_NONE;
+    }
+    guard->groups = arena_alloc_array(arena, guard->group_count + 1, sizeof(*guard->groups));
+    for (size_t i = 0; i < guard->group_count; i++) {
+        guard->groups[i] = arena_copy(arena, grant->caller.groups[i]);
+    }
+    return err;
 }
 
 /* Why it may not be used any more; empty: it may. */
@@ -51,7 +82,17 @@ static enum err gate_watch_ask(struct store_tx *tx, struct watch_job *self, size
     bool is_out = err == ERR_UNAUTHENTICATED || err == ERR_DENIED;
     *ret_verdict =
         is_out ? arena_copy(&self->job.arena, slice_of_text(reterr->message)) : SLICE("");
+    if (err == ERR_NONE) {
+        err = gate_watch_ask_guard(tx, self, index, &grant, ret_verdict, reterr);
+    }
     return is_out ? ERR_NONE : err;
+}
+
+static void gate_watch_share_guard(struct watch_job *self, size_t index)
+{
+    gate_ruleset_release(&self->guards[index].rules);
+    self->guards[index] = self->guards[index - 1];
+    self->guards[index].rules = gate_ruleset_ref(&self->guards[index - 1].rules);
 }
 
 static enum err gate_watch_ask_all(struct store_tx *tx, void *context, struct error *reterr)
@@ -59,8 +100,12 @@ static enum err gate_watch_ask_all(struct store_tx *tx, void *context, struct er
     struct watch_job *self = context;
     struct slice verdict = SLICE(""); /* on the credential */
     for (size_t i = 0; i < self->sessions.count; i++) {
-        enum err err =
-            gate_watch_is_known(self, i) ? ERR_NONE : gate_watch_ask(tx, self, i, &verdict, reterr);
+        enum err err = ERR_NONE;
+        if (gate_watch_is_known(self, i)) {
+            gate_watch_share_guard(self, i);
+        } else {
+            err = gate_watch_ask(tx, self, i, &verdict, reterr);
+        }
         self->verdicts[i] = verdict;
         if (err == ERR_NONE && verdict.len == 0) {
             err = session_store_end_asked(tx, &self->job.arena, self->sessions.items[i].id,
@@ -79,14 +124,23 @@ static enum err gate_watch_judge(struct watch_job *self, struct error *reterr)
     struct session_entries *sessions = &self->sessions;
     self->verdicts =
         arena_alloc_array(&self->job.arena, sessions->count + 1, sizeof(*self->verdicts));
+    self->guards = arena_alloc_array(&self->job.arena, sessions->count + 1, sizeof(*self->guards));
     if (sessions->count > 1) {
         qsort(sessions->items, sessions->count, sizeof(*sessions->items), gate_watch_compare);
     }
     enum err err =
         store_read(self->job.door->gate->settings.store, gate_watch_ask_all, self, reterr);
-    for (size_t i = 0; i < sessions->count && err == ERR_NONE; i++) {
-        if (self->verdicts[i].len > 0) {
-            gate_worker_kill(sessions->items[i].door, sessions->items[i].id, self->verdicts[i]);
+    for (size_t i = 0; i < sessions->count; i++) {
+        struct session_entry *entry = &sessions->items[i];
+        struct watch_guard *guard = &self->guards[i];
+        if (err != ERR_NONE || self->verdicts[i].len > 0) {
+            gate_ruleset_release(&guard->rules);
+        } else {
+            gate_worker_guard(entry->door, entry->id, &guard->rules, guard->groups,
+                              guard->group_count);
+        }
+        if (err == ERR_NONE && self->verdicts[i].len > 0) {
+            gate_worker_kill(entry->door, entry->id, self->verdicts[i]);
         }
     }
     return err;

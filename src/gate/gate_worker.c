@@ -6,6 +6,7 @@
 #include "gate/pg_session.h"
 #include "io/log.h"
 
+#include <sodium.h>
 #include <unistd.h>
 
 /* Life ---------------------------------------------------------------------------------------- */
@@ -78,6 +79,11 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, in
     door->front.authentication_ms = LIMIT_PG_FRONT_AUTHENTICATION_MS;
     door->shop = recorder_shop_new(&recorder);
     door->scratch = memory_new(LIMIT_READ_SIZE);
+    door->guard_scratch = guard_scratch_new();
+    uint8_t seed[HASH_SEED_SIZE];
+    randombytes_buf(seed, sizeof(seed));
+    door->guard_cache = guard_cache_new(seed);
+    door->mask_scratch = mask_scratch_new();
     list_init(&door->sessions);
     timer_init(&door->drain_deadline, gate_worker_cut, door);
     loop_task_init(&door->drained, gate_worker_on_drained, door);
@@ -98,6 +104,9 @@ void gate_worker_free(struct gate_worker *door)
     recorder_shop_free(door->shop);
     tls_server_unref(door->tls);
     memory_free(door->scratch);
+    guard_cache_free(door->guard_cache);
+    mask_scratch_free(door->mask_scratch);
+    guard_scratch_free(door->guard_scratch);
     memory_free(door);
 }
 
@@ -112,6 +121,9 @@ struct gate_order {
     struct slice reason;
     struct tls_server *tls;
     uint64_t deadline_ms;
+    struct gate_ruleset rules;
+    struct slice *groups;
+    size_t group_count;
 };
 
 static struct gate_order *gate_order_new(struct gate_worker *door)
@@ -151,6 +163,35 @@ void gate_worker_kill(struct gate_worker *door, struct slice session_id, struct 
     order->session_id = arena_copy(&order->arena, session_id);
     order->reason = arena_copy(&order->arena, reason);
     gate_order_send(order, gate_worker_take_kill);
+}
+
+static void gate_worker_take_guard(struct mail *mail)
+{
+    struct gate_order *order = CONTAINER_OF(mail, struct gate_order, mail);
+    struct gate_worker *door = order->door;
+    struct pg_session *session = session_table_look_up(door->gate->table, order->session_id, door);
+    if (session != NULL) {
+        pg_session_guard(session, &order->rules, order->groups, order->group_count);
+    } else {
+        gate_ruleset_release(&order->rules);
+    }
+    gate_order_free(order);
+}
+
+void gate_worker_guard(struct gate_worker *door, struct slice session_id,
+                       struct gate_ruleset *take_rules, const struct slice *groups,
+                       size_t group_count)
+{
+    struct gate_order *order = gate_order_new(door);
+    order->session_id = arena_copy(&order->arena, session_id);
+    order->rules = *take_rules;
+    *take_rules = (struct gate_ruleset){.guard = NULL};
+    order->groups = arena_alloc_array(&order->arena, group_count + 1, sizeof(*order->groups));
+    order->group_count = group_count;
+    for (size_t i = 0; i < group_count; i++) {
+        order->groups[i] = arena_copy(&order->arena, groups[i]);
+    }
+    gate_order_send(order, gate_worker_take_guard);
 }
 
 static void gate_worker_take_tls(struct mail *mail)

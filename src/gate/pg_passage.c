@@ -31,7 +31,7 @@ static void pg_passage_say(struct pg_session *session, const char *sqlstate, str
     const struct pgwire_notice notice = {
         .severity = SLICE("FATAL"), .sqlstate = slice_of_text(sqlstate), .message = reason};
     if (pg_passage_may_speak(session) && pgwire_error_write(&buf, &notice) == ERR_NONE &&
-        pump_say(session->pump, buf_view(&buf)) != ERR_NONE) {
+        pump_say(session->pump, PUMP_CLIENT, buf_view(&buf)) != ERR_NONE) {
         log_line(LOG_GATE, LOG_DEBUG, "a client that does not read is not told why it ends",
                  log_text("id", session->session.id));
     }
@@ -120,6 +120,9 @@ static void pg_passage_on_record(void *owner, const struct pg_record *record)
         if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_ERROR) {
             pg_passage_look_at_error(session, record);
         }
+        if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_PARAMETER_STATUS) {
+            pg_session_learn_setting(session, record->bytes);
+        }
         pg_passage_add_message(session, record);
         break;
     case PG_RECORD_MORE:
@@ -172,10 +175,36 @@ static void pg_passage_count(struct pg_session *session, enum pump_side side, si
     session->statement_count = statements;
 }
 
-static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slice bytes)
+/* Recorded is what the client said, and what it gets. Guard rails that are new apply as soon as
+ * nothing is under way. */
+static enum err pg_passage_look(struct pg_session *session, enum pump_side side,
+                                struct slice *bytes)
+{
+    pg_session_start_filter(session);
+    if (session->filter == NULL) {
+        return pg_tap_pass(session->tap, side, *bytes, &session->error);
+    }
+    if (side == PUMP_CLIENT) {
+        enum err err = pg_tap_pass(session->tap, side, *bytes, &session->error);
+        return err == ERR_NONE ? pg_filter_pass(session->filter, side, bytes, &session->error)
+                               : err;
+    }
+    enum err err = pg_filter_pass(session->filter, side, bytes, &session->error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct slice words = pg_filter_words(session->filter);
+    if (words.len > 0 && pump_say(session->pump, PUMP_TARGET, words) != ERR_NONE) {
+        return fail(&session->error, ERR_LIMIT, "the target takes too little");
+    }
+    return pg_tap_pass(session->tap, side, *bytes, &session->error);
+}
+
+static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slice *bytes)
 {
     struct pg_session *session = owner;
-    enum err err = pg_tap_pass(session->tap, side, bytes, &session->error);
+    size_t size = bytes->len;
+    enum err err = pg_passage_look(session, side, bytes);
     if (err == ERR_NONE) {
         err = recorder_flush(session->recorder, &session->error);
         session->is_withheld = err != ERR_NONE && side == PUMP_TARGET;
@@ -184,8 +213,11 @@ static enum err pg_passage_on_pass(void *owner, enum pump_side side, struct slic
     if (err != ERR_NONE) {
         return err;
     }
-    pg_passage_count(session, side, bytes.len);
-    pump_hold_client(session->pump, pg_tap_is_full(session->tap));
+    pg_passage_count(session, side, size);
+    bool is_held = session->filter != NULL && pg_filter_holds(session->filter);
+    bool is_waiting = session->filter != NULL && pg_filter_waits(session->filter);
+    pump_hold(session->pump, PUMP_CLIENT, is_held || pg_tap_is_full(session->tap));
+    pump_hold(session->pump, PUMP_TARGET, is_waiting);
     if (session->is_draining) {
         loop_defer(session->door->loop, &session->drain_task);
     }
@@ -262,6 +294,7 @@ void pg_passage_start(struct pg_session *session, struct stream *take_stream, st
         .waiting = {behind, buf_view(&session->arrival.rest)},
         .scratch = session->door->scratch,
         .scratch_size = LIMIT_READ_SIZE,
+        .replaced_max = LIMIT_PG_FILTER_OUT_SIZE,
         .on_pass = pg_passage_on_pass,
         .on_end = pg_passage_on_end,
         .on_gone = pg_passage_on_gone,
@@ -269,6 +302,8 @@ void pg_passage_start(struct pg_session *session, struct stream *take_stream, st
     };
     session->arrival.stream = NULL;
     session->tap = pg_tap_new(&tap);
+    pg_session_learn_greeting(session, buf_view(&session->arrival.greeting));
+    pg_session_start_filter(session);
     session->pump = pump_new(&pump);
     gate_count(&session->door->counters.sessions, 1);
     buf_release(&session->arrival.rest);

@@ -163,6 +163,12 @@ static void pg_session_on_admitted(struct gate_job *job)
     }
     session->admitted = CONTAINER_OF(job, struct admit_job, job);
     pg_session_describe(session);
+    if (session->guard == NULL) {
+        const struct caller *caller = &session->admitted->grant.caller;
+        pg_session_guard(session, &session->admitted->rules, caller->groups, caller->group_count);
+    }
+    session->database =
+        arena_copy(&session->arena, pg_session_database(pg_front_startup(session->front)));
     session_table_expire(session->door->gate->table, session->session.id,
                          session->admitted->grant.credential.expires_at);
     enum err err = pg_session_take_metadata(session, &error);
@@ -269,8 +275,8 @@ static void pg_session_on_open(void *owner)
     struct slice behind;
     struct stream *stream = pg_front_take_stream(session->front, &behind);
     session->front = NULL;
-    buf_release(&session->arrival.greeting);
     pg_passage_start(session, stream, behind);
+    buf_release(&session->arrival.greeting);
 }
 
 static void pg_session_on_closed(void *owner, const struct error *reason)

@@ -17,6 +17,10 @@ void pg_session_start(struct gate_worker *door, int take_fd, const struct sockad
 
 /* Its client is told, where it can be, and it ends. 'sqlstate' is a constant. */
 void pg_session_kill(struct pg_session *session, const char *sqlstate, struct slice reason);
+/* The rules of its connection may have changed, or the groups of its user: they apply to its next
+ * statement. */
+void pg_session_guard(struct pg_session *session, struct gate_ruleset *take_rules,
+                      const struct slice *groups, size_t group_count);
 /* What it does at the target is to be cancelled; answered when that was done, or cannot be. */
 void pg_session_take_cancel(struct pg_session *session, struct gate_cancel *take_cancel);
 /* What it asked to be cancelled was. */

@@ -30,6 +30,7 @@ static void pg_session_free(void *owner)
     list_remove(&session->link);
     door->session_count--;
     pg_tap_free(session->tap);
+    pg_session_end_guard(session);
     pg_way_release(&session->way);
     arena_release(&session->arena);
     memory_free(session);
@@ -68,10 +69,16 @@ static void pg_session_leave(void *owner)
 {
     struct pg_session *session = owner;
     struct error error;
+    const struct leave_request request = {
+        .session = &session->session,
+        .is_enrolled = session->is_enrolled,
+        .guarded = session->guarded,
+        .guarded_count = session->guarded_count,
+    };
     if (!session->is_enrolled && !session->has_files) {
         pg_session_free_later(session);
-    } else if (leave_job_start(session->door, &session->session, session->is_enrolled,
-                               pg_session_on_left, session, &error) != ERR_NONE) {
+    } else if (leave_job_start(session->door, &request, pg_session_on_left, session, &error) !=
+               ERR_NONE) {
         timer_start(session->door->loop, &session->retry, RETRY_MS);
     }
 }
@@ -135,6 +142,7 @@ static void pg_session_cut(struct pg_session *session)
         session->admitted = NULL;
     }
     pg_way_cancel_open(&session->way);
+    pg_session_end_lookup(session);
     if (session->arrival.stream != NULL) {
         stream_close(session->arrival.stream);
         session->arrival.stream = NULL;
@@ -151,6 +159,7 @@ void pg_session_end(struct pg_session *session, struct slice reason)
     struct session *row = &session->session;
     session->is_ending = true;
     pg_session_set_reason(session, reason);
+    pg_session_keep_masking(session);
     row->ended_at = clock_now();
     pg_session_cut(session);
     if (row->id.len > 0) {
@@ -209,6 +218,10 @@ static void pg_session_on_stopped(void *owner, const struct error *error)
     pg_session_answer_cancels(&session->cancels);
     if (!list_is_empty(&session->next_cancels)) {
         pg_session_stop(session);
+    }
+    if (session->filter != NULL && !pg_way_is_stopping(&session->way)) {
+        pg_filter_cancelled(session->filter);
+        pg_session_go_on(session);
     }
     if (session->is_over) {
         pg_session_free_later(session);

@@ -4,13 +4,17 @@
 #ifndef GH_GATE_PG_SESSION_INTERNAL_H
 #define GH_GATE_PG_SESSION_INTERNAL_H
 
+#include "gate/pg_lookup.h"
 #include "gate/pg_session.h"
 #include "gate/pg_way.h"
 #include "gate/session_jobs.h"
 #include "gate/session_metadata.h"
+#include "policy/guard_cache.h"
+#include "proxy/pg_filter.h"
 #include "proxy/pg_tap.h"
 #include "proxy/pump.h"
 
+#define PG_SETTINGS        2   /* pg_session_guard.c has their names */
 #define PG_ERROR_HEAD_SIZE 128 /* holds the severity, which comes first */
 
 /* What came of the target's start, until the client is let through. */
@@ -19,6 +23,14 @@ struct pg_arrival {
     struct buf greeting;
     struct buf rest;
     enum pgwire_transaction transaction;
+};
+
+/* Guard rails and masking rules as they are now. */
+struct pg_session_guard {
+    struct arena arena;
+    struct gate_ruleset rules; /* guard rails: of none, where there are none */
+    struct guard_scope scope;
+    bool is_empty; /* there are no rules at all */
 };
 
 struct pg_session {
@@ -37,8 +49,16 @@ struct pg_session {
     struct recorder *recorder;
     struct pg_tap *tap;
     struct pump *pump;
-    struct list cancels;      /* answered when the request that is under way is done */
-    struct list next_cancels; /* after it */
+    struct pg_session_guard *guard; /* NULL: there were none yet */
+    uint64_t guard_generation;
+    struct pg_filter *filter; /* NULL: nothing is looked for */
+    struct session_guarded *guarded;
+    size_t guarded_count;
+    struct buf settings[PG_SETTINGS]; /* ParameterStatus of those that a filter has to know */
+    struct pg_lookup *lookup;         /* under way */
+    struct slice database;            /* that the client asked for */
+    struct list cancels;              /* answered when the request that is under way is done */
+    struct list next_cancels;         /* after it */
     struct pgwire_key target_key;
     struct pgwire_key key; /* what the client has instead */
     struct loop_task drain_task;
@@ -46,7 +66,8 @@ struct pg_session {
     struct error error; /* why it ends, when it must */
     bool is_enrolling;  /* the store is being told; nothing can be freed */
     bool is_enrolled;
-    bool has_files; /* that go at the end */
+    bool has_files;   /* that go at the end */
+    bool has_masking; /* there was a masking rule */
     bool is_ready;
     bool is_ending;
     bool is_draining;
@@ -67,6 +88,19 @@ struct pg_session {
 void pg_session_describe(struct pg_session *session);
 enum err pg_session_take_metadata(struct pg_session *session, struct error *reterr) MUST_USE;
 enum err pg_session_start_recording(struct pg_session *session, struct error *reterr) MUST_USE;
+
+/* Rules (pg_session_guard.c); where there is nothing to do, nothing is done. */
+void pg_session_start_filter(struct pg_session *session);
+/* The body of a ParameterStatus, for a filter that is started later. */
+void pg_session_learn_setting(struct pg_session *session, struct slice body);
+void pg_session_learn_greeting(struct pg_session *session, struct slice greeting);
+/* What the target said goes on, after it had to wait. */
+void pg_session_go_on(struct pg_session *session);
+/* What was asked for the mask is over: nobody waits for it. */
+void pg_session_end_lookup(struct pg_session *session);
+/* For the store. */
+void pg_session_keep_masking(struct pg_session *session);
+void pg_session_end_guard(struct pg_session *session);
 
 /* The client is let through: takes its stream and what it sent already. */
 void pg_passage_start(struct pg_session *session, struct stream *take_stream, struct slice behind);

@@ -85,7 +85,17 @@ static enum err admit_read(struct store_tx *tx, void *context, struct error *ret
         .auditor_group = identity_auditor_group(identity),
         .wants_secret = true,
     };
-    return credential_store_check(tx, &self->job.arena, &question, &self->grant, reterr);
+    enum err err = credential_store_check(tx, &self->job.arena, &question, &self->grant, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = gate_rules_load(self->job.door->gate->rules, tx, &self->job.arena, &self->grant,
+                          &self->rules, reterr);
+    if (err == ERR_INPUT || err == ERR_LIMIT) { /* what is wrong with them is for admins */
+        reterr->code = ERR_UNAVAILABLE;
+        err = ERR_UNAVAILABLE;
+    }
+    return err;
 }
 
 static enum err admit_resolve(struct admit_job *self, struct error *reterr)
@@ -150,6 +160,7 @@ static void admit_end(void *at)
 {
     struct admit_job *self = at;
     tls_client_unref(self->tls);
+    gate_ruleset_release(&self->rules);
 }
 
 /* Back on the loop: on to the other pool, or to the owner. */
@@ -270,24 +281,29 @@ enum err enroll_job_start(struct gate_worker *door, const struct session *sessio
 
 struct leave_body {
     struct arena *arena;
-    const struct session *session;
+    const struct leave_request *request;
 };
 
 static enum err leave_write(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct leave_body *body = context;
-    enum err err = session_store_end(tx, body->session, reterr);
+    const struct leave_request *request = body->request;
+    enum err err = session_store_end(tx, request->session, reterr);
     if (err == ERR_NOT_FOUND) {
         return ERR_NONE; /* it is done already */
     }
-    return err == ERR_NONE ? session_audit(tx, body->arena, body->session, "disconnect", reterr)
+    if (err == ERR_NONE && request->guarded_count > 0) {
+        err = session_store_add_guarded(tx, body->arena, request->session->id, request->guarded,
+                                        request->guarded_count, reterr);
+    }
+    return err == ERR_NONE ? session_audit(tx, body->arena, request->session, "disconnect", reterr)
                            : err;
 }
 
-enum err session_leave(struct store *store, struct arena *arena, const struct session *session,
-                       struct error *reterr)
+enum err session_leave(struct store *store, struct arena *arena,
+                       const struct leave_request *request, struct error *reterr)
 {
-    struct leave_body body = {.arena = arena, .session = session};
+    struct leave_body body = {.arena = arena, .request = request};
     return store_write(store, leave_write, &body, reterr);
 }
 
@@ -295,19 +311,20 @@ static void leave_run(struct gate_job *job)
 {
     const struct leave_job *self = JOB_OF(job, leave_job);
     session_remove_files(job, self->session.id);
-    if (self->is_enrolled) {
-        job->err = session_leave(job->door->gate->settings.store, &job->arena, &self->session,
+    if (self->request.is_enrolled) {
+        job->err = session_leave(job->door->gate->settings.store, &job->arena, &self->request,
                                  &job->error);
     }
 }
 
-enum err leave_job_start(struct gate_worker *door, const struct session *session, bool is_enrolled,
+enum err leave_job_start(struct gate_worker *door, const struct leave_request *request,
                          gate_job_fn done, void *owner, struct error *reterr)
 {
     struct leave_job *self = gate_job_new(sizeof(*self), door, owner);
     struct gate_job *job = NULL;
-    self->session = *session;
-    self->is_enrolled = is_enrolled;
+    self->session = *request->session;
+    self->request = *request;
+    self->request.session = &self->session;
     self->job.run = leave_run;
     self->job.done = done;
     return session_job_start(&self->job, door->gate->settings.pool, &job, reterr);

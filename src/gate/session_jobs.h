@@ -33,7 +33,8 @@ struct admit_job {
     bool is_far; /* the agent is elsewhere: it opens the variables and finds the place itself */
     struct shape_pairs variables; /* open */
     struct pg_place place;
-    struct tls_client *tls; /* the owner's once it was taken */
+    struct tls_client *tls;    /* the owner's once it was taken */
+    struct gate_ruleset rules; /* references */
 };
 
 struct admit_request {
@@ -56,17 +57,24 @@ enum err enroll_job_start(struct gate_worker *door, const struct session *sessio
                           void *owner, struct error *reterr) MUST_USE;
 
 /* How it ended, there as well, if it came to stand there; and its files are removed. */
+struct leave_request {
+    const struct session *session;
+    bool is_enrolled;
+    const struct session_guarded *guarded; /* what guard rails found */
+    size_t guarded_count;
+};
+
 struct leave_job {
     struct gate_job job;
     struct session session;
-    bool is_enrolled;
+    struct leave_request request;
 };
 
-enum err leave_job_start(struct gate_worker *door, const struct session *session, bool is_enrolled,
+enum err leave_job_start(struct gate_worker *door, const struct leave_request *request,
                          gate_job_fn done, void *owner, struct error *reterr) MUST_USE;
 
 /* The same for one that is nobody's any more; blocks. */
-enum err session_leave(struct store *store, struct arena *arena, const struct session *session,
-                       struct error *reterr) MUST_USE;
+enum err session_leave(struct store *store, struct arena *arena,
+                       const struct leave_request *request, struct error *reterr) MUST_USE;
 
 #endif

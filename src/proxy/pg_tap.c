@@ -378,6 +378,11 @@ bool pg_tap_is_idle(const struct pg_tap *tap)
            !state->server_copies;
 }
 
+uint64_t pg_tap_request(const struct pg_tap *tap)
+{
+    return tap->state.next_id;
+}
+
 bool pg_tap_is_terminated(const struct pg_tap *tap)
 {
     return tap->state.has_ended;

@@ -87,6 +87,8 @@ bool pg_tap_was_between(const struct pg_tap *tap, enum pump_side side);
 bool pg_tap_is_full(const struct pg_tap *tap);
 /* Nothing is owed and no batch is open. After a copy that failed see wire/pgwire_state.h. */
 bool pg_tap_is_idle(const struct pg_tap *tap);
+/* The number that the client's next message has. */
+uint64_t pg_tap_request(const struct pg_tap *tap);
 /* The client has said that it goes: Terminate. */
 bool pg_tap_is_terminated(const struct pg_tap *tap);
 /* As the server last said. */

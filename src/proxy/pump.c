@@ -12,9 +12,11 @@ struct pump_way {
     struct pump *pump;
     enum pump_side from;
     struct buf waiting; /* what the other side has not taken yet, or may not have yet */
-    size_t unseen_size; /* of it, at its front: came before the pump, on_pass is still due */
+    struct buf unseen;  /* came before the pump, on_pass is still due */
     uint64_t count;
     bool is_held;   /* by on_pass: what waits may not pass */
+    bool is_unread; /* by pump_hold(): nothing is read */
+    bool is_asked;  /* by pump_ask() */
     bool has_ended; /* the side that gives has nothing more */
     bool is_over;   /* and the other was told, or cannot be */
 };
@@ -34,9 +36,8 @@ struct pump {
     struct pump_way ways[2];   /* by the side that gives */
     struct pump_settings settings;
     enum pump_state state;
-    bool is_client_held;
     bool is_target_broken; /* it takes nothing more; what it said before may still be there */
-    bool is_passing;       /* inside on_pass */
+    const struct pump_way *passing; /* inside on_pass */
     enum pump_side failed_side;
     enum err error; /* why it ends, before on_end is called */
     struct loop_task task;
@@ -61,21 +62,22 @@ static void pump_defer(struct pump *pump)
     loop_defer(pump->streams[PUMP_CLIENT]->loop, &pump->task);
 }
 
+static bool pump_may_write(const struct pump_way *way)
+{
+    return !way->is_held && way->unseen.len == 0;
+}
+
 static bool pump_reads(const struct pump_way *way)
 {
     const struct pump *pump = way->pump;
     if (pump->state == PUMP_FINISHING) {
         return way->from == PUMP_CLIENT && !way->has_ended;
     }
-    if (way->from == PUMP_CLIENT && (pump->is_client_held || pump->is_target_broken)) {
+    if (way->is_unread || (way->from == PUMP_CLIENT && pump->is_target_broken)) {
         return false;
     }
-    return pump->state == PUMP_CARRYING && !way->has_ended && way->waiting.len == 0;
-}
-
-static bool pump_may_write(const struct pump_way *way)
-{
-    return !way->is_held && way->unseen_size == 0;
+    return pump->state == PUMP_CARRYING && !way->has_ended && pump_may_write(way) &&
+           way->waiting.len == 0;
 }
 
 static bool pump_writes(const struct pump_way *way)
@@ -156,6 +158,14 @@ static void pump_flush(struct pump_way *way)
     }
 }
 
+/* An owner that puts more in their place than it said has no room for it. */
+static void pump_keep(struct pump_way *way, struct slice bytes)
+{
+    if (buf_append(&way->waiting, bytes) != ERR_NONE) {
+        pump_fail(way->pump, way->from, ERR_LIMIT);
+    }
+}
+
 /* As much as the other side takes now; the rest waits. */
 static void pump_send(struct pump_way *way, struct slice bytes)
 {
@@ -167,20 +177,20 @@ static void pump_send(struct pump_way *way, struct slice bytes)
         return;
     }
     bytes = slice_from(bytes, err == ERR_NONE ? taken : 0);
-    must(buf_append(&way->waiting, bytes) == ERR_NONE);
+    pump_keep(way, bytes);
 }
 
 /* Reading ------------------------------------------------------------------------------------- */
 
-static enum err pump_show(struct pump_way *way, struct slice bytes)
+static enum err pump_show(struct pump_way *way, struct slice *bytes)
 {
     struct pump *pump = way->pump;
     if (pump->settings.on_pass == NULL) {
         return ERR_NONE;
     }
-    pump->is_passing = true;
+    pump->passing = way;
     enum err err = pump->settings.on_pass(pump->settings.owner, way->from, bytes);
-    pump->is_passing = false;
+    pump->passing = NULL;
     way->is_held = err == ERR_AGAIN;
     if (err != ERR_NONE && err != ERR_AGAIN) {
         pump_fail(pump, way->from, err);
@@ -188,26 +198,37 @@ static enum err pump_show(struct pump_way *way, struct slice bytes)
     return err;
 }
 
-static void pump_show_unseen(struct pump_way *way)
-{
-    struct slice bytes = slice_sub(buf_view(&way->waiting), 0, way->unseen_size);
-    if (bytes.len > 0) {
-        enum err err = pump_show(way, bytes);
-        way->unseen_size = 0;
-        if (err != ERR_NONE && err != ERR_AGAIN) {
-            buf_consume(&way->waiting, bytes.len);
-        }
-    }
-}
-
 static void pump_take(struct pump_way *way, struct slice bytes)
 {
-    way->count += bytes.len;
-    enum err err = pump_show(way, bytes);
+    enum err err = pump_show(way, &bytes);
     if (err == ERR_NONE) {
         pump_send(way, bytes);
     } else if (err == ERR_AGAIN) {
-        must(buf_append(&way->waiting, bytes) == ERR_NONE);
+        pump_keep(way, bytes);
+    }
+}
+
+/* Words that were said meanwhile stay behind it. */
+static void pump_show_unseen(struct pump_way *way)
+{
+    struct buf unseen = way->unseen;
+    struct buf words = way->waiting;
+    if (unseen.len > 0) {
+        buf_init(&way->unseen, 0);
+        buf_init(&way->waiting, words.size_max);
+        pump_take(way, buf_view(&unseen));
+        pump_keep(way, buf_view(&words));
+        buf_release(&unseen);
+        buf_release(&words);
+    }
+}
+
+static void pump_show_asked(struct pump_way *way)
+{
+    bool is_open = way->pump->state == PUMP_STARTING || way->pump->state == PUMP_CARRYING;
+    if (way->is_asked && is_open && pump_may_write(way)) {
+        way->is_asked = false;
+        pump_take(way, SLICE(""));
     }
 }
 
@@ -223,6 +244,7 @@ static void pump_carry(struct pump_way *way)
                                pump->settings.scratch_size, &len);
     if (err == ERR_NONE) {
         if (pump->state != PUMP_FINISHING) {
+            way->count += len;
             pump_take(way, slice_of(pump->settings.scratch, len));
         }
         return;
@@ -319,6 +341,9 @@ static void pump_on_task(void *owner)
     for (int i = 0; i < 2 && pump->error == ERR_NONE; i++) {
         pump_show_unseen(&pump->ways[i]);
         if (pump->error == ERR_NONE) {
+            pump_show_asked(&pump->ways[i]);
+        }
+        if (pump->error == ERR_NONE) {
             pump_flush(&pump->ways[i]);
         }
     }
@@ -349,9 +374,10 @@ struct pump *pump_new(const struct pump_settings *settings)
         way->pump = pump;
         way->from = (enum pump_side)i;
         way->count = waiting.len;
-        way->unseen_size = waiting.len;
-        buf_init(&way->waiting, settings->scratch_size + waiting.len + LIMIT_PUMP_OWN_SIZE);
-        must(buf_append(&way->waiting, waiting) == ERR_NONE);
+        buf_init(&way->waiting, settings->scratch_size + waiting.len + LIMIT_PUMP_OWN_SIZE +
+                                    2 * settings->replaced_max);
+        buf_init(&way->unseen, waiting.len);
+        must(buf_append(&way->unseen, waiting) == ERR_NONE);
         pump->settings.waiting[i] = SLICE_NONE;
     }
     stream_own(pump->streams[PUMP_CLIENT], pump_on_client, pump);
@@ -364,7 +390,7 @@ struct pump *pump_new(const struct pump_settings *settings)
 
 void pump_close(struct pump *pump)
 {
-    must(!pump->is_passing);
+    must(pump->passing == NULL);
     loop_task_cancel(&pump->task);
     timer_stop(&pump->timer);
     for (int i = 0; i < 2; i++) {
@@ -372,6 +398,7 @@ void pump_close(struct pump *pump)
             stream_close(pump->streams[i]);
         }
         buf_release(&pump->ways[i].waiting);
+        buf_release(&pump->ways[i].unseen);
     }
     memory_free(pump);
 }
@@ -384,10 +411,16 @@ void pump_resume(struct pump *pump, enum pump_side side)
     }
 }
 
+void pump_ask(struct pump *pump, enum pump_side side)
+{
+    pump->ways[side].is_asked = true;
+    pump_defer(pump);
+}
+
 void pump_drop(struct pump *pump, enum pump_side side)
 {
     struct pump_way *way = &pump->ways[side];
-    must(!pump->is_passing);
+    must(pump->passing == NULL);
     if (way->is_held) {
         way->is_held = false;
         buf_clear(&way->waiting);
@@ -400,34 +433,42 @@ bool pump_has_ended(const struct pump *pump, enum pump_side side)
     return pump->ways[side].has_ended;
 }
 
-void pump_hold_client(struct pump *pump, bool is_held)
+void pump_hold(struct pump *pump, enum pump_side side, bool is_held)
 {
-    pump->is_client_held = is_held;
+    if (pump->ways[side].is_unread == is_held) {
+        return;
+    }
+    pump->ways[side].is_unread = is_held;
     if (pump->state == PUMP_CARRYING) {
         pump_watch(pump);
     }
 }
 
-enum err pump_say(struct pump *pump, struct slice bytes)
+enum err pump_say(struct pump *pump, enum pump_side side, struct slice bytes)
 {
-    struct buf *waiting = &pump->ways[PUMP_TARGET].waiting;
-    must(!pump->is_passing && pump->state != PUMP_FINISHING);
+    struct pump_way *way = &pump->ways[pump_other(side)];
+    must(pump->passing != way && pump->state != PUMP_FINISHING);
     pump_defer(pump);
-    return bytes.len > LIMIT_PUMP_OWN_SIZE ? ERR_LIMIT : buf_append(waiting, bytes);
+    if (way->is_over && side == PUMP_TARGET) {
+        return ERR_NONE; /* it takes nothing more, and what it said last is on its way */
+    }
+    return bytes.len > LIMIT_PUMP_OWN_SIZE + pump->settings.replaced_max
+               ? ERR_LIMIT
+               : buf_append(&way->waiting, bytes);
 }
 
 void pump_finish(struct pump *pump)
 {
     struct pump_way *of_target = &pump->ways[PUMP_TARGET];
     struct pump_way *of_client = &pump->ways[PUMP_CLIENT];
-    must(!pump->is_passing && pump->state != PUMP_FINISHING);
+    must(pump->passing == NULL && pump->state != PUMP_FINISHING);
     pump->state = PUMP_FINISHING;
     pump->error = ERR_NONE;
     pump->is_target_broken = false;
     stream_close(pump->streams[PUMP_TARGET]);
     pump->streams[PUMP_TARGET] = NULL;
     buf_clear(&of_client->waiting);
-    of_client->unseen_size = 0;
+    buf_clear(&of_client->unseen);
     of_client->is_over = true;
     of_target->has_ended = true;
     of_target->is_over = false;

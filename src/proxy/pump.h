@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Carries bytes between a client and its target, two streams of one loop, until the target has
  * ended; a client that ends first may still be answered. Whoever owns the pump sees all of them
- * before they pass, and may say something of its own to the client. Nothing is held but what one
- * side took more slowly than the other gave, and then no more is read from the faster one: memory
- * stays constant whatever passes. An idle pump holds no buffer at all. */
+ * before they pass, may put others in their place, and say something of its own. Nothing is held
+ * but what one side took more slowly than the other gave, and then no more is read from the faster
+ * one: memory stays constant whatever passes. An idle pump holds no buffer at all. */
 #ifndef GH_PROXY_PUMP_H
 #define GH_PROXY_PUMP_H
 
@@ -21,11 +21,14 @@ struct pump_settings {
     struct slice waiting[2];        /* what was read of that side before; copied */
     char *scratch;                  /* for reading, shared by all pumps of the loop */
     size_t scratch_size;
+    size_t replaced_max; /* of what on_pass puts in the place of bytes, beyond what they are */
     /* May be NULL. Each piece of bytes of that side, once, in order, before any of it goes to the
-     * other one. ERR_NONE: it passes. ERR_AGAIN: it waits, and nothing more is read of that side,
-     * until pump_resume(). Anything else: none of it passes, on_end is called with it. Inside, the
-     * pump must not be closed, finished, or made to say something. */
-    enum err (*on_pass)(void *owner, enum pump_side side, struct slice bytes);
+     * other one. ERR_NONE: it passes, or what the owner puts into *bytes in its place does, which
+     * may be nothing and has to last until the next call for that side. ERR_AGAIN: it waits, and
+     * nothing more is read of that side, until pump_resume(). Anything else: none of it passes,
+     * on_end is called with it. Inside, the pump must not be closed or finished, nor made to say
+     * something but to the side that the bytes come from. */
+    enum err (*on_pass)(void *owner, enum pump_side side, struct slice *bytes);
     /* Once, unless the pump was finished before: nothing more is carried. Of the target: ERR_NONE,
      * it has ended, or ERR_IO, it broke; the client is there and has got all that came of it. Of
      * the client: ERR_IO, it broke. Of either: what on_pass returned. pump_close() or
@@ -42,19 +45,23 @@ void pump_close(struct pump *pump);
 
 /* After ERR_AGAIN: what waits passes, in a turn of its own. Without effect if nothing does. */
 void pump_resume(struct pump *pump, enum pump_side side);
-/* Nothing is read of the client while this is set; what waits for it is still sent. */
-void pump_hold_client(struct pump *pump, bool is_held);
+/* Nothing is read of that side while this is set; what waits for it is still sent. */
+void pump_hold(struct pump *pump, enum pump_side side, bool is_held);
+
+/* on_pass is called for that side once more, with no bytes, in a turn of its own and not before
+ * what it held of that side has passed: for an owner that kept some back. */
+void pump_ask(struct pump *pump, enum pump_side side);
 
 /* What on_pass holds of that side will never pass. Without effect if nothing does. */
 void pump_drop(struct pump *pump, enum pump_side side);
 /* Whether that side has nothing more to give; the other one was told. */
 bool pump_has_ended(const struct pump *pump, enum pump_side side);
 
-/* Words of the owner's own to the client, behind all that on_pass was given of the target; whether
- * they may stand there is for the owner to know. Copied; at any time before pump_finish(), which
- * sends them when on_end was called. ERR_LIMIT: too much, of which LIMIT_PUMP_OWN_SIZE always fits,
- * has not been taken by the client. */
-enum err pump_say(struct pump *pump, struct slice bytes) MUST_USE;
+/* Words of the owner's own to that side, behind all that on_pass was given of the other one;
+ * whether they may stand there is for the owner to know. Copied; at any time before pump_finish(),
+ * which sends those to the client when on_end was called. ERR_LIMIT: too much, of which
+ * LIMIT_PUMP_OWN_SIZE and 'replaced_max' always fit, has not been taken by that side. */
+enum err pump_say(struct pump *pump, enum pump_side side, struct slice bytes) MUST_USE;
 /* Closes the target, at any time. The client gets what waits for it (what on_pass held needs its
  * pump_resume() still), then the end; on_gone follows when it has ended, too, after
  * LIMIT_PUMP_FINISH_MS at the latest. Last words go by pump_say() before. */

@@ -158,19 +158,19 @@ static void print_end(const struct session *session, enum pump_side side, enum e
 
 /* The open session ---------------------------------------------------------------------------- */
 
-static enum err on_pass(void *owner, enum pump_side side, struct slice bytes)
+static enum err on_pass(void *owner, enum pump_side side, struct slice *bytes)
 {
     struct session *session = owner;
     struct error error = {0};
     if (side == PUMP_TARGET) {
         session->has_target_erred = false;
     }
-    enum err err = pg_tap_pass(session->tap, side, bytes, &error);
+    enum err err = pg_tap_pass(session->tap, side, *bytes, &error);
     if (err != ERR_NONE) {
         (void)fprintf(stderr, "%s: %s\n", name_of_side(side), error.message);
         return err;
     }
-    pump_hold_client(session->pump, pg_tap_is_full(session->tap));
+    pump_hold(session->pump, PUMP_CLIENT, pg_tap_is_full(session->tap));
     if (!session->server->holds) {
         return ERR_NONE;
     }
@@ -201,7 +201,7 @@ static void say_why(struct session *session, enum err err)
     struct buf words;
     buf_init(&words, LIMIT_KIB(4));
     must(pgwire_error_write(&words, &notice) == ERR_NONE);
-    must(pump_say(session->pump, buf_view(&words)) == ERR_NONE);
+    must(pump_say(session->pump, PUMP_CLIENT, buf_view(&words)) == ERR_NONE);
     buf_release(&words);
 }
 

@@ -185,6 +185,7 @@ static void a_text_is_made_utf_8_and_cut_between_characters(void **state)
     check(session_text_in(&arena, SLICE("a\xc3\xa4"), 2), "a");
     check(session_text_in(&arena, SLICE("a\xc3\xa4"), 3), "a\xc3\xa4");
     check(session_text_in(&arena, SLICE("\xc3"), 3), "?");
+    check(session_text_in(&arena, SLICE("a\n\tb\033"), 5), "a  b?");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -8,15 +8,21 @@
 
 #define TURNS 20000
 
-static enum err on_pass(void *owner, enum pump_side side, struct slice bytes)
+static enum err on_pass(void *owner, enum pump_side side, struct slice *bytes)
 {
     struct fixture *fixture = owner;
     enum err verdict = fixture->verdicts[side];
     assert_int_equal(fixture->end_count, 0);
-    assert_true(bytes.len > 0);
-    assert_int_equal(buf_append(&fixture->seen[side], bytes), ERR_NONE);
+    assert_true(bytes->len > 0);
+    assert_int_equal(buf_append(&fixture->seen[side], *bytes), ERR_NONE);
     fixture->seen_count[side]++;
     fixture->verdicts[side] = ERR_NONE;
+    if (fixture->replaces[side]) {
+        *bytes = fixture->replacement[side];
+    }
+    if (fixture->words[side].len > 0) {
+        assert_int_equal(pump_say(fixture->pump, side, fixture->words[side]), ERR_NONE);
+    }
     return verdict;
 }
 
@@ -53,6 +59,7 @@ void start(struct fixture *fixture, struct slice of_client, struct slice of_targ
         .waiting = {of_client, of_target},
         .scratch = fixture->scratch,
         .scratch_size = SCRATCH_SIZE,
+        .replaced_max = fixture->replaced_max,
         .on_pass = fixture->watches ? on_pass : NULL,
         .on_end = on_end,
         .on_gone = on_gone,

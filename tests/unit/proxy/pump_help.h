@@ -31,6 +31,10 @@ struct fixture {
     enum err verdicts[2];   /* what it says of the next bytes of a side */
     struct buf seen[2];     /* what it was given */
     unsigned seen_count[2]; /* and how often */
+    bool replaces[2];       /* what it gives on in their place is this */
+    struct slice replacement[2];
+    struct slice words[2]; /* that it says to the side they come from */
+    size_t replaced_max;
     bool closes_at_end;
     unsigned end_count;
     enum pump_side end_side;

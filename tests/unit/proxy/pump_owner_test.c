@@ -91,10 +91,72 @@ static void what_is_dropped_never_passes(void **state)
     say(fixture, PUMP_TARGET, SLICE("secret"));
     must_be_silent(fixture, PUMP_CLIENT);
     pump_drop(fixture->pump, PUMP_TARGET);
-    assert_int_equal(pump_say(fixture->pump, SLICE("last words")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("last words")), ERR_NONE);
     pump_finish(fixture->pump);
     assert_received(fixture, PUMP_CLIENT, "last words");
     must_have_ended(fixture, PUMP_CLIENT);
+}
+
+static void what_takes_the_place_of_bytes_passes(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->replaced_max = 2 * SCRATCH_SIZE;
+    fixture->replaces[PUMP_CLIENT] = true;
+    fixture->replacement[PUMP_CLIENT] = SLICE("other words");
+    start_watched(fixture, SLICE("before"), SLICE_NONE);
+    assert_received(fixture, PUMP_TARGET, "other words");
+    fixture->replacement[PUMP_CLIENT] = SLICE("");
+    say(fixture, PUMP_CLIENT, SLICE("dropped"));
+    must_be_silent(fixture, PUMP_TARGET);
+    fixture->verdicts[PUMP_CLIENT] = ERR_AGAIN;
+    say(fixture, PUMP_CLIENT, SLICE("dropped, too"));
+    must_be_silent(fixture, PUMP_TARGET);
+    say(fixture, PUMP_CLIENT, SLICE("unread"));
+    must_be_silent(fixture, PUMP_TARGET);
+    assert_int_equal(fixture->seen_count[PUMP_CLIENT], 3);
+    fixture->replacement[PUMP_CLIENT] = SLICE("and back");
+    pump_resume(fixture->pump, PUMP_CLIENT);
+    assert_received(fixture, PUMP_TARGET, "and back");
+}
+
+static void more_than_was_said_takes_no_place(void **state)
+{
+    static char much[4 * SCRATCH_SIZE + 3 * LIMIT_PUMP_OWN_SIZE];
+    struct fixture *fixture = *state;
+    fixture->replaces[PUMP_TARGET] = true;
+    fixture->replacement[PUMP_TARGET] = slice_of(much, sizeof(much));
+    fixture->verdicts[PUMP_TARGET] = ERR_AGAIN;
+    start_watched(fixture, SLICE_NONE, SLICE_NONE);
+    say(fixture, PUMP_TARGET, SLICE("little"));
+    must_be_silent(fixture, PUMP_CLIENT);
+    assert_int_equal(fixture->end_count, 1);
+    assert_int_equal(fixture->end, ERR_LIMIT);
+}
+
+static void the_target_is_told_something_when_it_speaks(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->words[PUMP_TARGET] = SLICE("go on");
+    start_watched(fixture, SLICE_NONE, SLICE_NONE);
+    say(fixture, PUMP_CLIENT, SLICE("first "));
+    assert_received(fixture, PUMP_TARGET, "first ");
+    say(fixture, PUMP_TARGET, SLICE("answer"));
+    assert_received(fixture, PUMP_CLIENT, "answer");
+    assert_received(fixture, PUMP_TARGET, "go on");
+}
+
+static void a_side_that_is_held_is_not_read(void **state)
+{
+    struct fixture *fixture = *state;
+    start_watched(fixture, SLICE_NONE, SLICE_NONE);
+    turn(fixture);
+    pump_hold(fixture->pump, PUMP_TARGET, true);
+    say(fixture, PUMP_TARGET, SLICE("news"));
+    must_be_silent(fixture, PUMP_CLIENT);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("own ")), ERR_NONE);
+    assert_received(fixture, PUMP_CLIENT, "own ");
+    pump_hold(fixture->pump, PUMP_TARGET, false);
+    assert_received(fixture, PUMP_CLIENT, "news");
 }
 
 static void it_is_known_who_has_ended(void **state)
@@ -138,7 +200,7 @@ static void what_is_refused_does_not_pass(void **state)
     assert_int_equal(fixture->end_count, 1);
     assert_int_equal(fixture->end_side, PUMP_CLIENT);
     assert_int_equal(fixture->end, ERR_INPUT);
-    assert_int_equal(pump_say(fixture->pump, SLICE("that was bad")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("that was bad")), ERR_NONE);
     pump_finish(fixture->pump);
     assert_received(fixture, PUMP_CLIENT, "that was bad");
     must_have_ended(fixture, PUMP_CLIENT);
@@ -161,7 +223,7 @@ static void what_came_before_may_be_refused(void **state)
     struct fixture *fixture = *state;
     fixture->verdicts[PUMP_TARGET] = ERR_INPUT;
     start_watched(fixture, SLICE_NONE, SLICE("bad"));
-    assert_int_equal(pump_say(fixture->pump, SLICE("that was bad")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("that was bad")), ERR_NONE);
     must_be_silent(fixture, PUMP_CLIENT);
     assert_int_equal(fixture->end_count, 1);
     assert_int_equal(fixture->end, ERR_INPUT);
@@ -173,18 +235,18 @@ static void a_client_can_be_stopped(void **state)
 {
     struct fixture *fixture = *state;
     start_watched(fixture, SLICE_NONE, SLICE_NONE);
-    pump_hold_client(fixture->pump, true); /* before its first turn */
+    pump_hold(fixture->pump, PUMP_CLIENT, true); /* before its first turn */
     say(fixture, PUMP_CLIENT, SLICE("question"));
     must_be_silent(fixture, PUMP_TARGET);
     say(fixture, PUMP_TARGET, SLICE("answer"));
     assert_received(fixture, PUMP_CLIENT, "answer");
     must_have_seen(fixture, PUMP_CLIENT, "");
-    pump_hold_client(fixture->pump, false);
+    pump_hold(fixture->pump, PUMP_CLIENT, false);
     assert_received(fixture, PUMP_TARGET, "question");
-    pump_hold_client(fixture->pump, true);
+    pump_hold(fixture->pump, PUMP_CLIENT, true);
     assert_int_equal(shutdown(fixture->fds[PUMP_CLIENT], SHUT_WR), 0);
     must_be_silent(fixture, PUMP_TARGET);
-    pump_hold_client(fixture->pump, false);
+    pump_hold(fixture->pump, PUMP_CLIENT, false);
     must_have_ended(fixture, PUMP_TARGET);
 }
 
@@ -199,7 +261,7 @@ static void own_words_go_behind_what_waits(void **state)
     turn(fixture);
     (void)fill(fixture, PUMP_TARGET);
     size_t passed = buf_view(&fixture->seen[PUMP_TARGET]).len;
-    assert_int_equal(pump_say(fixture->pump, SLICE("own words")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("own words")), ERR_NONE);
     for (size_t len = 0; len < passed; len += got.len) {
         got = receive(fixture, PUMP_CLIENT, at,
                       passed - len < sizeof(at) ? passed - len : sizeof(at));
@@ -218,7 +280,7 @@ static void own_words_wait_behind_what_is_held(void **state)
     fixture->verdicts[PUMP_TARGET] = ERR_AGAIN;
     say(fixture, PUMP_TARGET, SLICE("its words, "));
     turn(fixture);
-    assert_int_equal(pump_say(fixture->pump, SLICE("own words")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("own words")), ERR_NONE);
     must_be_silent(fixture, PUMP_CLIENT);
     pump_resume(fixture->pump, PUMP_TARGET);
     assert_received(fixture, PUMP_CLIENT, "its words, own words");
@@ -228,7 +290,7 @@ static void own_words_may_come_first(void **state)
 {
     struct fixture *fixture = *state;
     start_watched(fixture, SLICE_NONE, SLICE("1 "));
-    assert_int_equal(pump_say(fixture->pump, SLICE("own ")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("own ")), ERR_NONE);
     say(fixture, PUMP_TARGET, SLICE("2"));
     assert_received(fixture, PUMP_CLIENT, "1 own 2");
     must_have_seen(fixture, PUMP_TARGET, "1 2");
@@ -240,11 +302,13 @@ static void own_words_are_limited(void **state)
     char *words = memory_new(LIMIT_PUMP_OWN_SIZE + 1);
     unsigned count = 0;
     start_watched(fixture, SLICE_NONE, SLICE_NONE);
-    assert_int_equal(pump_say(fixture->pump, slice_of(words, LIMIT_PUMP_OWN_SIZE + 1)), ERR_LIMIT);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, slice_of(words, LIMIT_PUMP_OWN_SIZE + 1)),
+                     ERR_LIMIT);
     turn(fixture);
     (void)fill(fixture, PUMP_TARGET);
-    assert_int_equal(pump_say(fixture->pump, slice_of(words, LIMIT_PUMP_OWN_SIZE)), ERR_NONE);
-    while (pump_say(fixture->pump, slice_of(words, 1024)) == ERR_NONE) {
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, slice_of(words, LIMIT_PUMP_OWN_SIZE)),
+                     ERR_NONE);
+    while (pump_say(fixture->pump, PUMP_CLIENT, slice_of(words, 1024)) == ERR_NONE) {
         assert_true(count++ < LIMIT_PUMP_OWN_SIZE / 1024);
     }
     memory_free(words);
@@ -256,7 +320,7 @@ static void it_can_be_finished_at_any_time(void **state)
 {
     struct fixture *fixture = *state;
     start_watched(fixture, SLICE("one"), SLICE("1 ")); /* before its first turn */
-    assert_int_equal(pump_say(fixture->pump, SLICE("no more")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("no more")), ERR_NONE);
     pump_finish(fixture->pump);
     assert_received(fixture, PUMP_CLIENT, "1 no more");
     must_have_seen(fixture, PUMP_TARGET, "1 ");
@@ -277,7 +341,7 @@ static void a_client_that_sends_much_hears_the_end(void **state)
     start_watched(fixture, SLICE_NONE, SLICE_NONE);
     turn(fixture);
     (void)fill(fixture, PUMP_CLIENT);
-    assert_int_equal(pump_say(fixture->pump, SLICE("stop")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("stop")), ERR_NONE);
     pump_finish(fixture->pump);
     for (int i = 0; i < 1000; i++) {
         (void)!write(fixture->fds[PUMP_CLIENT], fixture, SCRATCH_SIZE);
@@ -299,7 +363,7 @@ static void what_is_held_is_still_waited_for(void **state)
     say(fixture, PUMP_TARGET, SLICE("its words, "));
     say(fixture, PUMP_CLIENT, SLICE("question"));
     turn(fixture);
-    assert_int_equal(pump_say(fixture->pump, SLICE("own words")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("own words")), ERR_NONE);
     pump_finish(fixture->pump);
     must_be_silent(fixture, PUMP_CLIENT);
     pump_resume(fixture->pump, PUMP_CLIENT); /* for whom nobody is there any more */
@@ -315,7 +379,7 @@ static void a_client_that_had_ended_is_gone_when_it_has_all(void **state)
     start_watched(fixture, SLICE_NONE, SLICE_NONE);
     assert_int_equal(shutdown(fixture->fds[PUMP_CLIENT], SHUT_WR), 0);
     turn(fixture);
-    assert_int_equal(pump_say(fixture->pump, SLICE("bye")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("bye")), ERR_NONE);
     pump_finish(fixture->pump);
     assert_received(fixture, PUMP_CLIENT, "bye");
     turn(fixture);
@@ -347,6 +411,10 @@ int main(void)
         TEST(what_came_before_may_be_held),
         TEST(a_side_may_end_while_it_is_held),
         TEST(what_is_dropped_never_passes),
+        TEST(what_takes_the_place_of_bytes_passes),
+        TEST(more_than_was_said_takes_no_place),
+        TEST(the_target_is_told_something_when_it_speaks),
+        TEST(a_side_that_is_held_is_not_read),
         TEST(it_is_known_who_has_ended),
         TEST(what_is_refused_does_not_pass),
         TEST(a_targets_bytes_may_be_refused),

@@ -89,8 +89,8 @@ static void a_target_that_ends_leaves_the_client_to_be_told(void **state)
     assert_int_equal(fixture->end_count, 1);
     assert_int_equal(fixture->end_side, PUMP_TARGET);
     assert_int_equal(fixture->end, ERR_NONE);
-    assert_int_equal(pump_say(fixture->pump, SLICE("it is ")), ERR_NONE);
-    assert_int_equal(pump_say(fixture->pump, SLICE("gone")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("it is ")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("gone")), ERR_NONE);
     must_be_silent(fixture, PUMP_CLIENT);
     pump_finish(fixture->pump);
     assert_received(fixture, PUMP_CLIENT, "it is gone");
@@ -140,7 +140,7 @@ static void what_waits_for_the_client_survives_the_target(void **state)
     assert_int_equal(fixture->end_count, 1);
     assert_int_equal(fixture->end_side, PUMP_TARGET);
     assert_int_equal(fixture->end, ERR_IO);
-    assert_int_equal(pump_say(fixture->pump, SLICE("it broke")), ERR_NONE);
+    assert_int_equal(pump_say(fixture->pump, PUMP_CLIENT, SLICE("it broke")), ERR_NONE);
     pump_finish(fixture->pump);
     for (size_t len = 1; len > 0;) {
         len = receive(fixture, PUMP_CLIENT, at, sizeof(at)).len;

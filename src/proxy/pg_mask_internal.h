@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of pg_mask share. A statement's name means what the server takes it for when it
+ * answers, not when the client speaks: a Parse that fails changes nothing. */
+#ifndef GH_PROXY_PG_MASK_INTERNAL_H
+#define GH_PROXY_PG_MASK_INTERNAL_H
+
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "policy/guard.h"
+#include "policy/mask.h"
+#include "proxy/pg_mask.h"
+#include "wire/pgwire_answer.h"
+#include "wire/pgwire_copy.h"
+#include "wire/pgwire_query.h"
+#include "wire/pgwire_type.h"
+
+/* How one column's values are dealt with. */
+struct mask_field {
+    struct mask_plan plan;
+    enum pgwire_type_kind kind;
+    uint16_t format;
+    bool is_needed; /* its values are looked at */
+};
+
+/* A RowDescription, shared by those who were described by it. */
+struct described {
+    size_t references;
+    size_t *total;     /* of the bodies of all */
+    struct slice body; /* behind the struct */
+    /* What was made of it, as long as 'generation' is the mask's. */
+    uint64_t generation;
+    struct mask_field *fields;
+    size_t count;
+};
+
+/* What the text of a statement says about what it gives. */
+struct statement_nature {
+    bool is_tainted;    /* it uses masked columns beyond its output, or may */
+    bool uses_masked;   /* it names one at all, or may */
+    bool changes_names; /* statements and portals may mean others afterwards */
+    bool changes_tables;
+    bool is_copy_known; /* 'copy' is of the only COPY in it */
+};
+
+/* What a COPY says about what comes; see pg_mask_copy_read(). */
+#define COPY_COLUMNS_MAX 1600
+struct copy_statement {
+    bool is_query; /* COPY (…) */
+    struct pgwire_copy_format format;
+    struct slice schema; /* all texts are unfolded and point into 'memory' */
+    struct slice table;
+    struct slice *columns; /* NULL: all of the table's, or of the query's */
+    size_t column_count;
+};
+
+struct statement {
+    size_t references;
+    struct statement_nature nature;
+    struct described *described; /* NULL: nobody has yet */
+    struct arena arena;          /* of 'copy' */
+    struct copy_statement copy;
+};
+
+struct portal {
+    struct statement *statement;
+    struct described *described; /* by a Describe of its own */
+    struct pgwire_formats formats;
+    bool has_formats;
+    char *format_bytes;
+};
+
+#define NAME_MAX_LEN 63 /* servers cut the names of statements and portals here */
+
+/* A message of the client that is not answered yet. */
+struct asked {
+    struct list link;
+    uint64_t id;
+    char type;
+    char object; /* of Describe and Close: 'S' or 'P' */
+    bool is_own;
+    struct statement *statement; /* of Parse and Query */
+    struct portal *portal;       /* of Bind: what it makes, without its statement */
+    char name[NAME_MAX_LEN];     /* of what Parse, Bind, Describe, Execute, Close name */
+    char other[NAME_MAX_LEN];    /* of the statement that Bind names */
+    uint8_t name_len;
+    uint8_t other_len;
+};
+
+/* A table whose columns' names are known. */
+struct relation_column {
+    struct slice schema;
+    struct slice table;
+    struct slice column;
+};
+struct relation {
+    uint32_t oid;
+    bool is_known; /* false: it was asked for, and the target has no such table */
+    struct arena arena;
+    struct slice schema;
+    struct slice table;
+    struct slice *columns; /* by number, from 1; at == NULL: none */
+    size_t column_capacity;
+    struct relation_column *above; /* tables that it is a part of; without columns */
+    size_t above_count;
+    bool is_over;                 /* not all of that is known */
+    struct relation_column *used; /* by the view that it is */
+    size_t used_count;
+};
+
+/* A copy to the client that is under way. */
+struct copying {
+    bool is_on;
+    bool is_rows_known; /* rows and fields can be told apart */
+    bool has_begun;     /* binary: the header has passed */
+    bool has_ended;
+    bool is_header_due;
+    struct pgwire_copy_format format;
+    size_t column_count;
+    struct mask_field *fields;
+    struct buf carry; /* of a row that is not whole yet */
+    size_t pieces;    /* that it came in */
+};
+
+/* A row that is larger than what is held: values that cannot be examined for that are masked, what
+ * comes out is held until its length is known. */
+struct large_row {
+    bool is_on;
+    bool is_blocked;
+    bool has_count;
+    bool is_passing; /* no rule concerns what is left */
+    size_t index;    /* of the field that comes next, or of which the value does */
+    size_t count;
+    uint32_t left; /* of the body */
+    bool is_in_value;
+    bool is_skipped;   /* what takes the value's place stands in 'body' already */
+    bool is_collected; /* the value comes into 'held' */
+    uint32_t value_left;
+    struct buf held;
+    struct buf body;
+};
+
+struct pg_mask {
+    struct pg_mask_settings settings;
+    const struct mask_strategy *strictest; /* NULL: there is no column rule */
+    bool looks_into_text;
+    bool judges;
+    bool is_encoding_unsafe;
+    bool is_blocked;  /* the rest of the batch goes unseen */
+    bool has_tainted; /* a statement that used masked columns was sent */
+    struct mask_counts counts;
+
+    struct list asked; /* oldest first */
+    size_t asked_count;
+    struct map statements;
+    struct map portals;
+    size_t described_size;
+
+    /* What rows that come are of. */
+    bool is_current;
+    bool is_current_described;
+    uint64_t current_id;
+    struct mask_field *fields;
+    size_t field_count;
+    size_t field_capacity;
+    struct mask_field unknown; /* each of the fields, when nobody described them */
+    bool has_needed;
+    struct described *of_query; /* what the query under way was described by */
+
+    struct copying copying;
+    struct large_row large;
+
+    struct map relations;
+    bool is_asking;   /* on_lookup was called */
+    bool has_learned; /* and answered: what is not known now stays unknown for this message */
+    bool is_learned_complete;
+    bool asks_for_all;   /* of the description's tables */
+    bool has_ddl;        /* that is not committed, or not seen to be */
+    uint64_t generation; /* of what plans are made from */
+
+    struct buf value; /* what takes a value's place */
+    struct buf piece;
+    struct buf unescaped;
+    struct buf line;
+    /* Why an answer is blocked. */
+    char refused_name[128];
+    size_t refused_name_len;
+    char refused_words[1024];
+    size_t refused_words_len;
+};
+
+/* pg_mask_request.c */
+struct asked *pg_mask_find_asked(struct pg_mask *mask, uint64_t id);
+struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct asked *asked);
+struct portal *pg_mask_portal_of(struct pg_mask *mask, const struct asked *asked);
+struct statement *statement_ref(struct statement *statement);
+void statement_unref(struct statement *statement);
+void portal_free(struct portal *portal);
+void described_unref(struct described *described);
+void pg_mask_release_asked(struct pg_mask *mask);
+/* Portals, and statements. */
+void pg_mask_forget_names(struct pg_mask *mask, bool keeps_unnamed);
+void pg_mask_forget_portals(struct pg_mask *mask);
+/* What was said about statements is not known any more. */
+void pg_mask_distrust(struct pg_mask *mask);
+/* ParseComplete, BindComplete, CloseComplete of it. */
+void pg_mask_apply(struct pg_mask *mask, struct asked *asked);
+void pg_mask_apply_description(struct pg_mask *mask, const struct asked *asked, struct slice body);
+bool pg_mask_is_tainted(struct pg_mask *mask, const struct asked *asked);
+
+/* pg_mask_nature.c */
+struct statement_nature pg_mask_nature_of(const struct mask_rules *rules, bool has_tainted,
+                                          const struct sql_script *script);
+
+/* pg_mask_copy_statement.c: false: it says something that is not understood. */
+bool pg_mask_copy_read(struct arena *arena, struct slice text, struct copy_statement *ret_copy);
+
+/* pg_mask_origin.c: whether all tables are known as far as they will be; if not, it was asked. */
+bool pg_mask_knows_tables(struct pg_mask *mask, const struct pgwire_fields *fields);
+struct mask_plan pg_mask_plan(struct pg_mask *mask, const struct pgwire_field *field,
+                              bool is_tainted);
+void pg_mask_release_relations(struct pg_mask *mask);
+
+/* pg_mask_value.c: 'buf' gets what takes its place. */
+enum mask_outcome pg_mask_value(struct pg_mask *mask, const struct mask_field *field,
+                                struct slice value, struct buf *buf);
+bool mask_field_is_masked(const struct mask_field *field);
+/* A text that is no column's. */
+enum mask_outcome pg_mask_plain(struct pg_mask *mask, struct slice label, struct slice text,
+                                struct buf *buf);
+/* False: a rule on output blocks it; pg_mask_block() says so. */
+bool pg_mask_may_pass(struct pg_mask *mask, struct slice text);
+void pg_mask_set_refused(struct pg_mask *mask, struct slice name, struct slice message);
+#define MASK_REFUSED_NAME    SLICE("data masking")
+#define MASK_REFUSED_WORDS   SLICE("A value cannot be examined, and a masking rule refuses such.")
+#define MASK_STREAM_WORDS    SLICE("Replication streams cannot be masked.")
+#define MASK_TOO_LARGE_WORDS SLICE("A row is too large to be examined.")
+/* An ErrorResponse with those words. */
+enum err pg_mask_block(struct pg_mask *mask, struct buf *out, enum pg_mask_verdict *ret_verdict,
+                       struct error *reterr_error) MUST_USE;
+
+/* pg_mask_row.c */
+/* False: origins were asked for. */
+bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request);
+/* How a row's values are dealt with. */
+const struct mask_field *pg_mask_field(const struct pg_mask *mask, size_t index);
+/* Of the request that was made current. */
+enum err pg_mask_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
+                      enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+
+/* pg_mask_copy.c */
+enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, struct slice body,
+                            struct error *reterr_error) MUST_USE;
+enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
+                           enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+enum err pg_mask_copy_done(struct pg_mask *mask, struct slice message, struct buf *out,
+                           enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+void pg_mask_copy_end(struct pg_mask *mask);
+bool pg_mask_copy_is_needed(const struct pg_mask *mask);
+/* After other rules came: all is masked as strictly as they can. */
+void pg_mask_copy_replan(struct pg_mask *mask);
+
+/* pg_mask_notice.c: errors, notices, notifications, parameters, function results; one message. */
+enum err pg_mask_words(struct pg_mask *mask, const struct asked *asked, struct slice message,
+                       struct buf *out, enum pg_mask_verdict *ret_verdict,
+                       struct error *reterr_error) MUST_USE;
+
+/* pg_mask_large.c */
+void pg_mask_large_init(struct large_row *large);
+void pg_mask_large_release(struct large_row *large);
+
+#endif

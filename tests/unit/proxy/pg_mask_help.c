@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "pg_mask_help.h"
+
+#include "base/memory.h"
+#include "wire/pgwire_answer.h"
+#include "wire/pgwire_query.h"
+
+#include <string.h>
+
+static void on_lookup(void *owner, struct slice oids)
+{
+    struct talk *talk = owner;
+    talk->lookups++;
+    buf_clear(&talk->asked_for);
+    assert_int_equal(buf_append(&talk->asked_for, oids), ERR_NONE);
+}
+
+static void on_finding(void *owner, const struct guard_finding *finding)
+{
+    struct talk *talk = owner;
+    assert_int_equal(finding->direction, GUARD_OUTPUT);
+    talk->findings++;
+}
+
+void talk_start(struct talk *talk)
+{
+    *talk = (struct talk){.rules = {.looks_into_text = true}, .id = 1};
+    buf_init(&talk->in, LIMIT_MIB(64));
+    buf_init(&talk->out, LIMIT_MIB(64));
+    buf_init(&talk->asked_for, LIMIT_KIB(64));
+}
+
+void talk_begin(struct talk *talk)
+{
+    const struct pg_mask_settings settings = {
+        .rules = &talk->rules,
+        .scope = &talk->scope,
+        .on_lookup = on_lookup,
+        .on_finding = on_finding,
+        .owner = talk,
+    };
+    talk->mask = pg_mask_new(&settings);
+}
+
+void talk_end(struct talk *talk)
+{
+    pg_mask_free(talk->mask);
+    buf_release(&talk->in);
+    buf_release(&talk->out);
+    buf_release(&talk->asked_for);
+}
+
+/* The client ------------------------------------------------------------------------------------
+ */
+
+static uint64_t ask(struct talk *talk, char type, struct slice message, const char *text,
+                    const struct said *said)
+{
+    struct sql_column columns[2];
+    struct sql_statement statement = {.len = strlen(text)};
+    struct sql_script script = {.statements = &statement, .count = 1};
+    const struct pg_mask_request request = {
+        .id = talk->id,
+        .type = type,
+        .body = slice_from(message, 5),
+        .script = said != NULL ? &script : NULL,
+        .text = slice_of_text(text),
+    };
+    if (said != NULL) {
+        statement.verb = said->verb;
+        statement.operations = said->operations | SQL_BIT(said->verb);
+        statement.is_unknown = said->is_unknown;
+        statement.columns = columns;
+    }
+    if (said != NULL && said->used != NULL) {
+        columns[statement.column_count++] =
+            (struct sql_column){.name = slice_of_text(said->used), .is_used = true};
+    }
+    if (said != NULL && said->given != NULL) {
+        columns[statement.column_count++] = (struct sql_column){.name = slice_of_text(said->given)};
+    }
+    assert_int_equal(pg_mask_request(talk->mask, &request, &talk->error), ERR_NONE);
+    return talk->id++;
+}
+
+static struct buf message_start(void)
+{
+    struct buf buf;
+    buf_init(&buf, LIMIT_MIB(1));
+    return buf;
+}
+
+uint64_t talk_query(struct talk *talk, const char *text, const struct said *said)
+{
+    struct buf buf = message_start();
+    assert_int_equal(pgwire_query_write(&buf, slice_of_text(text)), ERR_NONE);
+    uint64_t id = ask(talk, 'Q', buf_view(&buf), text, said);
+    buf_release(&buf);
+    return id;
+}
+
+uint64_t talk_parse(struct talk *talk, const char *name, const char *text, const struct said *said)
+{
+    struct buf buf = message_start();
+    assert_int_equal(pgwire_parse_write(&buf, slice_of_text(name), slice_of_text(text)), ERR_NONE);
+    uint64_t id = ask(talk, 'P', buf_view(&buf), text, said);
+    buf_release(&buf);
+    return id;
+}
+
+uint64_t talk_bind(struct talk *talk, const char *portal, const char *statement, int format)
+{
+    struct buf buf = message_start();
+    struct writer writer = writer_to(&buf);
+    writer_bytes(&writer, SLICE("B\0\0\0\0"));
+    writer_text(&writer, slice_of_text(portal));
+    writer_text(&writer, slice_of_text(statement));
+    writer_u16(&writer, 0);
+    writer_u16(&writer, 0);
+    writer_u16(&writer, format >= 0);
+    if (format >= 0) {
+        writer_u16(&writer, (uint16_t)format);
+    }
+    uint64_t id = ask(talk, 'B', buf_view(&buf), "", NULL);
+    buf_release(&buf);
+    return id;
+}
+
+static uint64_t ask_object(struct talk *talk, char type, char kind, const char *name)
+{
+    struct buf buf = message_start();
+    const struct pgwire_object object = {.kind = (enum pgwire_object_kind)kind,
+                                         .name = slice_of_text(name)};
+    assert_int_equal(pgwire_describe_write(&buf, &object), ERR_NONE);
+    uint64_t id = ask(talk, type, buf_view(&buf), "", NULL);
+    buf_release(&buf);
+    return id;
+}
+
+uint64_t talk_describe(struct talk *talk, char kind, const char *name)
+{
+    return ask_object(talk, 'D', kind, name);
+}
+
+uint64_t talk_close(struct talk *talk, char kind, const char *name)
+{
+    return ask_object(talk, 'C', kind, name);
+}
+
+static struct buf execute_message(const char *portal)
+{
+    struct buf buf = message_start();
+    const struct pgwire_execute execute = {.portal = slice_of_text(portal)};
+    assert_int_equal(pgwire_execute_write(&buf, &execute), ERR_NONE);
+    return buf;
+}
+
+uint64_t talk_execute(struct talk *talk, const char *portal)
+{
+    struct buf buf = execute_message(portal);
+    uint64_t id = ask(talk, 'E', buf_view(&buf), "", NULL);
+    buf_release(&buf);
+    return id;
+}
+
+bool talk_needs_describe(struct talk *talk, const char *portal)
+{
+    struct buf buf = execute_message(portal);
+    bool needs = pg_mask_needs_describe(talk->mask, slice_from(buf_view(&buf), 5));
+    buf_release(&buf);
+    return needs;
+}
+
+/* The server ------------------------------------------------------------------------------------
+ */
+
+void say(struct talk *talk, char type, struct slice body)
+{
+    struct writer writer = writer_to(&talk->in);
+    writer_u8(&writer, (uint8_t)type);
+    writer_u32(&writer, (uint32_t)body.len + 4);
+    writer_bytes(&writer, body);
+    assert_int_equal(writer_done(&writer), ERR_NONE);
+}
+
+void say_description(struct talk *talk, const struct column *columns, size_t count)
+{
+    struct buf body = message_start();
+    struct writer writer = writer_to(&body);
+    writer_u16(&writer, (uint16_t)count);
+    for (size_t i = 0; i < count; i++) {
+        writer_text(&writer, slice_of_text(columns[i].name));
+        writer_u32(&writer, columns[i].table);
+        writer_u16(&writer, columns[i].number);
+        writer_u32(&writer, columns[i].type);
+        writer_u16(&writer, UINT16_MAX);
+        writer_u32(&writer, UINT32_MAX);
+        writer_u16(&writer, columns[i].format);
+    }
+    assert_int_equal(writer_done(&writer), ERR_NONE);
+    say(talk, 'T', buf_view(&body));
+    buf_release(&body);
+}
+
+static void write_row(struct buf *body, const struct slice *values, size_t count)
+{
+    struct writer writer = writer_to(body);
+    writer_u16(&writer, (uint16_t)count);
+    for (size_t i = 0; i < count; i++) {
+        writer_u32(&writer, values[i].at == NULL ? UINT32_MAX : (uint32_t)values[i].len);
+        writer_bytes(&writer, values[i]);
+    }
+    assert_int_equal(writer_done(&writer), ERR_NONE);
+}
+
+void say_row(struct talk *talk, const struct slice *values, size_t count)
+{
+    struct buf body;
+    buf_init(&body, LIMIT_MIB(64));
+    write_row(&body, values, count);
+    say(talk, 'D', buf_view(&body));
+    buf_release(&body);
+}
+
+uint64_t talk_one(struct talk *talk, uint32_t type, uint16_t format)
+{
+    static const struct said said = {.verb = SQL_SELECT};
+    const struct column column = {.name = "value", .type = type, .format = format};
+    uint64_t id = talk_query(talk, "select value", &said);
+    say_description(talk, &column, 1);
+    talk_answer(talk, id, PG_MASK_SAME);
+    return id;
+}
+
+/* Each byte more or less of what is given stands in memory of its own, so that reading beyond it is
+ * noticed. */
+static enum err pass(struct talk *talk, uint64_t id)
+{
+    struct slice said = buf_view(&talk->in);
+    char *copy = memory_new(said.len + 1);
+    memcpy(copy, said.at, said.len);
+    buf_clear(&talk->out);
+    enum err err = pg_mask_answer(talk->mask, id, slice_of(copy, said.len), &talk->out,
+                                  &talk->verdict, &talk->error);
+    memory_free(copy);
+    return err;
+}
+
+void talk_pass(struct talk *talk, uint64_t id)
+{
+    assert_int_equal(pass(talk, id), ERR_NONE);
+    buf_clear(&talk->in);
+}
+
+void talk_answer(struct talk *talk, uint64_t id, enum pg_mask_verdict verdict)
+{
+    talk_pass(talk, id);
+    assert_int_equal(talk->verdict, verdict);
+    if (verdict == PG_MASK_SAME || verdict == PG_MASK_WAIT) {
+        assert_int_equal(talk->out.len, 0);
+    }
+}
+
+void talk_breaks(struct talk *talk, uint64_t id, enum err err)
+{
+    assert_int_equal(pass(talk, id), err);
+    assert_int_equal(talk->out.len, 0);
+    buf_clear(&talk->in);
+}
+
+void check_out(struct talk *talk, const char *bytes, size_t len)
+{
+    assert_int_equal(talk->verdict, PG_MASK_CHANGED);
+    assert_int_equal(talk->out.len, len);
+    assert_memory_equal(buf_view(&talk->out).at, bytes, len);
+}
+
+void check_row(struct talk *talk, const struct slice *values, size_t count)
+{
+    struct buf body;
+    struct buf message;
+    buf_init(&body, LIMIT_MIB(64));
+    buf_init(&message, LIMIT_MIB(64));
+    write_row(&body, values, count);
+    struct writer writer = writer_to(&message);
+    writer_u8(&writer, 'D');
+    writer_u32(&writer, (uint32_t)body.len + 4);
+    writer_bytes(&writer, buf_view(&body));
+    check_out(talk, buf_view(&message).at, message.len);
+    buf_release(&body);
+    buf_release(&message);
+}
+
+void learn_tables(struct talk *talk)
+{
+    static const char *const rows[][PG_MASK_LOOKUP_COLUMNS] = {
+        {"1000", "c", "1", "public", "people", "id"},
+        {"1000", "c", "2", "public", "people", "ssn"},
+        {"1000", "c", "3", "public", "people", "name"},
+        {"1001", "c", "1", "public", "other", "id"},
+        {"1001", "c", "2", "public", "other", "note"},
+        {"1002", "c", "1", "public", "people_1", "id"},
+        {"1002", "c", "2", "public", "people_1", "ssn"},
+        {"1002", "p", "1", "public", "people", "id"},
+        {"1003", "c", "1", "public", "seen", "number"},
+        {"1003", "c", "2", "public", "seen", "name"},
+        {"1003", "c", "3", "public", "seen", "ssn"},
+        {"1003", "v", "2", "public", "people", "ssn"},
+        {"1003", "v", "3", "public", "people", "name"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct slice values[PG_MASK_LOOKUP_COLUMNS];
+        for (size_t k = 0; k < PG_MASK_LOOKUP_COLUMNS; k++) {
+            values[k] = slice_of_text(rows[i][k]);
+        }
+        pg_mask_learn_row(talk->mask, values);
+    }
+    pg_mask_learn_done(talk->mask, true);
+}
