@@ -70,6 +70,21 @@ extern const struct shape session_query_shape;
 extern const struct shape session_get_shape;
 extern const struct shape session_download_shape;
 
+/* datamasking_rules.c, datamasking_links.c, datamasking_types.c */
+HANDLER(datamasking_rules_list);
+HANDLER(datamasking_rules_get);
+HANDLER(datamasking_rules_post);
+HANDLER(datamasking_rules_put);
+HANDLER(datamasking_rules_delete);
+HANDLER(datamasking_links_get);
+HANDLER(datamasking_links_put);
+HANDLER(datamasking_types_list);
+extern const struct shape masking_type_shape;
+
+/* reports.c */
+HANDLER(session_reports_get);
+extern const struct shape session_report_query_shape;
+
 /* attributes.c */
 HANDLER(attributes_list);
 HANDLER(attributes_get);
@@ -77,6 +92,21 @@ HANDLER(attributes_post);
 HANDLER(attributes_put);
 HANDLER(attributes_delete);
 extern const struct shape attribute_query_shape;
+
+/* guardrails.c, guardrail_trial.c, rulepacks.c */
+HANDLER(guardrails_list);
+HANDLER(guardrails_get);
+HANDLER(guardrails_post);
+HANDLER(guardrails_put);
+HANDLER(guardrails_delete);
+HANDLER(guardrails_test);
+HANDLER(rulepacks_list);
+HANDLER(rulepacks_get);
+HANDLER(rulepacks_attach);
+HANDLER(rulepacks_detach);
+extern const struct shape guardrail_trial_shape;
+extern const struct shape rulepack_shape;
+extern const struct shape rulepack_request_shape;
 
 /* audit_logs.c */
 HANDLER(audit_logs_list);
@@ -136,6 +166,7 @@ HANDLER(operator_resources_delete);
 HANDLER(operator_machine_identities_post);
 HANDLER(operator_machine_identities_delete);
 HANDLER(operator_machine_credentials_list);
+HANDLER(operator_guardrails_test);
 
 /* local_auth.c */
 HANDLER(local_auth_register);

@@ -108,8 +108,17 @@ static void openapi_request(struct json_writer *json, struct arena *arena,
     json_member_bool(json, "required", true);
     json_member_object(json, "content");
     json_member_object(json, "application/json");
-    json_key(json, "schema");
+    if (route->is_list) {
+        json_member_object(json, "schema");
+        json_member_text(json, "type", SLICE("array"));
+        json_key(json, "items");
+    } else {
+        json_key(json, "schema");
+    }
     openapi_write_reference(json, openapi_schema_name(arena, route->body, openapi_side_of(route)));
+    if (route->is_list) {
+        json_end_object(json);
+    }
     json_end_object(json);
     json_end_object(json);
     json_end_object(json);

@@ -76,3 +76,8 @@ enum err operator_machine_credentials_list(struct api_call *call, struct error *
 {
     return operator_run(call, machine_credentials_list, reterr);
 }
+
+enum err operator_guardrails_test(struct api_call *call, struct error *reterr)
+{
+    return operator_run(call, guardrails_test, reterr);
+}

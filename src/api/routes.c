@@ -7,7 +7,10 @@
 #include "model/agent.h"
 #include "model/attribute.h"
 #include "model/credential.h"
+#include "model/guardrail.h"
 #include "model/machine.h"
+#include "model/masking_link.h"
+#include "model/masking_rule.h"
 #include "model/resource.h"
 #include "model/session.h"
 #include "model/user.h"
@@ -166,6 +169,38 @@ const struct api_route api_routes[] = {
      "Is the recording of a session what was written", .status = 200, .answer = API_OBJECT,
      .is_long = true, .errors = {404, 429}},
 
+    {"GET", "/api/datamasking-rules", API_READER, 0, datamasking_rules_list, "datamasking_rules",
+     "List masking rules", .status = 200, .answer = API_ARRAY, .shape = &masking_rule_shape},
+    {"POST", "/api/datamasking-rules", API_ADMIN, .handler = datamasking_rules_post,
+     .noun = "datamasking_rules", .summary = "Create a masking rule", BODY,
+     .body = &masking_rule_shape, .status = 201, .answer = API_ONE, .shape = &masking_rule_shape,
+     .is_slow = true, .errors = {409}},
+    {"GET", "/api/datamasking-rules/{id}", API_READER, 0, datamasking_rules_get,
+     "datamasking_rules", "Get a masking rule", .status = 200, .answer = API_ONE,
+     .shape = &masking_rule_shape, .errors = {404}},
+    {"PUT", "/api/datamasking-rules/{id}", API_ADMIN, .handler = datamasking_rules_put,
+     .noun = "datamasking_rules", .summary = "Replace a masking rule, but for its name", BODY,
+     .body = &masking_rule_shape, .status = 200, .answer = API_ONE, .shape = &masking_rule_shape,
+     .is_slow = true, .errors = {404}},
+    {"DELETE", "/api/datamasking-rules/{id}", API_ADMIN, 0, datamasking_rules_delete,
+     "datamasking_rules", "Delete a masking rule", .status = 204, .answer = API_NOTHING,
+     .errors = {400, 404}},
+    {"GET", "/api/datamasking-entity-types", API_READER, 0, datamasking_types_list,
+     "datamasking_rules", "The types that masking rules find by themselves", .status = 200,
+     .answer = API_ARRAY, .shape = &masking_type_shape},
+    {"GET", "/api/connections/{nameOrID}/datamasking-rules", API_READER, 0, datamasking_links_get,
+     "datamasking_rules", "The masking rules that are tied to a connection", .status = 200,
+     .answer = API_ARRAY, .shape = &masking_link_shape, .errors = {404}},
+    {"PUT", "/api/connections/{nameOrID}/datamasking-rules", API_ADMIN,
+     .handler = datamasking_links_put, .noun = "datamasking_rules",
+     .summary = "Tie masking rules to a connection, in the place of others", BODY,
+     .body = &masking_link_shape, .is_list = true, .status = 200, .answer = API_ARRAY,
+     .shape = &masking_link_shape, .errors = {404}},
+
+    {"GET", "/api/reports/sessions", API_READER, 0, session_reports_get, "reports",
+     "What was masked in sessions that have ended, added up", .query = &session_report_query_shape,
+     .status = 200, .answer = API_OBJECT},
+
     {"GET", "/api/attributes", API_MEMBER, 0, attributes_list, "attributes", "List attributes",
      .query = &attribute_query_shape, .status = 200, .answer = API_PAGE, .shape = &attribute_shape},
     {"POST", "/api/attributes", API_ADMIN, .handler = attributes_post, .noun = "attributes",
@@ -179,6 +214,40 @@ const struct api_route api_routes[] = {
      .answer = API_ONE, .shape = &attribute_shape, .errors = {404, 409}},
     {"DELETE", "/api/attributes/{name}", API_ADMIN, 0, attributes_delete, "attributes",
      "Delete an attribute", .status = 204, .answer = API_NOTHING, .errors = {404}},
+
+    {"GET", "/api/guardrails", API_READER, 0, guardrails_list, "guardrails",
+     "List guard rails, by name, the last first", .status = 200, .answer = API_ARRAY,
+     .shape = &guardrail_shape},
+    {"POST", "/api/guardrails", API_ADMIN, .handler = guardrails_post, .noun = "guardrails",
+     .summary = "Create a guard rail", BODY, .body = &guardrail_shape, .status = 201,
+     .answer = API_ONE, .shape = &guardrail_shape, .errors = {409}},
+    {"GET", "/api/guardrails/{nameOrID}", API_READER, 0, guardrails_get, "guardrails",
+     "Get a guard rail", .status = 200, .answer = API_ONE, .shape = &guardrail_shape,
+     .errors = {404}},
+    {"PUT", "/api/guardrails/{nameOrID}", API_ADMIN, .handler = guardrails_put,
+     .noun = "guardrails", .summary = "Replace a guard rail, and what it is bound to", BODY,
+     .body = &guardrail_shape, .status = 200, .answer = API_ONE, .shape = &guardrail_shape,
+     .errors = {404, 409}},
+    {"DELETE", "/api/guardrails/{nameOrID}", API_ADMIN, 0, guardrails_delete, "guardrails",
+     "Delete a guard rail", .status = 204, .answer = API_NOTHING, .errors = {400, 404}},
+    {"POST", "/api/guardrails/{nameOrID}/test", API_ADMIN, .handler = guardrails_test,
+     .noun = "guardrails",
+     .summary = "Which statements on record a guard rail would have stopped, by whom and where",
+     BODY, .body = &guardrail_trial_shape, .status = 200, .answer = API_OBJECT, .is_long = true,
+     .errors = {404, 429}},
+    {"GET", "/api/rulepacks", API_READER, 0, rulepacks_list, "rulepacks",
+     "List the rules that come with the gateway", .status = 200, .answer = API_ARRAY,
+     .shape = &rulepack_shape},
+    {"GET", "/api/rulepacks/{name}", API_READER, 0, rulepacks_get, "rulepacks", "Get a rulepack",
+     .status = 200, .answer = API_ONE, .shape = &rulepack_shape, .errors = {404}},
+    {"POST", "/api/rulepacks/{name}/attach", API_ADMIN, .handler = rulepacks_attach,
+     .noun = "rulepacks", .summary = "Attach a rulepack to connections", BODY,
+     .body = &rulepack_request_shape, .status = 200, .answer = API_ONE, .shape = &rulepack_shape,
+     .errors = {404, 409}},
+    {"POST", "/api/rulepacks/{name}/detach", API_ADMIN, .handler = rulepacks_detach,
+     .noun = "rulepacks", .summary = "Detach a rulepack from connections", BODY,
+     .body = &rulepack_request_shape, .status = 200, .answer = API_ONE, .shape = &rulepack_shape,
+     .errors = {404}},
 
     {"GET", "/api/agents", API_MEMBER, 0, agents_list, "agents", "List agents",
      .query = &agent_query_shape, .status = 200, .answer = API_ARRAY, .shape = &agent_shape},
@@ -277,7 +346,8 @@ const struct api_route api_routes[] = {
     {"POST", "/api/machineidentities/{nameOrID}/credentials/{connectionNameOrID}/rotate", API_ADMIN,
      0, machine_credentials_rotate, "machine_identities",
      "A new credential for a connection granted to it, shown once; an older one ends",
-     .status = 201, .answer = API_ONE, .shape = &machine_credential_shape, .errors = {400, 404, 409}},
+     .status = 201, .answer = API_ONE, .shape = &machine_credential_shape,
+     .errors = {400, 404, 409}},
 
     {"GET", "/api/orgs/hide-role-info", API_ADMIN, 0, hide_role_info_get, "orgs",
      "Are inline values hidden from admins too", .status = 200, .answer = API_ONE,
@@ -307,6 +377,8 @@ const struct api_route api_routes[] = {
      .handler = operator_machine_identities_delete, .noun = "machine_identities"},
     {"GET", "/control/machineidentities/{nameOrID}/credentials", API_CONTROL,
      .handler = operator_machine_credentials_list},
+    {"POST", "/control/guardrails/{nameOrID}/test", API_CONTROL,
+     .handler = operator_guardrails_test, .noun = "guardrails", BODY, .is_long = true},
 };
 
 const size_t api_route_count = COUNT_OF(api_routes);

@@ -39,6 +39,7 @@ struct api_route {
     const struct shape *query;
     const struct shape *body;
     bool is_partial; /* PATCH: nothing of the body is required */
+    bool is_list;    /* the body is an array of the shape */
     int status;      /* of success */
     enum api_answer_kind answer;
     const struct shape *shape;

@@ -4,10 +4,12 @@
 #include "app/agent.h"
 #include "app/agent_kinds.h"
 #include "app/control.h"
+#include "app/guard_trial.h"
 #include "app/maintenance.h"
 #include "app/recordings.h"
 #include "app/serve.h"
 #include "app/settings.h"
+#include "app/sql_command.h"
 #include "app/version.h"
 #include "base/memory.h"
 #include "base/must.h"
@@ -32,7 +34,7 @@ struct cli_command {
     const char *form;
     const char *help;
     enum err (*run)(struct cli *cli, struct error *reterr);
-    bool has_settings; /* takes the flags of the settings */
+    bool has_settings; /* takes the flags of the settings, or some of its own */
 };
 
 static enum err cli_serve(struct cli *cli, struct error *reterr)
@@ -94,6 +96,11 @@ static enum err cli_recording_show(struct cli *cli, struct error *reterr)
 static enum err cli_recording_export(struct cli *cli, struct error *reterr)
 {
     return recordings_export(&cli->arena, cli->arguments, cli->environment, reterr);
+}
+
+static enum err cli_sql_analyze(struct cli *cli, struct error *reterr)
+{
+    return sql_command_analyze(&cli->arena, cli->arguments, stdin, stdout, reterr);
 }
 
 static enum err cli_version(struct cli *cli, struct error *reterr)
@@ -215,6 +222,11 @@ static enum err cli_log_levels(struct cli *cli, struct error *reterr)
     return err;
 }
 
+static enum err cli_guard_test(struct cli *cli, struct error *reterr)
+{
+    return guard_trial_run(&cli->arena, cli->arguments, reterr);
+}
+
 static const struct cli_command cli_commands[] = {
     {{"serve", NULL}, "[--SETTING VALUE ...]", "run the gateway", cli_serve, true},
     {{"agent", NULL},
@@ -242,6 +254,11 @@ static const struct cli_command cli_commands[] = {
      "what the running gateway logs; or change it: info,http=debug",
      cli_log_levels,
      false},
+    {{"guard", "test"},
+     "NAME [--days N] [--rule FILE]",
+     "what a guard rail, or a changed one, would have stopped",
+     cli_guard_test,
+     true},
     {{"audit", "verify"},
      "[--SETTING VALUE ...]",
      "walk the chain of the audit log and name its first break",
@@ -271,6 +288,11 @@ static const struct cli_command cli_commands[] = {
      "FILE|SESSION-ID --format FORMAT",
      "the same as text, jsonl, csv or asciicast",
      cli_recording_export,
+     true},
+    {{"sql", "analyze"},
+     "[--dialect postgres] < FILE",
+     "what statements would do: a line of JSON for each",
+     cli_sql_analyze,
      true},
     {{"settings", NULL}, "", "all settings, as a page of documentation", cli_settings, false},
     {{"version", NULL}, "", "the version", cli_version, false},

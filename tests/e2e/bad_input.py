@@ -1,200 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Every member of every body and every parameter of every query, as a table; and a generator of
+"""Every call that takes a body, and every parameter of every query, as a table; and a generator of
 all that can be wrong with them. test_bad_input.py sends it."""
+import copy
 import json
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from api import EMBEDDED_AGENT, b64
+from bad_input_bodies import (CONTROL, GROUPS, HIDDEN, NOWHERE, PASSWORD, Field, api_key,
+                              attribute, connection, email, guardrail, machine_identity,
+                              masking_rule, name, new_agent, resource, rulepack, service_account,
+                              text, user)
 
-NOWHERE = "00000000-0000-7000-8000-00000000dead"
-HIDDEN = "hunter2"  # in whatever is secret: no message may quote it
 DEPTH_MAX = 64
-
-
-@dataclass(frozen=True)
-class Field:
-    """One member. 'bad' are (label, value) that its own rules refuse; of 'texts' and 'pairs' they
-    are items and values."""
-    name: str
-    kind: str
-    good: object
-    required: bool = False
-    nullable: bool = True
-    low: int = 0
-    high: int = 0
-    choices: tuple = ()
-    bad: tuple = ()
-    bad_keys: tuple = ()
-    count_max: int = 0
-    item_max: int = 0
-    key_max: int = 0
-    null_items: bool = False
-    one_line: bool = True
-    members: tuple = ()
-
-
-CONTROL = (("control", "a\x07b"), ("newline", "a\nb"), ("c1-control", "a\x85b"), ("del", "a\x7fb"))
-TITLES = CONTROL + (("slash", "a/b"), ("dot", "."), ("dots", ".."))
-NAMES = (("space", "a b c"), ("slash", "a/bc"), ("accent", "früh"), ("starts-with-dash", "-abc"),
-         ("ends-with-dot", "abc."), ("two-dashes", "a--b"), ("newline", "abc\n"))
-UUIDS = (("no-uuid", "g" * 36), ("bare", NOWHERE.replace("-", "x")), ("short", NOWHERE[:-1]),
-         ("long", NOWHERE + "0"), ("braces", "{" + NOWHERE[:-2] + "}"))
-SECRETS = (("no-base64", HIDDEN + "!"), ("bad-padding", b64(HIDDEN).rstrip("=") + "==="),
-           ("url-base64", HIDDEN + "_-=="), ("no-reference", "_gcp:" + HIDDEN + ":key"),
-           ("half-reference", "_aws:" + HIDDEN), ("reference-without-key", "_aws:" + HIDDEN + ":"),
-           ("white-space", " " + b64(HIDDEN)))
-VARIABLES = (("loader", "envvar:LD_PRELOAD"), ("shell", "envvar:BASH_ENV"),
-             ("digit-first", "envvar:1A"), ("dash", "envvar:A-B"), ("nameless", "envvar:"),
-             ("newline", "envvar:A\nB"), ("equals", "envvar:A=B"),
-             ("name-128", "envvar:" + "A" * 128))
-
-
-def name(good, nullable=False, high=254, low=1, bad=TITLES):
-    return Field("name", "text", good, required=True, nullable=nullable, low=low, high=high,
-                 bad=bad)
-
-
-def text(title, high, good="fine", bad=CONTROL, **more):
-    return Field(title, "text", good, high=high, bad=bad, **more)
-
-
-def texts(title, item_max, count_max=100, good=("fine",), bad=CONTROL, **more):
-    return Field(title, "texts", list(good), item_max=item_max, count_max=count_max, bad=bad,
-                 **more)
-
-
-def agent(required=False):
-    return Field("agent_id", "text", EMBEDDED_AGENT, required=required, nullable=not required,
-                 bad=UUIDS + (("unknown", NOWHERE),))
-
-
-SECRET = Field("secret", "pairs", {"envvar:PASS": b64(HIDDEN), "filesystem:CA": "_aws:a:b"},
-               null_items=True, count_max=100, item_max=262144, key_max=140, bad=SECRETS,
-               bad_keys=VARIABLES + (("no-prefix", "PASS"), ("other-prefix", "header:PASS")))
-TYPE = Field("type", "text", "database", required=True, nullable=False,
-             choices=("database", "application", "custom"))
-ATTRIBUTES = texts("attributes", 255, bad=TITLES)
-COMMAND = texts("command", 16384, 200, good=("true", "a\nb"), bad=())
-FLOW = text("mcp_oauth_flow_id", 255)
-
-
-def role(title):
-    return (name(title, low=3, bad=NAMES), TYPE, text("subtype", 64, "postgres"), agent(),
-            ATTRIBUTES, COMMAND, SECRET, FLOW)
-
-
-def resource(title, roles):
-    return (
-        name(title),
-        Field("type", "text", "database", required=True, nullable=False, low=1, high=64,
-              bad=CONTROL),
-        Field("env_vars", "pairs", {"envvar:HOST": b64("10.0.0.5"), "REGION": "eu"}, required=True,
-              nullable=False, null_items=True, count_max=100, item_max=262144, key_max=140,
-              bad=SECRETS, bad_keys=VARIABLES + (("plain-loader", "LD_PRELOAD"),
-                                                 ("plain-dash", "A-B"))),
-        agent(), text("subtype", 64, "postgres"),
-        Field("roles", "objects", None, count_max=100, members=role(roles)),
-    )
-
-
-def switch(title):
-    return Field(title, "text", "enabled", required=True, nullable=False,
-                 choices=("enabled", "disabled"))
-
-
-def connection(title):
-    return (
-        name(title, low=3, bad=NAMES), text("resource_name", 254, title, bad=TITLES), TYPE,
-        text("subtype", 64, "postgres"), agent(required=True), COMMAND, SECRET,
-        switch("access_mode_connect"), switch("access_mode_exec"), switch("access_mode_runbooks"),
-        switch("access_schema"),
-        Field("access_max_duration", "int", 3600, low=1, high=172800), ATTRIBUTES,
-        Field("connection_tags", "pairs", {"team/a": "x y"}, count_max=10, item_max=256,
-              key_max=64,
-              bad=(("empty", ""), ("semicolon", "a;b"), ("accent", "é"), ("newline", "a\nb")),
-              bad_keys=(("space", "a b"), ("ends-with-dash", "a-"), ("ends-with-slash", "a/"),
-                        ("ends-with-dot", "a."), ("colon", "a:b"), ("accent", "é"))),
-        texts("tags", 128, bad=NAMES),
-        texts("guardrail_rules", 36, good=(), bad=UUIDS + (("unknown", NOWHERE),)),
-        text("jira_issue_template_id", 36, "", bad=UUIDS + (("unknown", NOWHERE),)),
-        texts("mandatory_metadata_fields", 128),
-        Field("min_review_approvals", "int", 1, low=1, high=100),
-        texts("reviewers", 180), texts("force_approve_groups", 180),
-        Field("redact_enabled", "bool", False), texts("redact_types", 128), FLOW,
-    )
-
-
-def attribute(title):
-    unknown = (("unknown", "nothing-of-this-name"),)
-    return (
-        name(title, high=255), text("description", 1000),
-        texts("connection_names", 254, 1000, good=(), bad=CONTROL + unknown),
-        texts("access_request_rule_names", 254, 1000, good=(), bad=CONTROL + unknown),
-        texts("guardrail_rule_names", 254, 1000, good=(), bad=CONTROL + unknown),
-        texts("datamasking_rule_names", 254, 1000, good=(), bad=CONTROL + unknown),
-        texts("access_control_group_names", 180, 1000, good=(), bad=CONTROL + unknown),
-    )
-
-
-EMAILS = (("no-at", "someone.example.com"), ("two-ats", "a@b@c"), ("no-host", "someone@"),
-          ("no-one", "@example.com"), ("space", "some one@example.com"),
-          ("newline", "someone@example.com\n"), ("host-ends-with-dot", "someone@example.com."),
-          ("host-starts-with-dash", "someone@-example.com"))
-
-
-def email(good):
-    return Field("email", "text", good, required=True, nullable=False, low=3, high=254, bad=EMAILS)
-
-
-def user(address):
-    return (
-        text("name", 255), email(address),
-        Field("status", "text", "active", choices=("active", "inactive", "invited")),
-        text("slack_id", 64), text("picture", 2048),
-        texts("groups", 180, 200, bad=TITLES),
-        text("password", 256, "a long " + HIDDEN, bad=()),
-    )
-
-
-def api_key(title):
-    times = (("a-word", "tomorrow"), ("month-13", "2099-13-01T00:00:00Z"),
-             ("day-30", "2099-02-30"), ("hour-25", "2099-01-01T25:00:00Z"),
-             ("no-zone", "2099-01-01T00:00:00"), ("past", "2001-01-01T00:00:00Z"),
-             ("year-10000", "10000-01-01T00:00:00Z"))
-    return (name(title), texts("groups", 180, 200, bad=TITLES),
-            text("expires_at", 40, "2099-01-01T00:00:00Z", bad=times))
-
-
-def service_account(subject, required=True):
-    return (
-        Field("subject", "text", subject, required=required, nullable=not required, low=1, high=255,
-              bad=CONTROL + (("many-bytes", "é" * 128),)),
-        text("name", 255),
-        Field("status", "text", "active", required=True, nullable=False,
-              choices=("active", "inactive")),
-        texts("groups", 180, 200, bad=TITLES),
-    )
-
-
-def machine_identity(title):
-    unknown = (("unknown", "nothing-of-this-name"),)
-    return (
-        name(title), text("description", 1000),
-        texts("connection_names", 254, 1000, good=(), bad=CONTROL + unknown),
-        texts("attributes", 255, good=(), bad=TITLES + unknown),
-    )
-
-
-def new_agent(title):
-    return (name(title, low=3, bad=NAMES + (("at", "abc@d"), ("colon", "abc:d"))),
-            Field("mode", "text", "standard", choices=("standard", "embedded")))
-
-
-GROUPS = replace(texts("groups", 180, 200, good=("kept-group",),
-                       bad=TITLES + (("unknown", "no-such-group"),)),
-                 required=True, nullable=False)
-PASSWORD = text("password", 256, "a long " + HIDDEN, bad=(), required=True, nullable=False, low=1)
 
 
 @dataclass(frozen=True)
@@ -216,9 +34,11 @@ class Operation:
 
 
 def good(member):
-    if member.kind != "objects":
-        return member.good
+    if not member.members or member.good is not None:
+        return copy.deepcopy(member.good)
     first = {m.name: good(m) for m in member.members}
+    if member.kind == "object":
+        return first
     return [first, {**first, "name": first["name"] + ".2"}]
 
 
@@ -239,6 +59,21 @@ def with_member(key, value):
 RESOURCE_REFUSED = (("same-role-twice", same_role_twice, "roles[1].name"),)
 # What every member may call, though perhaps not of this connection or session.
 FOR_MEMBERS = ("/connections/open.connection/credentials", "/sessions/some-session/metadata")
+
+
+def with_rule(side, index, **members):
+    def change(body):
+        body[side]["rules"][index].update(members)
+    return change
+
+
+GUARDRAIL_REFUSED = (
+    ("no-words", with_rule("output", 1, words=[]), "output.rules[1].words'"),
+    ("no-pattern", with_rule("output", 1, type="pattern_match", words=[]),
+     "output.rules[1].pattern_regex'"),
+    ("words-of-sql", with_rule("input", 0, words=["a"]), "input.rules[0].words'"),
+    ("sql-of-output", with_rule("output", 0, type="sql", words=[]), "output.rules[0].type'"),
+)
 
 OPERATIONS = (
     Operation("POST", "/resources", resource("new-resource", "new.role"),
@@ -274,6 +109,16 @@ OPERATIONS = (
               refused=(("other-subject", with_member("subject", "other"), "subject"),)),
     Operation("POST", "/machineidentities", machine_identity("new-machine")),
     Operation("PUT", "/machineidentities/kept-machine", machine_identity("kept-machine")),
+    Operation("POST", "/datamasking-rules", masking_rule("new-rule")),
+    Operation("PUT", "/datamasking-rules/some-rule", masking_rule("some-rule", False)),
+    Operation("POST", "/guardrails", guardrail("new-guardrail"), refused=GUARDRAIL_REFUSED),
+    Operation("PUT", "/guardrails/kept-guardrail", guardrail("kept-guardrail"),
+              refused=GUARDRAIL_REFUSED),
+    Operation("POST", "/guardrails/kept-guardrail/test",
+              (Field("days", "int", 7, low=1, high=90),
+               Field("rule", "object", None, members=(name("tried"), text("description", 1000))))),
+    Operation("POST", "/rulepacks/read-only/attach", rulepack()),
+    Operation("POST", "/rulepacks/read-only/detach", rulepack()),
     Operation("POST", "/agents", new_agent("new-agent")),
     Operation("PUT", "/orgs/hide-role-info",
               (Field("hide_role_info", "bool", False, required=True, nullable=False),)),
@@ -292,6 +137,7 @@ WRONG = {
     "texts": {"text": "a", "number": 5, "false": False, "object": {"0": "a"}},
     "pairs": {"text": "a", "number": 5, "true": True, "array": [["a", "b"]]},
     "objects": {"text": "a", "number": 5, "true": True, "object": {"name": "abc"}},
+    "object": {"text": "a", "number": 5, "true": True, "array": [{}]},
 }
 # Bytes in place of the value: (label, raw JSON); each makes the document malformed.
 BYTES = (("nul", rb'"a\u0000b"'), ("raw-nul", b'"a\x00b"'), ("not-utf-8", b'"a\xffb"'),
@@ -365,7 +211,7 @@ def objects_values(member, path, _):
 
 
 VALUES = {"text": text_values, "int": int_values, "bool": lambda *_: (), "texts": texts_values,
-          "pairs": pairs_values, "objects": objects_values}
+          "pairs": pairs_values, "objects": objects_values, "object": lambda *_: ()}
 
 
 def container(body, steps):
@@ -412,8 +258,10 @@ def member_cases(operation, member, steps, path):
     is_first = operation.method == "POST"  # the same members need not all be sent thrice
     raws += BYTES if is_first and member.kind in ("text", "texts") else BYTES[:3]
     raws += NUMBERS if member.kind == "int" else ()
+    outer = re.match(r"\w+\.\w+\[0\]", path)  # what is nested too deep is named no deeper
     for label, raw in dict(raws).items():
-        yield label, with_raw(operation, steps, member.name, raw), path
+        named = outer.group() if outer and label.endswith("too-deep") else path
+        yield label, with_raw(operation, steps, member.name, raw), named
 
 
 def body_cases(operation):
@@ -423,8 +271,10 @@ def body_cases(operation):
             path = prefix + member.name
             for label, content, named in member_cases(operation, member, steps, path):
                 yield Case(operation, f"{path} {label}", content, f"'{named}")
-            if member.members:
+            if member.kind == "objects":
                 yield from of(member.members, [*steps, member.name, 0], f"{path}[0].")
+            if member.kind == "object":
+                yield from of(member.members, [*steps, member.name], f"{path}.")
         if prefix == "":
             for label, change, named in operation.refused:
                 body = operation.body()
@@ -484,6 +334,10 @@ QUERIES = {
         ("user", "text", 254), ("connection", "text", 254), ("type", "text", 64),
         ("start_date", "time", 40), ("end_date", "time", 40), ("limit", "int", 1, 100),
         ("offset", "int", 0, 10000)),
+    "GET /reports/sessions": (
+        ("group_by", "choice", 100), ("id", "text", 36), ("verb", "choice", 100),
+        ("connection_name", "text", 254), ("user_email", "text", 254),
+        ("start_date", "time", 40), ("end_date", "time", 40)),
     "GET /sessions/some-session": (("expand", "choice", 100), ("event_stream", "choice", 100)),
     "GET /sessions/some-session/download": (("extension", "choice", 100), ("events", "text", 8)),
     "DELETE /resources/kept-resource": (("cascade", "bool"),),
@@ -526,7 +380,7 @@ def query_cases():
 
 PATHS = ("/resources/{}", "/connections/{}", "/connections/{}/access", "/attributes/{}",
          "/users/{}", "/users/groups/{}", "/api-keys/{}", "/serviceaccounts/{}",
-         "/machineidentities/{}", "/agents/{}")
+         "/machineidentities/{}", "/agents/{}", "/guardrails/{}")
 BAD_SEGMENTS = ("%", "%0", "%gg", "a%00b", "%ff", "%c0%af", "%ed%a0%80")
 BAD_RESOURCE_NAMES = ("%0A", "a%2Fb", "%2e%2e", "%7f", "%C2%85", "a" * 255, "%F0%9F%98%80" * 255)
 

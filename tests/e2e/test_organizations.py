@@ -10,7 +10,7 @@ from store import Store, new_organization
 
 TABLES = ["resource", "connection", "tag", "attribute", "rule", "user_account", "user_group",
           "group_member", "api_key", "connection_access", "attribute_access", "agent",
-          "service_account", "machine_identity", "credential", "session"]
+          "service_account", "machine_identity", "credential", "session", "masking_key"]
 
 
 class Full:
@@ -22,7 +22,6 @@ class Full:
         self.store = Store(admin.gateway)
         self.home = home = boss.get("/userinfo").json["org_id"]
         self.rule = self.store.add_rule(home, "guardrail", name=f"rule-{word}")
-        self.store.add_rule(home, "masking", name=f"masking-{word}")
         self.template = str(uuid.uuid4())
         self.store.ask("INSERT INTO issue_template (id, organization_id, name) VALUES (?, ?, 'x')",
                        self.template, home)
@@ -44,12 +43,16 @@ class Full:
                 "name": f"machine-{word}", "connection_names": [f"role-{word}"],
                 "attributes": [f"attribute-{word}"]}),
             boss.post("/agents", {"name": f"agent-{word}"}),
-            boss.post(f"/connections/connection-{word}/credentials", {})]
+            boss.post(f"/connections/connection-{word}/credentials", {}),
+            boss.post("/datamasking-rules", {
+                "name": f"masking-{word}", "columns": [{"name": "a.b"}],
+                "attributes": [f"attribute-{word}"]})]
         assert all(answer.status in (200, 201) for answer in answers), answers
         self.session = self.store.add_session(
             home, connection_name=f"connection-{word}", user_id=boss.get("/userinfo").json["id"])
         self.names = {
             "credentials": [answers[9].json["id"]],
+            "datamasking-rules": [answers[10].json["id"]],
             "sessions": [self.session],
             "resources": [f"box-{word}", answers[1].json["id"]],
             "connections": [f"role-{word}", f"connection-{word}", answers[2].json["id"],
@@ -61,6 +64,7 @@ class Full:
             "serviceaccounts": [f"client-{word}", answers[6].json["id"]],
             "machineidentities": [f"machine-{word}", answers[7].json["id"]],
             "agents": [f"agent-{word}", answers[8].json["id"], home],
+            "guardrails": [f"rule-{word}", self.rule],
         }
 
     def rows(self):
@@ -93,6 +97,8 @@ def calls_by_name(other):
                         ("GET", "/connections/{}/databases", None),
                         ("GET", "/connections/{}/tables", None),
                         ("GET", "/connections/{}/columns?table=t", None),
+                        ("GET", "/connections/{}/datamasking-rules", None),
+                        ("PUT", "/connections/{}/datamasking-rules", []),
                         ("POST", "/connections/{}/credentials", {}),
                         ("GET", "/connections/{}/credentials", None)],
         "credentials": [("POST", "/connections/{}/credentials/{}/revoke", None)],
@@ -101,6 +107,10 @@ def calls_by_name(other):
                      ("GET", "/sessions/{}?expand=event_stream", None),
                      ("GET", "/sessions/{}/stream", None), ("GET", "/sessions/{}/verify", None),
                      ("GET", "/sessions/{}/download", None)],
+        "datamasking-rules": [("GET", "/datamasking-rules/{}", None),
+                              ("PUT", "/datamasking-rules/{}", {
+                                  "name": "x", "columns": [{"name": "a"}]}),
+                              ("DELETE", "/datamasking-rules/{}", None)],
         "attributes": [("GET", "/attributes/{}", None), ("PUT", "/attributes/{}", {"name": "x"}),
                        ("DELETE", "/attributes/{}", None)],
         "groups": [("DELETE", "/users/groups/{}", None)],
@@ -116,6 +126,9 @@ def calls_by_name(other):
                               ("DELETE", "/machineidentities/{}", None),
                               ("GET", "/machineidentities/{}/credentials", None),
                               ("POST", "/machineidentities/{}/credentials/{}/rotate", None)],
+        "guardrails": [("GET", "/guardrails/{}", None), ("PUT", "/guardrails/{}", {"name": "x"}),
+                       ("DELETE", "/guardrails/{}", None),
+                       ("POST", "/guardrails/{}/test", {})],
         "agents": [("GET", "/agents/{}", None), ("DELETE", "/agents/{}", None),
                    ("DELETE", "/agents/{}?force=true", None)],
     }
@@ -141,6 +154,22 @@ def calls_by_body(mine, other):
                          ("access_control_group_names", f"group-{other.word}")):
         yield "POST", "/attributes", {"name": "mine", member: [name]}
         yield "PUT", f"/attributes/attribute-{mine.word}", {"name": "mine", member: [name]}
+    rule = {"name": "mine", "columns": [{"name": "a"}]}
+    own = mine.names["datamasking-rules"][0]
+    for member, name in (("connection_ids", other.names["connections"][2]),
+                         ("attributes", f"attribute-{other.word}")):
+        yield "POST", "/datamasking-rules", {**rule, member: [name]}
+        yield "PUT", f"/datamasking-rules/{own}", {
+            **rule, "name": f"masking-{mine.word}", member: [name]}
+    yield "PUT", f"/connections/role-{mine.word}/datamasking-rules", [
+        {"rule_id": other.names["datamasking-rules"][0], "status": "active"}]
+    for member, name in (("connection_ids", other.names["connections"][2]),
+                         ("attributes", f"attribute-{other.word}")):
+        yield "POST", "/guardrails", {"name": "mine", member: [name]}
+        yield "PUT", f"/guardrails/rule-{mine.word}", {"name": "mine", member: [name]}
+    for what in "attach", "detach":
+        yield "POST", f"/rulepacks/pci/{what}", {"connections": [f"role-{other.word}"]}
+        yield "POST", f"/rulepacks/pci/{what}", {"connection_ids": other.names["connections"][2:]}
     for member, name in (("connection_names", f"role-{other.word}"),
                          ("attributes", f"attribute-{other.word}")):
         yield "POST", "/machineidentities", {"name": "mine", member: [name]}
@@ -164,7 +193,7 @@ def test_what_is_another_organizations_is_not_there(two):
 def test_the_calls_are_all_routes_with_a_name(admin, two):
     called = {f"{method} {path.partition('?')[0]}" for _, method, path, _ in calls_by_name(two[1])}
     assert called == {re.sub(r"\{\w+\}", "{}", route) for route in described_routes(admin.gateway)
-                      if "{" in route}
+                      if "{" in route and "/rulepacks/" not in route}  # those are everybody's
 
 
 def test_lists_hold_the_own_alone(admin, two):
