@@ -12,14 +12,18 @@ import argparse
 import shutil
 import tempfile
 
+import bench_controls
+import bench_detect
+import bench_guard
 import bench_http
 import bench_identity
+import bench_mask
 import bench_postgres
 import bench_resources
 import bench_scale
 
-PARTS = {
-         "http": bench_http, "identity": bench_identity, 
+PARTS = {"controls": bench_controls, "detect": bench_detect, "guard": bench_guard,
+         "http": bench_http, "identity": bench_identity, "mask": bench_mask,
          "postgres": bench_postgres, "resources": bench_resources, "scale": bench_scale}
 
 

@@ -152,14 +152,14 @@ class FarAgent:
         self.gateway.stop()
 
 
-def through_gateway(admin, server, agent_id=EMBEDDED_AGENT):
+def through_gateway(admin, server, agent_id=EMBEDDED_AGENT, name="bench"):
     secret = {"HOST": "127.0.0.1", "PORT": str(server.port), "USER": USER, "PASS": PASSWORD,
               "DB": "bench", "SSLMODE": "disable"}
     admin.call("POST", "/connections", role(
-        "bench", agent_id=agent_id, access_mode_connect="enabled",
+        name, agent_id=agent_id, access_mode_connect="enabled",
         access_mode_exec="enabled", access_mode_runbooks="enabled", access_schema="enabled",
         secret={f"envvar:{name}": b64(value) for name, value in secret.items()}))
-    given = json.loads(admin.call("POST", "/connections/bench/credentials", {})[1])[
+    given = json.loads(admin.call("POST", f"/connections/{name}/credentials", {})[1])[
         "connection_credentials"]
     return Place(given["port"], given["username"], given["password"], given["database_name"])
 
