@@ -64,8 +64,8 @@ void loop_free(struct loop *loop)
 
 /* To sleep and be woken takes a processor longer than most databases need for a short answer. So a
  * loop that has just carried something looks again for a while, and lets others run between two
- * looks. When that was in vain, or others did run, it sleeps at once the next times, twice as many
- * each time. Whether there was anything. */
+ * looks. When others did, it sleeps; when nothing came, it sleeps at once the next times, too,
+ * twice as many each time. Whether there was anything. */
 static bool loop_look_again(struct loop *loop)
 {
     uint64_t before = loop->carried;
@@ -86,8 +86,10 @@ static bool loop_look_again(struct loop *loop)
         (void)sched_yield();
         now = uv_hrtime();
     } while (now - start < loop->patience_ns && now - look < OTHERS_RAN_NS);
-    loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
-    loop->sleep_count = (1U << loop->vain_count) - 1;
+    if (now - look < OTHERS_RAN_NS) {
+        loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
+        loop->sleep_count = (1U << loop->vain_count) - 1;
+    }
     return false;
 }
 
