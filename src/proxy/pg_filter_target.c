@@ -150,15 +150,16 @@ static enum err pg_filter_answer(struct pg_filter *filter, struct pg_filter_requ
 static enum err pg_filter_ready(struct pg_filter *filter, const struct pgwire_answer *answer,
                                 bool *ret_passes, struct error *reterr_error)
 {
+    bool is_of_sync = answer->request.kind == PGWIRE_REQUEST_SYNC;
     *ret_passes = true;
     if (filter->limit.phase >= PG_FILTER_BEGINNING && filter->limit.id == answer->request.id &&
         answer->request.kind != PGWIRE_REQUEST_NONE) {
+        is_of_sync = is_of_sync || filter->limit.is_at_sync; /* for the client it is the Sync's */
         enum err err = pg_filter_limit_ready(filter, ret_passes, reterr_error);
         if (err != ERR_NONE) {
             return err;
         }
     }
-    bool is_of_sync = answer->request.kind == PGWIRE_REQUEST_SYNC;
     *ret_passes = *ret_passes && (!filter->is_blocked || !filter->is_blocked_to_sync || is_of_sync);
     if (*ret_passes) {
         filter->is_muted = false;

@@ -101,11 +101,8 @@ static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t pi
                                  .columns = {{"things", "value"}},
                                  .column_count = (how & COLUMNS) != 0 ? 1 : 0};
     const struct guard_scope scope = {.looks_at = {[GUARD_OUTPUT] = true}};
-    /* A limit of rows and a blocked answer in one batch are not tried: they may end the session,
-     * which the tap behind the filter does. */
     struct play play = {
-        .rules = {.max_rows = (how & (LIMITED | MASKED)) == LIMITED ? 4 : -1,
-                  .blocks_unknown = (how & 1u) != 0},
+        .rules = {.max_rows = (how & LIMITED) != 0 ? 4 : -1, .blocks_unknown = (how & 1u) != 0},
         .is_eager = (how & 2u) != 0,
         .is_ignorant = (how & IGNORANT) != 0,
         .pieces = {piece, (how & 4u) != 0 ? 1 + piece / 3 : 0},
