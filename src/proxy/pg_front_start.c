@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/limits.h"
-#include "base/reader.h"
 #include "io/tls_stream.h"
 #include "proxy/pg_front_internal.h"
 
@@ -201,9 +200,7 @@ static void start_refuse_in_version_2(struct pg_front *front)
 
 static void start_refuse_version(struct pg_front *front)
 {
-    struct reader reader = reader_of(slice_of(front->framer.header, sizeof(front->framer.header)));
-    reader_skip(&reader, sizeof(uint32_t));
-    uint32_t version = reader_u32(&reader);
+    uint32_t version = front->framer.frame.version;
     pg_front_note(front, ERR_UNSUPPORTED,
                   "unsupported frontend protocol %u.%u: this gateway supports 3.0 to 3.%u",
                   PGWIRE_VERSION_MAJOR(version), PGWIRE_VERSION_MINOR(version),

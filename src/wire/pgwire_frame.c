@@ -7,9 +7,10 @@
 #include "base/writer.h"
 
 #define LENGTH_SIZE 4 /* a length counts itself, but not the type before it */
+#define TYPE_COUNT  128
 
 struct bounds {
-    char type;
+    bool is_known;
     uint32_t min;
     uint32_t max;
 };
@@ -18,62 +19,58 @@ struct bounds {
 #define SMALL_CLIENT ((uint32_t)(LIMIT_PGWIRE_SMALL_CLIENT_SIZE - LENGTH_SIZE))
 #define SMALL_SERVER ((uint32_t)(LIMIT_PGWIRE_SMALL_SERVER_SIZE - LENGTH_SIZE))
 
-/* Of bodies, by protocol-message-formats: the sizes of the fields that are always there, and what
- * servers and libpq let through at most. */
-static const struct bounds client_bounds[] = {
-    {PGWIRE_CLIENT_BIND, 8, LARGE},
-    {PGWIRE_CLIENT_CLOSE, 2, SMALL_CLIENT},
-    {PGWIRE_CLIENT_COPY_DATA, 0, LARGE},
-    {PGWIRE_CLIENT_COPY_DONE, 0, 0},
-    {PGWIRE_CLIENT_COPY_FAIL, 1, SMALL_CLIENT},
-    {PGWIRE_CLIENT_DESCRIBE, 2, SMALL_CLIENT},
-    {PGWIRE_CLIENT_EXECUTE, 5, SMALL_CLIENT},
-    {PGWIRE_CLIENT_FLUSH, 0, 0},
-    {PGWIRE_CLIENT_FUNCTION_CALL, 10, LARGE},
-    {PGWIRE_CLIENT_PARSE, 4, LARGE},
-    {PGWIRE_CLIENT_PASSWORD, 0, LIMIT_PGWIRE_TOKEN_SIZE},
-    {PGWIRE_CLIENT_QUERY, 1, LARGE},
-    {PGWIRE_CLIENT_SYNC, 0, 0},
-    {PGWIRE_CLIENT_TERMINATE, 0, 0},
+/* Of bodies, by type, by protocol-message-formats: the sizes of the fields that are always there,
+ * and what servers and libpq let through at most. */
+static const struct bounds client_bounds[TYPE_COUNT] = {
+    [PGWIRE_CLIENT_BIND] = {true, 8, LARGE},
+    [PGWIRE_CLIENT_CLOSE] = {true, 2, SMALL_CLIENT},
+    [PGWIRE_CLIENT_COPY_DATA] = {true, 0, LARGE},
+    [PGWIRE_CLIENT_COPY_DONE] = {true, 0, 0},
+    [PGWIRE_CLIENT_COPY_FAIL] = {true, 1, SMALL_CLIENT},
+    [PGWIRE_CLIENT_DESCRIBE] = {true, 2, SMALL_CLIENT},
+    [PGWIRE_CLIENT_EXECUTE] = {true, 5, SMALL_CLIENT},
+    [PGWIRE_CLIENT_FLUSH] = {true, 0, 0},
+    [PGWIRE_CLIENT_FUNCTION_CALL] = {true, 10, LARGE},
+    [PGWIRE_CLIENT_PARSE] = {true, 4, LARGE},
+    [PGWIRE_CLIENT_PASSWORD] = {true, 0, LIMIT_PGWIRE_TOKEN_SIZE},
+    [PGWIRE_CLIENT_QUERY] = {true, 1, LARGE},
+    [PGWIRE_CLIENT_SYNC] = {true, 0, 0},
+    [PGWIRE_CLIENT_TERMINATE] = {true, 0, 0},
 };
 
-static const struct bounds server_bounds[] = {
-    {PGWIRE_SERVER_AUTHENTICATION, 4, LIMIT_PGWIRE_TOKEN_SIZE},
-    {PGWIRE_SERVER_BACKEND_KEY, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_PGWIRE_KEY_SIZE},
-    {PGWIRE_SERVER_BIND_COMPLETE, 0, 0},
-    {PGWIRE_SERVER_CLOSE_COMPLETE, 0, 0},
-    {PGWIRE_SERVER_COMMAND_COMPLETE, 1, SMALL_SERVER},
-    {PGWIRE_SERVER_COPY_BOTH, 3, SMALL_SERVER},
-    {PGWIRE_SERVER_COPY_DATA, 0, LARGE},
-    {PGWIRE_SERVER_COPY_DONE, 0, 0},
-    {PGWIRE_SERVER_COPY_IN, 3, SMALL_SERVER},
-    {PGWIRE_SERVER_COPY_OUT, 3, SMALL_SERVER},
-    {PGWIRE_SERVER_DATA_ROW, 2, LARGE},
-    {PGWIRE_SERVER_EMPTY_QUERY, 0, 0},
-    {PGWIRE_SERVER_ERROR, 1, LARGE},
-    {PGWIRE_SERVER_FUNCTION_RESULT, 4, LARGE},
-    {PGWIRE_SERVER_NEGOTIATE_VERSION, 8, SMALL_SERVER},
-    {PGWIRE_SERVER_NO_DATA, 0, 0},
-    {PGWIRE_SERVER_NOTICE, 1, LARGE},
-    {PGWIRE_SERVER_NOTIFICATION, 6, LARGE},
-    {PGWIRE_SERVER_PARAMETER_DESCRIPTION, 2, 2 + 4 * UINT16_MAX},
-    {PGWIRE_SERVER_PARAMETER_STATUS, 2, SMALL_SERVER},
-    {PGWIRE_SERVER_PARSE_COMPLETE, 0, 0},
-    {PGWIRE_SERVER_PORTAL_SUSPENDED, 0, 0},
-    {PGWIRE_SERVER_READY, 1, 1},
-    {PGWIRE_SERVER_ROW_DESCRIPTION, 2, LARGE},
+static const struct bounds server_bounds[TYPE_COUNT] = {
+    [PGWIRE_SERVER_AUTHENTICATION] = {true, 4, LIMIT_PGWIRE_TOKEN_SIZE},
+    [PGWIRE_SERVER_BACKEND_KEY] = {true, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_PGWIRE_KEY_SIZE},
+    [PGWIRE_SERVER_BIND_COMPLETE] = {true, 0, 0},
+    [PGWIRE_SERVER_CLOSE_COMPLETE] = {true, 0, 0},
+    [PGWIRE_SERVER_COMMAND_COMPLETE] = {true, 1, SMALL_SERVER},
+    [PGWIRE_SERVER_COPY_BOTH] = {true, 3, SMALL_SERVER},
+    [PGWIRE_SERVER_COPY_DATA] = {true, 0, LARGE},
+    [PGWIRE_SERVER_COPY_DONE] = {true, 0, 0},
+    [PGWIRE_SERVER_COPY_IN] = {true, 3, SMALL_SERVER},
+    [PGWIRE_SERVER_COPY_OUT] = {true, 3, SMALL_SERVER},
+    [PGWIRE_SERVER_DATA_ROW] = {true, 2, LARGE},
+    [PGWIRE_SERVER_EMPTY_QUERY] = {true, 0, 0},
+    [PGWIRE_SERVER_ERROR] = {true, 1, LARGE},
+    [PGWIRE_SERVER_FUNCTION_RESULT] = {true, 4, LARGE},
+    [PGWIRE_SERVER_NEGOTIATE_VERSION] = {true, 8, SMALL_SERVER},
+    [PGWIRE_SERVER_NO_DATA] = {true, 0, 0},
+    [PGWIRE_SERVER_NOTICE] = {true, 1, LARGE},
+    [PGWIRE_SERVER_NOTIFICATION] = {true, 6, LARGE},
+    [PGWIRE_SERVER_PARAMETER_DESCRIPTION] = {true, 2, 2 + 4 * UINT16_MAX},
+    [PGWIRE_SERVER_PARAMETER_STATUS] = {true, 2, SMALL_SERVER},
+    [PGWIRE_SERVER_PARSE_COMPLETE] = {true, 0, 0},
+    [PGWIRE_SERVER_PORTAL_SUSPENDED] = {true, 0, 0},
+    [PGWIRE_SERVER_READY] = {true, 1, 1},
+    [PGWIRE_SERVER_ROW_DESCRIPTION] = {true, 2, LARGE},
 };
 
 static struct bounds bounds_of(enum pgwire_sender sender, char type)
 {
     const struct bounds *bounds = sender == PGWIRE_FROM_CLIENT ? client_bounds : server_bounds;
-    size_t count = sender == PGWIRE_FROM_CLIENT ? COUNT_OF(client_bounds) : COUNT_OF(server_bounds);
-    for (size_t i = 0; i < count; i++) {
-        if (bounds[i].type == type) {
-            return bounds[i];
-        }
-    }
-    return (struct bounds){.max = LARGE};
+    size_t index = (unsigned char)type;
+    bool is_known = index < TYPE_COUNT && bounds[index].is_known;
+    return is_known ? bounds[index] : (struct bounds){.max = LARGE};
 }
 
 void pgwire_framer_init(struct pgwire_framer *framer, enum pgwire_sender sender)
@@ -109,27 +106,38 @@ static enum err check_size(uint32_t size, uint32_t min, uint32_t max, const char
     return ERR_NONE;
 }
 
-static enum err parse_message(struct pgwire_framer *framer, struct error *reterr_error)
+static enum err refuse_length(char type, uint32_t length, const struct bounds *bounds,
+                              struct error *reterr_error)
 {
-    struct reader reader = reader_of(slice_of(framer->header, PGWIRE_HEADER_SIZE));
-    char type = (char)reader_u8(&reader);
-    uint32_t length = reader_u32(&reader);
-    struct bounds bounds = bounds_of(framer->sender, type);
     char what[16] = "message 'x'";
     what[9] = type;
-    if (bounds.type == '\0') {
+    if (!bounds->is_known) {
         (void)snprintf(what, sizeof(what), "message 0x%02x", (unsigned)(unsigned char)type);
     }
     if (length < LENGTH_SIZE) {
         return fail(reterr_error, ERR_INPUT, "%s has the length %u", what, length);
     }
+    return check_size(length - LENGTH_SIZE, bounds->min, bounds->max, what, reterr_error);
+}
+
+static enum err parse_message(struct pgwire_framer *framer, struct slice header,
+                              struct error *reterr_error)
+{
+    struct reader reader = reader_of(header);
+    char type = (char)reader_u8(&reader);
+    uint32_t length = reader_u32(&reader);
+    uint32_t size = length - LENGTH_SIZE;
+    struct bounds bounds = bounds_of(framer->sender, type);
+    if (length < LENGTH_SIZE || size < bounds.min || size > bounds.max) {
+        return refuse_length(type, length, &bounds, reterr_error);
+    }
     framer->frame = (struct pgwire_frame){
         .packet = PGWIRE_MESSAGE,
         .type = type,
-        .is_known = bounds.type != '\0',
-        .size = length - LENGTH_SIZE,
+        .is_known = bounds.is_known,
+        .size = size,
     };
-    return check_size(framer->frame.size, bounds.min, bounds.max, what, reterr_error);
+    return ERR_NONE;
 }
 
 /* A request for encryption may come once of each kind, before the start (protocol-flow, "SSL
@@ -148,19 +156,20 @@ static enum err parse_encryption(struct pgwire_framer *framer, enum pgwire_packe
 static enum err parse_startup(struct pgwire_framer *framer, uint32_t version,
                               struct error *reterr_error)
 {
+    framer->frame.version = version;
     if (PGWIRE_VERSION_MAJOR(version) != 3) {
         return fail(reterr_error, ERR_UNSUPPORTED, "protocol version %u.%u",
                     PGWIRE_VERSION_MAJOR(version), PGWIRE_VERSION_MINOR(version));
     }
     framer->frame.packet = PGWIRE_STARTUP;
-    framer->frame.version = version;
     return check_size(framer->frame.size, 1, LIMIT_PGWIRE_STARTUP_SIZE - PGWIRE_STARTUP_HEADER_SIZE,
                       "startup packet", reterr_error);
 }
 
-static enum err parse_packet(struct pgwire_framer *framer, struct error *reterr_error)
+static enum err parse_packet(struct pgwire_framer *framer, struct slice header,
+                             struct error *reterr_error)
 {
-    struct reader reader = reader_of(slice_of(framer->header, sizeof(framer->header)));
+    struct reader reader = reader_of(header);
     uint32_t length = reader_u32(&reader);
     uint32_t version = reader_u32(&reader);
     if (length < PGWIRE_STARTUP_HEADER_SIZE) {
@@ -192,6 +201,26 @@ static void end_message(struct pgwire_framer *framer)
     framer->is_starting = framer->is_starting && !was_startup;
 }
 
+/* As a rule it is at hand as a whole; what came in pieces is put together first. */
+static bool take_header(struct pgwire_framer *framer, struct slice input, size_t size,
+                        size_t *ret_taken, struct slice *ret_header)
+{
+    if (framer->header_len == 0 && input.len >= size) {
+        *ret_taken = size;
+        *ret_header = slice_sub(input, 0, size);
+        return true;
+    }
+    while (framer->header_len < size && *ret_taken < input.len) {
+        framer->header[framer->header_len++] = input.at[(*ret_taken)++];
+    }
+    if (framer->header_len < size) {
+        return false;
+    }
+    framer->header_len = 0;
+    *ret_header = slice_of(framer->header, size);
+    return true;
+}
+
 static enum err next_header(struct pgwire_framer *framer, struct slice input, size_t *ret_taken,
                             struct pgwire_event *ret_event, struct error *reterr_error)
 {
@@ -199,15 +228,12 @@ static enum err next_header(struct pgwire_framer *framer, struct slice input, si
     if (framer->is_halted && input.len > 0) {
         return fail(reterr_error, ERR_INPUT, "bytes after a packet that must be answered first");
     }
-    while (framer->header_len < size && *ret_taken < input.len) {
-        framer->header[framer->header_len++] = input.at[(*ret_taken)++];
-    }
-    if (framer->header_len < size) {
+    struct slice header = SLICE_NONE;
+    if (!take_header(framer, input, size, ret_taken, &header)) {
         return ERR_MORE;
     }
-    framer->header_len = 0;
-    enum err err = framer->is_starting ? parse_packet(framer, reterr_error)
-                                       : parse_message(framer, reterr_error);
+    enum err err = framer->is_starting ? parse_packet(framer, header, reterr_error)
+                                       : parse_message(framer, header, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
@@ -294,7 +320,7 @@ size_t pgwire_framer_hop(struct pgwire_framer *framer, struct slice input, uint6
         char type = (char)reader_u8(&reader);
         /* A length below 4 becomes a size that no message may have. */
         uint32_t size = reader_u32(&reader) - LENGTH_SIZE;
-        if (type != bounds.type || size < bounds.min || size > bounds.max ||
+        if (type != framer->frame.type || size < bounds.min || size > bounds.max ||
             size > reader_left(&reader)) {
             break;
         }
@@ -324,14 +350,14 @@ enum err pgwire_framer_collect(struct pgwire_framer *framer, struct buf *body,
 enum pgwire_client_kind pgwire_client_kind_of(const struct pgwire_frame *frame)
 {
     bool is_known =
-        frame->packet == PGWIRE_MESSAGE && bounds_of(PGWIRE_FROM_CLIENT, frame->type).type != '\0';
+        frame->packet == PGWIRE_MESSAGE && bounds_of(PGWIRE_FROM_CLIENT, frame->type).is_known;
     return is_known ? (enum pgwire_client_kind)frame->type : PGWIRE_CLIENT_UNKNOWN;
 }
 
 enum pgwire_server_kind pgwire_server_kind_of(const struct pgwire_frame *frame)
 {
     bool is_known =
-        frame->packet == PGWIRE_MESSAGE && bounds_of(PGWIRE_FROM_SERVER, frame->type).type != '\0';
+        frame->packet == PGWIRE_MESSAGE && bounds_of(PGWIRE_FROM_SERVER, frame->type).is_known;
     return is_known ? (enum pgwire_server_kind)frame->type : PGWIRE_SERVER_UNKNOWN;
 }
 

@@ -61,8 +61,8 @@ void pgwire_framer_skip_start(struct pgwire_framer *framer);
  *   ERR_NONE: an event; *ret_taken bytes were used, at least one but for PGWIRE_EVENT_BODY. Its
  *             bytes point into 'input', or into the buffer that collects.
  *   ERR_MORE: all of 'input' was used
- *   ERR_INPUT, ERR_LIMIT, ERR_UNSUPPORTED (another major version): the framer must not be used
- *             again, the next message cannot be found. */
+ *   ERR_INPUT, ERR_LIMIT, ERR_UNSUPPORTED (another major version, which framer->frame holds): the
+ *             framer must not be used again, the next message cannot be found. */
 enum err pgwire_framer_next(struct pgwire_framer *framer, struct slice input, size_t *ret_taken,
                             struct pgwire_event *ret_event, struct error *reterr_error) MUST_USE;
 

@@ -6,14 +6,14 @@
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_auth.h"
 
-#define QUEUE_CAPACITY_MIN  16
+#define QUEUE_CAPACITY_MIN  16 /* a power of two, as every capacity */
 #define QUEUE_CAPACITY_KEPT 64 /* by a connection that owes nothing */
 
 /* The queue ----------------------------------------------------------------------------------- */
 
 static struct pgwire_request *queue_at(const struct pgwire_state *state, size_t index)
 {
-    return &state->requests[(state->first + index) % state->capacity];
+    return &state->requests[(state->first + index) & (state->capacity - 1)];
 }
 
 static void queue_grow(struct pgwire_state *state)
@@ -53,7 +53,7 @@ static const struct pgwire_request *queue_head(const struct pgwire_state *state)
 
 static void queue_drop(struct pgwire_state *state)
 {
-    state->first = (state->first + 1) % state->capacity;
+    state->first = (state->first + 1) & (state->capacity - 1);
     state->count--;
     if (state->count == 0 && state->capacity > QUEUE_CAPACITY_KEPT) {
         memory_free(state->requests);
