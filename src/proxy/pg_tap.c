@@ -42,32 +42,58 @@ struct pg_tap {
 
 /* What kinds there are. Types that the protocol does not know, or not here, never come so far. */
 
+enum tap_trait {
+    TAP_ROW = 1,
+    TAP_UNRECORDED = 2,
+    /* Rows before and behind it are of one statement. A server ignores Flush and Sync amid what a
+     * client copies. */
+    TAP_AMID_ROWS = 4,
+};
+
+static const unsigned char of_client[128] = {
+    [PGWIRE_CLIENT_COPY_DATA] = TAP_ROW,
+    [PGWIRE_CLIENT_COPY_DONE] = TAP_UNRECORDED,
+    [PGWIRE_CLIENT_FLUSH] = TAP_UNRECORDED | TAP_AMID_ROWS,
+    [PGWIRE_CLIENT_PASSWORD] = TAP_UNRECORDED,
+    [PGWIRE_CLIENT_SYNC] = TAP_UNRECORDED | TAP_AMID_ROWS,
+};
+
+static const unsigned char of_server[128] = {
+    [PGWIRE_SERVER_AUTHENTICATION] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_BACKEND_KEY] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_BIND_COMPLETE] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_CLOSE_COMPLETE] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_COPY_DATA] = TAP_ROW,
+    [PGWIRE_SERVER_COPY_DONE] = TAP_UNRECORDED | TAP_AMID_ROWS,
+    [PGWIRE_SERVER_DATA_ROW] = TAP_ROW,
+    [PGWIRE_SERVER_NEGOTIATE_VERSION] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_NO_DATA] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_NOTICE] = TAP_AMID_ROWS,
+    [PGWIRE_SERVER_NOTIFICATION] = TAP_AMID_ROWS,
+    [PGWIRE_SERVER_PARAMETER_STATUS] = TAP_AMID_ROWS,
+    [PGWIRE_SERVER_PARSE_COMPLETE] = TAP_UNRECORDED,
+};
+
+static bool has_trait(enum pump_side side, char type, unsigned traits)
+{
+    unsigned index = (unsigned char)type;
+    must(index < COUNT_OF(of_client));
+    return ((side == PUMP_CLIENT ? of_client : of_server)[index] & traits) != 0;
+}
+
 static bool is_row(enum pump_side side, char type)
 {
-    return side == PUMP_CLIENT ? type == PGWIRE_CLIENT_COPY_DATA
-                               : type == PGWIRE_SERVER_DATA_ROW || type == PGWIRE_SERVER_COPY_DATA;
+    return has_trait(side, type, TAP_ROW);
 }
 
 static bool is_recorded(enum pump_side side, char type)
 {
-    static const char of_client[] = {PGWIRE_CLIENT_COPY_DONE, PGWIRE_CLIENT_FLUSH,
-                                     PGWIRE_CLIENT_PASSWORD, PGWIRE_CLIENT_SYNC, '\0'};
-    static const char of_server[] = {
-        PGWIRE_SERVER_AUTHENTICATION, PGWIRE_SERVER_BACKEND_KEY,       PGWIRE_SERVER_BIND_COMPLETE,
-        PGWIRE_SERVER_CLOSE_COMPLETE, PGWIRE_SERVER_COPY_DONE,         PGWIRE_SERVER_NO_DATA,
-        PGWIRE_SERVER_PARSE_COMPLETE, PGWIRE_SERVER_NEGOTIATE_VERSION, '\0'};
-    return strchr(side == PUMP_CLIENT ? of_client : of_server, type) == NULL;
+    return !has_trait(side, type, TAP_UNRECORDED);
 }
 
-/* Whether rows before and behind this message are of one statement. A server ignores Flush and Sync
- * amid what a client copies. */
 static bool ends_rows(enum pump_side side, char type)
 {
-    static const char of_client[] = {PGWIRE_CLIENT_FLUSH, PGWIRE_CLIENT_SYNC, '\0'};
-    static const char of_server[] = {PGWIRE_SERVER_COPY_DONE, PGWIRE_SERVER_NOTICE,
-                                     PGWIRE_SERVER_NOTIFICATION, PGWIRE_SERVER_PARAMETER_STATUS,
-                                     '\0'};
-    return !is_row(side, type) && strchr(side == PUMP_CLIENT ? of_client : of_server, type) == NULL;
+    return !has_trait(side, type, TAP_ROW | TAP_AMID_ROWS);
 }
 
 /* Telling ------------------------------------------------------------------------------------- */
