@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* SHA256_Update and its like: those of EVP allocate at each turn. */
+#define OPENSSL_API_COMPAT 10100
+
 #include "session/block.h"
 
 #include "base/limits.h"
@@ -10,25 +13,27 @@
 #include "codec/uuid.h"
 
 #include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <sodium.h>
 #include <zstd.h>
 
-#define BLOCK_MAGIC           "\x89GHREC\r\n"
-#define BLOCK_VERSION         1
-#define BLOCK_NONCE_SIZE      crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
-#define BLOCK_CHECK_SIZE      4
-#define BLOCK_SEALED_KEY_SIZE (1 + 8 + BLOCK_NONCE_SIZE + sizeof(struct block_key) + BLOCK_TAG_SIZE)
-#define BLOCK_BOUND_SIZE      (8 + RECORD_CHAIN_SIZE + BLOCK_HEAD_SIZE)
-_Static_assert(BLOCK_TAG_SIZE == crypto_aead_xchacha20poly1305_ietf_ABYTES, "as libsodium says");
+#define BLOCK_MAGIC      "\x89GHREC\r\n"
+#define BLOCK_VERSION    2
+#define BLOCK_NONCE_SIZE 12
+#define BLOCK_CHECK_SIZE 4
+#define BLOCK_SEALED_KEY_SIZE                                                                      \
+    (1 + 8 + 24 + sizeof(struct block_secret) + 16) /* see store/seal.h                            \
+                                                     */
+#define BLOCK_BOUND_SIZE (8 + RECORD_CHAIN_SIZE + BLOCK_HEAD_SIZE)
 
 /* Below, compressing costs more time than it saves room. */
 #define BLOCK_SQUEEZE_MIN   512
 #define BLOCK_SQUEEZE_LEVEL 1
 
 struct block_codec {
-    EVP_MD *sha256;
-    EVP_MD_CTX *hash;
-    ZSTD_CCtx *squeeze; /* these two when they are first needed */
+    EVP_CIPHER *cipher;
+    EVP_CIPHER_CTX *apart; /* for keys that are used once */
+    ZSTD_CCtx *squeeze;    /* these two when they are first needed */
     ZSTD_DCtx *expand;
     struct buf squeezed;
     struct buf out;
@@ -38,10 +43,9 @@ struct block_codec *block_codec_new(void)
 {
     struct block_codec *codec = memory_new(sizeof(*codec));
     must(sodium_init() >= 0);
-    codec->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-    codec->hash = EVP_MD_CTX_new();
-    must(codec->sha256 != NULL && codec->hash != NULL);
-    must(EVP_DigestInit_ex2(codec->hash, codec->sha256, NULL) == 1);
+    codec->cipher = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
+    codec->apart = EVP_CIPHER_CTX_new();
+    must(codec->cipher != NULL && codec->apart != NULL);
     buf_init(&codec->squeezed, ZSTD_compressBound(LIMIT_RECORDING_BLOCK_SIZE));
     buf_init(&codec->out, BLOCK_SIZE_MAX);
     return codec;
@@ -52,8 +56,8 @@ void block_codec_free(struct block_codec *codec)
     if (codec == NULL) {
         return;
     }
-    EVP_MD_CTX_free(codec->hash);
-    EVP_MD_free(codec->sha256);
+    EVP_CIPHER_CTX_free(codec->apart);
+    EVP_CIPHER_free(codec->cipher);
     (void)ZSTD_freeCCtx(codec->squeeze);
     (void)ZSTD_freeDCtx(codec->expand);
     buf_release(&codec->squeezed);
@@ -80,15 +84,30 @@ static void block_file_head_write(const struct block_file_head *head, struct sli
     (void)memcpy(bytes, buf_view(&buf).at, BLOCK_FILE_HEAD_SIZE);
 }
 
+static struct slice block_secret_seal_in(struct arena *arena, struct seal_keys *keys,
+                                         const struct block_file_head *head,
+                                         const struct block_secret *secret)
+{
+    return seal_in(arena, keys, head->session_id, slice_of(secret, sizeof(*secret)));
+}
+
+static void block_key_ready(struct block_key *key, bool is_sealing)
+{
+    key->is_sealing = is_sealing;
+    key->cipher = EVP_CIPHER_CTX_new();
+    must(key->cipher != NULL && EVP_CipherInit_ex2(key->cipher, EVP_aes_256_gcm(), key->secret.data,
+                                                   NULL, is_sealing ? 1 : 0, NULL) == 1);
+}
+
 void block_file_start(struct seal_keys *keys, const struct block_file_head *head,
                       struct block_key *ret_key, char bytes[BLOCK_FILE_HEAD_SIZE])
 {
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
     must(head->session_id.len == BLOCK_SESSION_ID_SIZE);
-    randombytes_buf(ret_key, sizeof(*ret_key));
-    block_file_head_write(
-        head, seal_in(&arena, keys, head->session_id, slice_of(ret_key, sizeof(*ret_key))), bytes);
+    randombytes_buf(&ret_key->secret, sizeof(ret_key->secret));
+    block_key_ready(ret_key, true);
+    block_file_head_write(head, block_secret_seal_in(&arena, keys, head, &ret_key->secret), bytes);
 }
 
 enum err block_file_head_read(struct slice bytes, struct block_file_head *ret_head,
@@ -137,8 +156,9 @@ enum err block_key_open(struct seal_keys *keys, const struct block_file_head *he
         error_prefix(reterr, "the recording's own key: ");
         return err;
     }
-    must(plain.len == sizeof(*ret_key));
-    (void)memcpy(ret_key, plain.at, sizeof(*ret_key));
+    must(plain.len == sizeof(ret_key->secret));
+    (void)memcpy(&ret_key->secret, plain.at, sizeof(ret_key->secret));
+    block_key_ready(ret_key, false);
     return ERR_NONE;
 }
 
@@ -150,8 +170,7 @@ enum err block_file_reseal(struct seal_keys *keys, const struct block_file_head 
     arena_init(&arena);
     enum err err = block_key_open(keys, head, &key, reterr);
     if (err == ERR_NONE) {
-        block_file_head_write(
-            head, seal_in(&arena, keys, head->session_id, slice_of(&key, sizeof(key))), bytes);
+        block_file_head_write(head, block_secret_seal_in(&arena, keys, head, &key.secret), bytes);
         block_key_wipe(&key);
     }
     return err;
@@ -159,23 +178,22 @@ enum err block_file_reseal(struct seal_keys *keys, const struct block_file_head 
 
 void block_key_wipe(struct block_key *key)
 {
+    EVP_CIPHER_CTX_free(key->cipher);
     sodium_memzero(key, sizeof(*key));
 }
 
 /* The chain ------------------------------------------------------------------------------------ */
 
-void block_chain(struct block_codec *codec, unsigned char chain[RECORD_CHAIN_SIZE],
-                 struct slice record)
+void block_chain(unsigned char chain[RECORD_CHAIN_SIZE], struct slice record)
 {
-    must(EVP_DigestInit_ex2(codec->hash, NULL, NULL) == 1 &&
-         EVP_DigestUpdate(codec->hash, chain, RECORD_CHAIN_SIZE) == 1 &&
-         EVP_DigestUpdate(codec->hash, record.at, record.len) == 1 &&
-         EVP_DigestFinal_ex(codec->hash, chain, NULL) == 1);
+    SHA256_CTX hash;
+    must(SHA256_Init(&hash) == 1 && SHA256_Update(&hash, chain, RECORD_CHAIN_SIZE) == 1 &&
+         SHA256_Update(&hash, record.at, record.len) == 1 && SHA256_Final(chain, &hash) == 1);
 }
 
 /* Begins with what the head says, but for the sealed key, which a change of the master key changes.
  */
-struct block_place block_place_first(struct block_codec *codec, const struct block_file_head *head)
+struct block_place block_place_first(const struct block_file_head *head)
 {
     struct block_place place = {0};
     struct buf buf CLEANUP(buf_release);
@@ -186,7 +204,7 @@ struct block_place block_place_first(struct block_codec *codec, const struct blo
     writer_bytes(&writer, slice_of(head->session_id.at, head->session_id.len));
     writer_u64(&writer, (uint64_t)head->started_at);
     must(writer_done(&writer) == ERR_NONE);
-    block_chain(codec, place.chain, buf_view(&buf));
+    block_chain(place.chain, buf_view(&buf));
     return place;
 }
 
@@ -207,14 +225,30 @@ static void block_check(const struct block_key *key, uint64_t number, const unsi
     unsigned char text[8 + BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE];
     block_put(text, number, 8);
     (void)memcpy(text + 8, head, BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE);
-    (void)crypto_shorthash(hash, text, sizeof(text), key->check);
+    (void)crypto_shorthash(hash, text, sizeof(text), key->secret.check);
     (void)memcpy(check, hash, BLOCK_CHECK_SIZE);
 }
 
-static void block_nonce(unsigned char *nonce, const unsigned char *salt, uint64_t number)
+static void block_nonce(unsigned char nonce[BLOCK_NONCE_SIZE], uint64_t number)
 {
-    (void)memcpy(nonce, salt, BLOCK_SALT_SIZE);
-    block_put(nonce + BLOCK_SALT_SIZE, number, BLOCK_NONCE_SIZE - BLOCK_SALT_SIZE);
+    (void)memset(nonce, 0, BLOCK_NONCE_SIZE - 8);
+    block_put(nonce + BLOCK_NONCE_SIZE - 8, number, 8);
+}
+
+/* The file's key, or what a salt makes of it. */
+static EVP_CIPHER_CTX *block_cipher(struct block_codec *codec, const struct block_key *key,
+                                    unsigned flags, const unsigned char *salt, bool is_sealing)
+{
+    unsigned char own[sizeof(key->secret.data)];
+    if ((flags & BLOCK_HAS_SALT) == 0) {
+        must(key->is_sealing == is_sealing);
+        return key->cipher;
+    }
+    must(crypto_generichash(own, sizeof(own), salt, BLOCK_SALT_SIZE, key->secret.data,
+                            sizeof(own)) == 0);
+    must(EVP_CipherInit_ex2(codec->apart, codec->cipher, own, NULL, is_sealing ? 1 : 0, NULL) == 1);
+    sodium_memzero(own, sizeof(own));
+    return codec->apart;
 }
 
 static void block_bind(unsigned char *bound, const struct block_place *place,
@@ -248,13 +282,47 @@ static struct slice block_squeeze(struct block_codec *codec, struct slice record
     return slice_of(at, size);
 }
 
-struct slice block_seal(struct block_codec *codec, const struct block_key *key,
-                        const struct block_place *place, unsigned flags, struct slice records)
+/* Returns how many bytes it puts to 'out': as many as there are, and the tag. */
+static size_t block_encrypt(EVP_CIPHER_CTX *cipher, const struct block_place *place,
+                            const unsigned char *head, struct slice plain, unsigned char *out)
 {
     unsigned char nonce[BLOCK_NONCE_SIZE];
     unsigned char bound[BLOCK_BOUND_SIZE];
+    int size = 0;
+    block_nonce(nonce, place->number);
+    block_bind(bound, place, head);
+    must(EVP_EncryptInit_ex2(cipher, NULL, NULL, nonce, NULL) == 1 &&
+         EVP_EncryptUpdate(cipher, NULL, &size, bound, sizeof(bound)) == 1 &&
+         EVP_EncryptUpdate(cipher, out, &size, (const unsigned char *)plain.at, (int)plain.len) ==
+             1 &&
+         (size_t)size == plain.len && EVP_EncryptFinal_ex(cipher, out + plain.len, &size) == 1 &&
+         EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, BLOCK_TAG_SIZE, out + plain.len) == 1);
+    return plain.len + BLOCK_TAG_SIZE;
+}
+
+/* False: it is not what was sealed, and what 'out' holds means nothing. */
+static bool block_decrypt(EVP_CIPHER_CTX *cipher, const struct block_place *place,
+                          const unsigned char *head, struct slice sealed, unsigned char *out)
+{
+    unsigned char nonce[BLOCK_NONCE_SIZE];
+    unsigned char bound[BLOCK_BOUND_SIZE];
+    unsigned char tag[BLOCK_TAG_SIZE];
+    size_t len = sealed.len - BLOCK_TAG_SIZE;
+    int size = 0;
+    block_nonce(nonce, place->number);
+    block_bind(bound, place, head);
+    (void)memcpy(tag, sealed.at + len, BLOCK_TAG_SIZE);
+    must(EVP_DecryptInit_ex2(cipher, NULL, NULL, nonce, NULL) == 1 &&
+         EVP_DecryptUpdate(cipher, NULL, &size, bound, sizeof(bound)) == 1 &&
+         EVP_DecryptUpdate(cipher, out, &size, (const unsigned char *)sealed.at, (int)len) == 1 &&
+         EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, BLOCK_TAG_SIZE, tag) == 1);
+    return EVP_DecryptFinal_ex(cipher, out + len, &size) == 1;
+}
+
+struct slice block_seal(struct block_codec *codec, const struct block_key *key,
+                        const struct block_place *place, unsigned flags, struct slice records)
+{
     unsigned char salt[BLOCK_SALT_SIZE] = {0};
-    unsigned long long size = 0;
     char *at = NULL;
     must(records.len > 0 && records.len <= LIMIT_RECORDING_BLOCK_SIZE);
     struct slice plain = block_squeeze(codec, records, &flags);
@@ -271,17 +339,13 @@ struct slice block_seal(struct block_codec *codec, const struct block_key *key,
     block[4] = (unsigned char)flags;
     block_check(key, place->number, block, block + BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE);
     (void)memcpy(block + BLOCK_HEAD_SIZE, salt, head_size - BLOCK_HEAD_SIZE);
-    block_bind(bound, place, block);
-    block_nonce(nonce, salt, place->number);
-    must(crypto_aead_xchacha20poly1305_ietf_encrypt(
-             block + head_size, &size, (const unsigned char *)plain.at, plain.len, bound,
-             sizeof(bound), NULL, nonce, key->data) == 0);
-    size += head_size;
+    EVP_CIPHER_CTX *cipher = block_cipher(codec, key, flags, salt, true);
+    size_t size = head_size + block_encrypt(cipher, place, block, plain, block + head_size);
     if ((flags & BLOCK_IS_LAST) != 0) {
         (void)memcpy(block + size, BLOCK_FILE_END, BLOCK_FILE_END_SIZE);
         size += BLOCK_FILE_END_SIZE;
     }
-    return slice_of(block, (size_t)size);
+    return slice_of(block, size);
 }
 
 enum err block_head_read(const struct block_key *key, uint64_t number, struct slice bytes,
@@ -341,25 +405,19 @@ enum err block_open(struct block_codec *codec, const struct block_key *key,
                     const struct block_place *place, const struct block_head *head,
                     struct slice sealed, struct slice *ret_records)
 {
-    unsigned char nonce[BLOCK_NONCE_SIZE];
-    unsigned char bound[BLOCK_BOUND_SIZE];
     unsigned char bytes[BLOCK_HEAD_SIZE];
-    unsigned long long size = 0;
     char *at = NULL;
     must(sealed.len == head->size && sealed.len > BLOCK_TAG_SIZE);
     block_put(bytes, head->size, 4);
     bytes[4] = (unsigned char)head->flags;
     block_check(key, place->number, bytes, bytes + BLOCK_HEAD_SIZE - BLOCK_CHECK_SIZE);
-    block_bind(bound, place, bytes);
-    block_nonce(nonce, head->salt, place->number);
     buf_truncate(&codec->out, 0);
     must(buf_reserve(&codec->out, sealed.len, &at) == ERR_NONE);
-    if (crypto_aead_xchacha20poly1305_ietf_decrypt((unsigned char *)at, &size, NULL,
-                                                   (const unsigned char *)sealed.at, sealed.len,
-                                                   bound, sizeof(bound), nonce, key->data) != 0) {
+    if (!block_decrypt(block_cipher(codec, key, head->flags, head->salt, false), place, bytes,
+                       sealed, (unsigned char *)at)) {
         return ERR_CONFLICT;
     }
-    *ret_records = slice_of(at, (size_t)size);
+    *ret_records = slice_of(at, sealed.len - BLOCK_TAG_SIZE);
     return (head->flags & BLOCK_IS_SQUEEZED) == 0 ? ERR_NONE
                                                   : block_expand(codec, *ret_records, ret_records);
 }

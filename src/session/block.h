@@ -4,8 +4,10 @@
  * to the chain of all records before it, so that it opens in its place only; its length has a
  * check of its own, so that a length that was changed is not taken for the end of the file.
  *
- * A nonce is never used twice, though a block may be written twice under one number (the first did
- * not fit on the disk, or its writer was killed): the second has a random salt with it. */
+ * Blocks are sealed by AES-256-GCM, their number is the nonce. No nonce is used twice under one
+ * key, though a block may be written twice under one number (the first did not fit on the disk, or
+ * its writer was killed): the second has a random salt with it, and a key that is derived from
+ * that. */
 #ifndef GH_SESSION_BLOCK_H
 #define GH_SESSION_BLOCK_H
 
@@ -27,9 +29,16 @@
     (BLOCK_HEAD_SIZE + BLOCK_SALT_SIZE + LIMIT_RECORDING_BLOCK_SIZE + BLOCK_TAG_SIZE +             \
      BLOCK_FILE_END_SIZE)
 
-struct block_key {
+struct block_secret {
     unsigned char data[32];
     unsigned char check[16];
+};
+
+struct block_key {
+    struct block_secret secret;
+    /* Ready with it: to seal, from block_file_start(); to open, from block_key_open(). */
+    struct evp_cipher_ctx_st *cipher;
+    bool is_sealing;
 };
 
 /* What stands before the first block. */
@@ -67,10 +76,9 @@ enum err block_file_reseal(struct seal_keys *keys, const struct block_file_head 
 void block_key_wipe(struct block_key *key);
 
 /* The place of the first block. */
-struct block_place block_place_first(struct block_codec *codec, const struct block_file_head *head);
+struct block_place block_place_first(const struct block_file_head *head);
 /* chain = SHA-256(chain || record) */
-void block_chain(struct block_codec *codec, unsigned char chain[RECORD_CHAIN_SIZE],
-                 struct slice record);
+void block_chain(unsigned char chain[RECORD_CHAIN_SIZE], struct slice record);
 
 /* Seals the records, at most LIMIT_RECORDING_BLOCK_SIZE bytes, as the block that comes at 'place'.
  * A last one has the file's end behind it. Valid until the codec is used again. */

@@ -3,7 +3,8 @@
 
 #include "base/reader.h"
 #include "base/timestamp.h"
-#include "base/writer.h"
+
+#include <string.h>
 
 static bool record_side_is_known(uint8_t side)
 {
@@ -43,35 +44,42 @@ enum err record_read(struct slice bytes, size_t *ret_taken, struct record *ret_r
     return ERR_NONE;
 }
 
-enum err record_write_parts(struct buf *buf, const struct record *record, const struct slice *parts,
-                            size_t count)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++) {
-        size += parts[i].len;
-    }
-    if (size > RECORD_PAYLOAD_MAX || size + RECORD_HEAD_SIZE > buf->size_max - buf->len) {
-        return ERR_LIMIT;
-    }
-    struct writer writer = writer_to(buf);
-    writer_u64(&writer, (uint64_t)record->time);
-    writer_u8(&writer, (uint8_t)record->side);
-    writer_u8(&writer, (uint8_t)record->kind);
-    writer_u32(&writer, (uint32_t)size);
-    enum err err = writer_done(&writer);
-    return err == ERR_NONE ? buf_append_parts(buf, parts, count) : err;
-}
-
-enum err record_write(struct buf *buf, const struct record *record)
-{
-    return record_write_parts(buf, record, &record->payload, 1);
-}
-
 static void record_put(char *at, uint64_t value, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         at[i] = (char)(uint8_t)(value >> (8 * (size - 1 - i)));
     }
+}
+
+enum err record_write_parts(struct buf *buf, const struct record *record, const struct slice *parts,
+                            size_t count)
+{
+    size_t size = 0;
+    char *at = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size += parts[i].len;
+    }
+    if (size > RECORD_PAYLOAD_MAX || buf_reserve(buf, RECORD_HEAD_SIZE + size, &at) != ERR_NONE) {
+        return ERR_LIMIT;
+    }
+    record_put(at, (uint64_t)record->time, 8);
+    at[8] = (char)record->side;
+    at[9] = (char)record->kind;
+    record_put(at + 10, size, 4);
+    at += RECORD_HEAD_SIZE;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].len > 0) {
+            (void)memcpy(at, parts[i].at, parts[i].len);
+            at += parts[i].len;
+        }
+    }
+    buf_commit(buf, RECORD_HEAD_SIZE + size);
+    return ERR_NONE;
+}
+
+enum err record_write(struct buf *buf, const struct record *record)
+{
+    return record_write_parts(buf, record, &record->payload, 1);
 }
 
 enum err record_message_read(struct slice payload, struct record_message *ret_message)

@@ -140,7 +140,7 @@ static enum err recorder_start_file(struct recorder *recorder, struct slice sess
         return recorder_fail(reterr, errno);
     }
     block_file_start(shop->settings.keys, &head, &recorder->key, bytes);
-    recorder->place = block_place_first(shop->codec, &head);
+    recorder->place = block_place_first(&head);
     int cause = recorder_write(recorder, slice_of(bytes, sizeof(bytes)));
     return cause == 0 ? ERR_NONE : recorder_fail(reterr, cause);
 }
@@ -242,11 +242,23 @@ static void recorder_flush_pending(struct recorder *recorder, unsigned flags)
     }
 }
 
+/* Messages between two flushes came in one reading, and have its time. */
+static int64_t recorder_time(struct recorder *recorder, enum record_kind kind)
+{
+    bool is_message = kind == RECORD_MESSAGE || kind == RECORD_MORE || kind == RECORD_COUNT;
+    if (!is_message || !recorder->is_reading) {
+        recorder->time = clock_now();
+    }
+    recorder->is_reading = is_message;
+    return recorder->time;
+}
+
 /* At most RECORD_PAYLOAD_MAX bytes. */
 static void recorder_add_record(struct recorder *recorder, enum record_kind kind,
                                 enum record_side side, const struct slice *parts, size_t count)
 {
-    const struct record record = {.time = clock_now(), .side = side, .kind = kind};
+    const struct record record = {
+        .time = recorder_time(recorder, kind), .side = side, .kind = kind};
     if (recorder->pending == NULL) {
         recorder->pending = shop_take_buffer(recorder->shop);
     }
@@ -261,8 +273,7 @@ static void recorder_add_record(struct recorder *recorder, enum record_kind kind
         start = 0;
         must(record_write_parts(recorder->pending, &record, parts, count) == ERR_NONE);
     }
-    block_chain(recorder->shop->codec, recorder->pending_chain,
-                slice_from(buf_view(recorder->pending), start));
+    block_chain(recorder->pending_chain, slice_from(buf_view(recorder->pending), start));
     recorder->pending_count++;
 }
 
@@ -319,6 +330,7 @@ void recorder_add(struct recorder *recorder, enum record_kind kind, enum record_
 
 enum err recorder_flush(struct recorder *recorder, struct error *reterr)
 {
+    recorder->is_reading = false;
     if (recorder->error == NULL && recorder->pending != NULL) {
         recorder_flush_pending(recorder, 0);
     }

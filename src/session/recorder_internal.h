@@ -39,6 +39,8 @@ struct recorder {
     /* What was added and not flushed. */
     struct buf *pending;
     uint64_t pending_count;
+    bool is_reading; /* a message was added since the last flush, at this time */
+    int64_t time;
     unsigned char pending_chain[RECORD_CHAIN_SIZE];
 
     _Atomic uint64_t flushed_size; /* read by the thread that syncs */

@@ -70,7 +70,7 @@ static enum err recording_read_head(struct recording *self, struct seal_keys *ke
         err = block_key_open(keys, &self->head, &self->key, reterr);
     }
     if (err == ERR_NONE) {
-        self->place = block_place_first(self->codec, &self->head);
+        self->place = block_place_first(&self->head);
         (void)memcpy(self->state.head, self->place.chain, RECORD_CHAIN_SIZE);
         self->head.sealed_key = SLICE_NONE; /* the input moves on */
         self->state.size = BLOCK_FILE_HEAD_SIZE;
@@ -317,7 +317,7 @@ enum err recording_next(struct recording *recording, struct record *ret_record,
     if (record_read(bytes, &taken, ret_record) != ERR_NONE) {
         return recording_broken(recording, "it holds something that is no record", reterr);
     }
-    block_chain(recording->codec, recording->place.chain, slice_sub(bytes, 0, taken));
+    block_chain(recording->place.chain, slice_sub(bytes, 0, taken));
     (void)memcpy(recording->state.head, recording->place.chain, RECORD_CHAIN_SIZE);
     recording->records = slice_from(bytes, taken);
     recording->state.record_count++;

@@ -47,7 +47,7 @@ static void chain(struct block_place *place, struct slice records)
         must(record_write(&again, &record) == ERR_NONE);
         must(slice_equals(buf_view(&again), slice_sub(records, 0, taken)));
         buf_release(&again);
-        block_chain(codec, place->chain, slice_sub(records, 0, taken));
+        block_chain(place->chain, slice_sub(records, 0, taken));
         records = slice_from(records, taken);
     }
     place->number++;
@@ -63,7 +63,7 @@ static struct buf make_file(struct slice records)
     struct block_key key;
     struct buf file;
     char bytes[BLOCK_FILE_HEAD_SIZE];
-    struct block_place place = block_place_first(codec, &head);
+    struct block_place place = block_place_first(&head);
     size_t half = records.len / 2;
     struct record record;
     size_t taken = 0;

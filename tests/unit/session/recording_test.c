@@ -282,10 +282,10 @@ static void other_files_are_no_recordings(void **state)
     struct slice bytes = help_read_file(&help, help.path);
     char *changed = arena_alloc(&help.arena, bytes.len);
     (void)memcpy(changed, bytes.at, bytes.len);
-    changed[9] = 2;
+    changed[9] = 3;
     help_write_file(help.path, slice_of(changed, bytes.len));
     assert_int_equal(help_verify(&help, help.path, &end), ERR_INPUT);
-    assert_non_null(strstr(help.error.message, "version 2"));
+    assert_non_null(strstr(help.error.message, "version 3"));
     help_write_file(help.path, SLICE("hello"));
     assert_int_equal(help_verify(&help, help.path, &end), ERR_INPUT);
     assert_int_equal(help_verify(&help, "/nonexistent", &end), ERR_NOT_FOUND);
