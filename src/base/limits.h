@@ -122,16 +122,17 @@
 #define LIMIT_GATE_RETENTION_PORTION  500     /* of recordings, at once */
 
 /* recordings */
-#define LIMIT_RECORDING_BLOCK_SIZE     LIMIT_KIB(256) /* of records before they are compressed */
-#define LIMIT_RECORDING_WINDOW_SIZE    LIMIT_KIB(64)  /* of the file's end, or a multiple of it */
-#define LIMIT_RECORDING_LOOKS          20             /* at a block that is being written */
-#define LIMIT_RECORDING_LOOK_MS        5
-#define LIMIT_RECORDING_SPARE_BUFFERS  4 /* that a worker keeps between flushes */
-#define LIMIT_RECORDING_SYNC_THREADS   16
-#define LIMIT_RECORDING_MESSAGE_SIZE   LIMIT_MIB(1)  /* of which an export looks at */
-#define LIMIT_RECORDING_SHOWN_SIZE     LIMIT_KIB(64) /* of a value in an export as text */
-#define LIMIT_RECORDING_STATEMENTS     4096          /* that an export remembers */
-#define LIMIT_RECORDING_STATEMENT_SIZE LIMIT_MIB(8)  /* of their texts, together */
+#define LIMIT_RECORDING_BLOCK_SIZE       LIMIT_KIB(256) /* of records before they are compressed */
+#define LIMIT_RECORDING_WINDOW_SIZE      LIMIT_KIB(64)  /* of the file's end, or a multiple of it */
+#define LIMIT_RECORDING_NEXT_WINDOW_SIZE LIMIT_KIB(256) /* of one that has filled its first */
+#define LIMIT_RECORDING_LOOKS            20             /* at a block that is being written */
+#define LIMIT_RECORDING_LOOK_MS          5
+#define LIMIT_RECORDING_SPARE_BUFFERS    4 /* that a worker keeps between flushes */
+#define LIMIT_RECORDING_SYNC_THREADS     16
+#define LIMIT_RECORDING_MESSAGE_SIZE     LIMIT_MIB(1)  /* of which an export looks at */
+#define LIMIT_RECORDING_SHOWN_SIZE       LIMIT_KIB(64) /* of a value in an export as text */
+#define LIMIT_RECORDING_STATEMENTS       4096          /* that an export remembers */
+#define LIMIT_RECORDING_STATEMENT_SIZE   LIMIT_MIB(8)  /* of their texts, together */
 
 /* recordings that are read */
 #define LIMIT_SESSION_READERS         64           /* at once */

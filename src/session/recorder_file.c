@@ -71,14 +71,24 @@ static uint64_t round_up(uint64_t size, uint64_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-/* Makes room for 'size' more bytes, and for those that follow if the disk has it. */
+/* Makes room for 'size' more bytes, and for those that follow if the disk has it. One that has
+ * filled a window is likely to fill the next: it gets a larger one, and its pages at once, which is
+ * cheaper than one by one. Without them the first write to each page gets it. */
 static int recorder_file_grow(struct recorder_file *file, size_t size)
 {
     uint64_t at = file->size / PAGE_SIZE * PAGE_SIZE;
     uint64_t needed = file->size - at + size;
+    bool is_first = file->window == NULL;
+    uint64_t unit = is_first ? LIMIT_RECORDING_WINDOW_SIZE : LIMIT_RECORDING_NEXT_WINDOW_SIZE;
     recorder_file_unmap(file);
-    int cause = recorder_file_take(file, at, round_up(needed, LIMIT_RECORDING_WINDOW_SIZE));
-    return cause == 0 ? 0 : recorder_file_take(file, at, round_up(needed, PAGE_SIZE));
+    int cause = recorder_file_take(file, at, round_up(needed, unit));
+    if (cause != 0) {
+        return recorder_file_take(file, at, round_up(needed, PAGE_SIZE));
+    }
+    if (!is_first) {
+        (void)madvise(file->window, file->taken - file->window_at, MADV_POPULATE_WRITE);
+    }
+    return 0;
 }
 
 int recorder_file_append(struct recorder_file *file, struct slice bytes)
