@@ -8,8 +8,11 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define VAIN_MAX      10    /* then it sleeps a thousand times before it looks again */
-#define OTHERS_RAN_NS 10000 /* a look that took as long: somebody needed the processor */
+#define VAIN_MAX      10     /* then it sleeps a thousand times before it looks again */
+#define OTHERS_RAN_NS 10000  /* a look that took as long: somebody needed the processor */
+#define CROWDED_NS    500000 /* and as long: many do, and would wait for us at each look */
+#define REST_NS       100000000
+#define REST_MAX_NS   1000000000
 
 static void loop_nothing(uv_idle_t *idle)
 {
@@ -64,14 +67,18 @@ void loop_free(struct loop *loop)
 
 /* To sleep and be woken takes a processor longer than most databases need for a short answer. So a
  * loop that has just carried something looks again for a while, and lets others run between two
- * looks. When others did, it sleeps; when nothing came, it sleeps at once the next times, too,
- * twice as many each time. Whether there was anything. */
+ * looks. When others did, it sleeps; when they did for long, it looks no more for a time; when
+ * nothing came, it sleeps at once the next times, too, twice as many each time. Whether there was
+ * anything. */
 static bool loop_look_again(struct loop *loop)
 {
     uint64_t before = loop->carried;
     uint64_t start = uv_hrtime();
     uint64_t now = start;
     uint64_t look = start;
+    if (start < loop->rest_until) {
+        return false;
+    }
     if (loop->sleep_count > 0) {
         loop->sleep_count--;
         return false;
@@ -81,12 +88,17 @@ static bool loop_look_again(struct loop *loop)
         (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
         if (loop->is_stopped || loop->carried != before) {
             loop->vain_count = 0;
+            loop->rest_ns = 0;
             return true;
         }
         (void)sched_yield();
         now = uv_hrtime();
     } while (now - start < loop->patience_ns && now - look < OTHERS_RAN_NS);
-    if (now - look < OTHERS_RAN_NS) {
+    if (now - look >= CROWDED_NS) {
+        loop->rest_ns = loop->rest_ns == 0 ? REST_NS : loop->rest_ns * 2;
+        loop->rest_ns = loop->rest_ns > REST_MAX_NS ? REST_MAX_NS : loop->rest_ns;
+        loop->rest_until = now + loop->rest_ns;
+    } else if (now - look < OTHERS_RAN_NS) {
         loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
         loop->sleep_count = (1U << loop->vain_count) - 1;
     }

@@ -3,12 +3,17 @@
 
 #include "base/memory.h"
 #include "io/fault.h"
+#include "io/loop_internal.h"
 
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -192,6 +197,39 @@ static void a_loop_that_looks_in_vain_goes_back_to_sleep(void **state)
     loop_free(pulse.loop);
 }
 
+/* Takes the processor that this thread is bound to. */
+static pid_t start_rival(void)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    pid_t rival = fork();
+    assert_true(rival >= 0);
+    while (rival == 0) {
+    }
+    return rival;
+}
+
+static void a_loop_rests_where_others_need_the_processor(void **state)
+{
+    (void)state;
+    cpu_set_t all;
+    struct pulse pulse = {.loop = loop_new(NULL)};
+    uv_timer_t timer = {.data = &pulse};
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    pid_t rival = start_rival();
+    loop_set_patience(pulse.loop, PATIENCE);
+    assert_int_equal(uv_timer_init(loop_uv(pulse.loop), &timer), 0);
+    assert_int_equal(uv_timer_start(&timer, carry_on_timer, PULSE_MS, PULSE_MS), 0);
+    loop_run(pulse.loop);
+    assert_true(pulse.loop->rest_until > 0);
+    assert_int_equal(kill(rival, SIGKILL), 0);
+    assert_int_equal(waitpid(rival, NULL, 0), rival);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+    loop_free(pulse.loop);
+}
+
 static void a_loop_knows_its_fault(void **state)
 {
     (void)state;
@@ -211,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_task_may_free_its_owner_even_as_the_loop_ends),
         cmocka_unit_test(a_loop_runs_until_it_is_stopped_and_may_run_again),
         cmocka_unit_test(a_loop_that_looks_in_vain_goes_back_to_sleep),
+        cmocka_unit_test(a_loop_rests_where_others_need_the_processor),
         cmocka_unit_test(a_loop_knows_its_fault),
     };
     return cmocka_run_group_tests_name("io/loop", tests, NULL, NULL);
