@@ -55,6 +55,8 @@
 /* PostgreSQL: the start of a connection to a target */
 #define LIMIT_PG_GREETING_SIZE LIMIT_KIB(64) /* of what it says before it is ready */
 #define LIMIT_PG_READ_SIZE     LIMIT_KIB(8)
+#define LIMIT_PG_KEYS          256     /* of sign-ins by SCRAM that a worker remembers */
+#define LIMIT_PG_KEYS_IDLE_MS  3600000 /* until they are wiped */
 
 /* PostgreSQL: a statement of the gateway's own */
 #define LIMIT_PG_STATEMENT_SIZE LIMIT_KIB(64) /* with its parameters */

@@ -12,6 +12,7 @@
 #include "io/timer.h"
 #include "policy/guard_cache.h"
 #include "proxy/pg_front.h"
+#include "proxy/pg_secret_cache.h"
 #include "session/recorder.h"
 
 #include <stdatomic.h>
@@ -47,6 +48,7 @@ struct gate_worker {
     struct guard_scratch *guard_scratch;
     struct guard_cache *guard_cache;
     struct mask_scratch *mask_scratch;
+    struct pg_secret_cache *sign_ins; /* to targets */
     struct list sessions;
     size_t session_count;
     uint64_t session_number; /* of the last one that came */

@@ -25,6 +25,8 @@ static void gate_worker_on_drained(void *owner)
     timer_stop(&door->drain_deadline);
     if (!door->has_left) {
         door->has_left = true;
+        pg_secret_cache_free(door->sign_ins); /* nobody signs in any more, and the loop ends */
+        door->sign_ins = NULL;
         worker_leave(door->worker);
     }
 }
@@ -84,6 +86,7 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, in
     randombytes_buf(seed, sizeof(seed));
     door->guard_cache = guard_cache_new(seed);
     door->mask_scratch = mask_scratch_new();
+    door->sign_ins = pg_secret_cache_new(door->loop, LIMIT_PG_KEYS_IDLE_MS);
     list_init(&door->sessions);
     timer_init(&door->drain_deadline, gate_worker_cut, door);
     loop_task_init(&door->drained, gate_worker_on_drained, door);

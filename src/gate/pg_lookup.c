@@ -180,7 +180,11 @@ struct pg_lookup *pg_lookup_start(struct gate_worker *door, const struct pg_look
     struct pg_lookup *lookup = memory_new(sizeof(*lookup));
     const struct gate_settings *settings = &door->gate->settings;
     const struct pg_road road = {
-        .worker = door->worker, .pool = settings->pool, .resolver = settings->resolver};
+        .worker = door->worker,
+        .pool = settings->pool,
+        .resolver = settings->resolver,
+        .cache = door->sign_ins,
+    };
     lookup->door = door;
     lookup->on_done = on_done;
     lookup->owner = owner;

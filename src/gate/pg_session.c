@@ -328,7 +328,11 @@ void pg_session_start(struct gate_worker *door, int take_fd, const struct sockad
     loop_task_init(&session->drain_task, pg_passage_check_drain, session);
     const struct gate_settings *settings = &door->gate->settings;
     const struct pg_road road = {
-        .worker = door->worker, .pool = settings->pool, .resolver = settings->resolver};
+        .worker = door->worker,
+        .pool = settings->pool,
+        .resolver = settings->resolver,
+        .cache = door->sign_ins,
+    };
     pg_way_init(&session->way, &road, settings->registry, &session->arena);
     pg_session_init_end(session);
     session->session.id = SLICE("");

@@ -103,6 +103,20 @@ struct scram_client_options {
     struct slice nonce;   /* SLICE_NONE for a random one, as it must be outside of tests */
 };
 
+/* What a password becomes with a salt, at the cost of the iterations (RFC 5802 section 3). As
+ * secret as the password: who has it can sign in. Wiped by whoever has it. */
+struct scram_keys {
+    unsigned char client_key[SCRAM_HASH_SIZE];
+    unsigned char stored_key[SCRAM_HASH_SIZE];
+    unsigned char server_key[SCRAM_HASH_SIZE];
+};
+
+struct scram_salt {
+    unsigned char bytes[LIMIT_SCRAM_SALT_SIZE];
+    size_t size;
+    uint32_t iterations;
+};
+
 struct scram_client;
 
 /* Ends, wiped, with the arena. Password and user are borrowed until the first message was taken. */
@@ -111,8 +125,17 @@ struct scram_client *scram_client_new_in(struct arena *arena,
 /* The mechanism to choose: with channel binding when both sides can. */
 struct slice scram_client_mechanism(const struct scram_client *client);
 struct slice scram_client_first_in(struct arena *arena, const struct scram_client *client);
-/* The first message costs as much time as the server's iterations: up to half a second at
- * LIMIT_SCRAM_ITERATIONS, so not on a loop. */
+/* What the first message asks for; it is still to be taken. The errors are those of taking it. */
+enum err scram_client_look(const struct scram_client *client, struct slice message,
+                           struct scram_salt *ret_salt, struct error *reterr) MUST_USE;
+/* Before the first message is taken: what the password makes with its salt, from an earlier
+ * sign-in. Copied; the password is not asked for any more. */
+void scram_client_use_keys(struct scram_client *client, const struct scram_keys *keys);
+/* After the first message was taken; theirs is the arena. The server has shown that they are right
+ * when the client is done. */
+const struct scram_keys *scram_client_keys(const struct scram_client *client);
+/* The first message costs as much time as the server's iterations, unless there are keys: up to
+ * half a second at LIMIT_SCRAM_ITERATIONS, so not on a loop. */
 enum err scram_client_take_in(struct arena *arena, struct scram_client *client,
                               struct slice message, struct slice *ret_answer,
                               struct error *reterr) MUST_USE;

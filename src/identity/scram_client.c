@@ -13,7 +13,9 @@ struct scram_client {
     struct slice header;
     struct slice bare; /* the first message behind the header */
     struct slice nonce;
-    struct scram_end_point end_point;                /* of no bytes without channel binding */
+    struct scram_end_point end_point; /* of no bytes without channel binding */
+    struct scram_keys keys;
+    bool has_keys;
     unsigned char server_signature[SCRAM_HASH_SIZE]; /* as it must come */
 };
 
@@ -70,9 +72,7 @@ struct slice scram_client_first_in(struct arena *arena, const struct scram_clien
 
 struct scram_challenge {
     struct slice nonce;
-    unsigned char salt[LIMIT_SCRAM_SALT_SIZE];
-    size_t salt_size;
-    uint32_t iterations;
+    struct scram_salt salt;
 };
 
 static enum err scram_client_read_first(const struct scram_client *client, struct slice message,
@@ -81,6 +81,7 @@ static enum err scram_client_read_first(const struct scram_client *client, struc
     struct slice rest = message;
     struct slice salt;
     struct slice iterations;
+    struct scram_salt *ret_salt = &ret_challenge->salt;
     enum err err = scram_take_nonce(&rest, &ret_challenge->nonce, reterr);
     err = err != ERR_NONE ? err : scram_take(&rest, 's', &salt, reterr);
     err = err != ERR_NONE ? err : scram_take(&rest, 'i', &iterations, reterr);
@@ -92,11 +93,37 @@ static enum err scram_client_read_first(const struct scram_client *client, struc
         ret_challenge->nonce.len == client->nonce.len) {
         return fail(reterr, ERR_UNAUTHENTICATED, "SCRAM server answers another nonce");
     }
-    if (scram_decode(salt, ret_challenge->salt, sizeof(ret_challenge->salt),
-                     &ret_challenge->salt_size) != ERR_NONE) {
+    if (scram_decode(salt, ret_salt->bytes, sizeof(ret_salt->bytes), &ret_salt->size) != ERR_NONE) {
         return fail(reterr, ERR_INPUT, "SCRAM message whose salt is not valid");
     }
-    return scram_parse_iterations(iterations, &ret_challenge->iterations, reterr);
+    return scram_parse_iterations(iterations, &ret_salt->iterations, reterr);
+}
+
+enum err scram_client_look(const struct scram_client *client, struct slice message,
+                           struct scram_salt *ret_salt, struct error *reterr)
+{
+    struct scram_challenge challenge = {0};
+    must(client->state == SCRAM_AT_FIRST);
+    enum err err = scram_check_message(message, reterr);
+    err = err != ERR_NONE ? err : scram_client_read_first(client, message, &challenge, reterr);
+    if (err == ERR_NONE) {
+        *ret_salt = challenge.salt;
+    }
+    return err;
+}
+
+void scram_client_use_keys(struct scram_client *client, const struct scram_keys *keys)
+{
+    must(client->state == SCRAM_AT_FIRST);
+    client->keys = *keys;
+    client->has_keys = true;
+    client->password = NULL;
+}
+
+const struct scram_keys *scram_client_keys(const struct scram_client *client)
+{
+    must(client->has_keys);
+    return &client->keys;
 }
 
 static void scram_sign(const unsigned char *key, const struct slice *parts, size_t count,
@@ -121,21 +148,24 @@ static enum err scram_client_take_first(struct arena *arena, struct scram_client
     if (err != ERR_NONE) {
         return err;
     }
-    struct scram_keys keys;
-    scram_keys_derive(client->password, slice_of(challenge.salt, challenge.salt_size),
-                      challenge.iterations, &keys);
+    const struct scram_keys *keys = &client->keys;
+    if (!client->has_keys) {
+        const struct scram_salt *salt = &challenge.salt;
+        scram_keys_derive(client->password, slice_of(salt->bytes, salt->size), salt->iterations,
+                          &client->keys);
+        client->has_keys = true;
+    }
     client->password = NULL;
     struct slice binding = scram_binding_in(arena, client->header, &client->end_point);
     struct slice unproven =
         arena_format(arena, "c=%.*s,r=%.*s", SLICE_ARG(binding), SLICE_ARG(challenge.nonce));
     const struct slice parts[] = {client->bare, SLICE(","), message, SLICE(","), unproven};
     unsigned char proof[SCRAM_HASH_SIZE];
-    scram_sign(keys.stored_key, parts, COUNT_OF(parts), proof);
-    scram_sign(keys.server_key, parts, COUNT_OF(parts), client->server_signature);
+    scram_sign(keys->stored_key, parts, COUNT_OF(parts), proof);
+    scram_sign(keys->server_key, parts, COUNT_OF(parts), client->server_signature);
     for (size_t i = 0; i < sizeof(proof); i++) {
-        proof[i] ^= keys.client_key[i];
+        proof[i] ^= keys->client_key[i];
     }
-    explicit_bzero(&keys, sizeof(keys));
     struct slice text = base64_encode_in(arena, BASE64_STANDARD, slice_of(proof, sizeof(proof)));
     *ret_answer = arena_format(arena, "%.*s,p=%.*s", SLICE_ARG(unproven), SLICE_ARG(text));
     client->state = SCRAM_AT_FINAL;

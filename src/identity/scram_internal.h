@@ -17,13 +17,6 @@ enum scram_state {
     SCRAM_FAILED,
 };
 
-/* RFC 5802 section 3. Wiped by whoever has them. */
-struct scram_keys {
-    unsigned char client_key[SCRAM_HASH_SIZE];
-    unsigned char stored_key[SCRAM_HASH_SIZE];
-    unsigned char server_key[SCRAM_HASH_SIZE];
-};
-
 void scram_keys_derive(const struct secret *password, struct slice salt, uint32_t iterations,
                        struct scram_keys *ret_keys);
 

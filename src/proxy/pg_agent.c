@@ -213,7 +213,8 @@ static void pg_errand_go(struct pg_errand *errand)
     const struct pg_order *order = &errand->order;
     const struct pg_road road = {.worker = errand->place->worker,
                                  .pool = errand->place->pool,
-                                 .resolver = errand->place->resolver};
+                                 .resolver = errand->place->resolver,
+                                 .cache = errand->place->sign_ins};
     if (errand->is_cancel) {
         const struct pg_stop_settings stop = {.place = &errand->target,
                                               .tls = errand->tls,

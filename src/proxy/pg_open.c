@@ -227,7 +227,7 @@ static struct pg_secret *pg_open_secret(const struct pg_road *road, struct slice
     }
     secret_init(&password);
     must(secret_set(&password, text) == ERR_NONE);
-    return pg_secret_new(road->worker, road->pool, &password);
+    return pg_secret_new(road->worker, road->pool, road->cache, &password);
 }
 
 struct pg_open *pg_open_start(const struct pg_road *road, const struct pg_open_settings *settings,

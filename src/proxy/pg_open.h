@@ -7,6 +7,7 @@
 #include "io/dial.h"
 #include "proxy/pg_cancel.h"
 #include "proxy/pg_place.h"
+#include "proxy/pg_secret_cache.h"
 #include "proxy/pg_target.h"
 
 struct pg_open;
@@ -16,6 +17,7 @@ struct pg_road {
     struct worker *worker;
     struct pool *pool; /* computes SCRAM; must end before the worker */
     struct resolver *resolver;
+    struct pg_secret_cache *cache; /* of sign-ins; NULL: each computes its own */
 };
 
 struct pg_open_settings {

@@ -5,6 +5,7 @@
 #include "base/must.h"
 #include "base/text.h"
 #include "identity/md5_password.h"
+#include "proxy/pg_secret_cache_internal.h"
 
 #define ANSWER_SIZE_MAX (SECRET_SIZE_MAX + 64)
 
@@ -19,17 +20,20 @@ enum pg_secret_state {
 struct pg_secret {
     struct worker *worker;
     struct pool *pool;
+    struct pg_secret_cache *cache; /* or NULL */
     struct secret password;
     struct arena arena; /* of SCRAM; the pool's while it computes */
     struct scram_client *scram;
-    struct slice message; /* of the server, which SCRAM takes */
-    struct slice proof;   /* what SCRAM answers */
+    struct slice message;       /* of the server, which SCRAM takes */
+    struct slice proof;         /* what SCRAM answers */
+    struct pg_secret_name name; /* of what was computed, in the cache */
     struct buf answer;
     struct error error;
     enum err err;
     enum pg_secret_state state;
     bool is_computing;
-    bool is_free; /* goes when it has computed */
+    bool is_to_be_kept; /* what was computed, once the server has shown that it is right */
+    bool is_free;       /* goes when it has computed */
     pg_answer_fn on_answer;
     void *owner;
     struct loop_task answer_task;
@@ -153,28 +157,56 @@ static void pg_secret_compute(struct pool_job *job)
     mailbox_send(worker_mailbox(self->worker), &self->mail);
 }
 
+/* Of taking the server's first message. */
+static enum err pg_secret_answer_proof(struct pg_secret *self, enum err err)
+{
+    secret_release(&self->password);
+    must(err != ERR_NONE); /* the last message is another one */
+    if (err == ERR_MORE) {
+        self->state = PG_SECRET_AT_FINAL;
+        err = pgwire_sasl_response_write(&self->answer, self->proof);
+        must(err == ERR_NONE);
+    }
+    return err;
+}
+
 static void pg_secret_on_computed(struct mail *mail)
 {
     struct pg_secret *self = CONTAINER_OF(mail, struct pg_secret, mail);
     self->is_computing = false;
-    secret_release(&self->password);
     if (self->is_free) {
         pg_secret_release(self);
         return;
     }
-    must(self->err != ERR_NONE); /* the last message is another one */
-    if (self->err == ERR_MORE) {
-        self->state = PG_SECRET_AT_FINAL;
-        self->err = pgwire_sasl_response_write(&self->answer, self->proof);
-        must(self->err == ERR_NONE);
-    }
+    self->err = pg_secret_answer_proof(self, self->err);
     pg_secret_tell(self);
+}
+
+/* Whether SCRAM has what the password becomes, from an earlier sign-in. */
+static bool pg_secret_recall(struct pg_secret *self, struct slice message)
+{
+    struct scram_salt salt;
+    const struct scram_keys *keys = NULL;
+    if (self->cache == NULL || scram_client_look(self->scram, message, &salt, NULL) != ERR_NONE) {
+        return false;
+    }
+    pg_secret_cache_name(self->cache, &self->password, &salt, &self->name);
+    keys = pg_secret_cache_find(self->cache, &self->name);
+    self->is_to_be_kept = keys == NULL;
+    if (keys != NULL) {
+        scram_client_use_keys(self->scram, keys);
+    }
+    return keys != NULL;
 }
 
 /* ERR_AGAIN when it is being computed. */
 static enum err pg_secret_answer_continue(struct pg_secret *self, struct slice message)
 {
     self->message = arena_copy(&self->arena, message);
+    if (pg_secret_recall(self, message)) {
+        return pg_secret_answer_proof(self, scram_client_take_in(&self->arena, self->scram, message,
+                                                                 &self->proof, &self->error));
+    }
     self->is_computing = pool_submit(self->pool, &self->job) == ERR_NONE;
     return self->is_computing ? ERR_AGAIN
                               : fail(&self->error, ERR_BUSY, "too many sign-ins at once");
@@ -186,6 +218,9 @@ static enum err pg_secret_check_final(struct pg_secret *self, struct slice messa
     struct slice none;
     enum err err = scram_client_take_in(&self->arena, self->scram, message, &none, &self->error);
     must(err != ERR_MORE);
+    if (err == ERR_NONE && self->is_to_be_kept) {
+        pg_secret_cache_put(self->cache, &self->name, scram_client_keys(self->scram));
+    }
     return err;
 }
 
@@ -237,11 +272,12 @@ void pg_secret_ask(struct pg_secret *secret, const struct pg_challenge *challeng
 }
 
 struct pg_secret *pg_secret_new(struct worker *worker, struct pool *pool,
-                                struct secret *take_password)
+                                struct pg_secret_cache *cache, struct secret *take_password)
 {
     struct pg_secret *self = memory_new(sizeof(*self));
     self->worker = worker;
     self->pool = pool;
+    self->cache = cache;
     self->password = *take_password;
     secret_init(take_password);
     arena_init(&self->arena);

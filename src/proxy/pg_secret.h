@@ -3,7 +3,8 @@
  * shows itself. One question goes in, the message to send comes out, and nothing else is shared, so
  * that what is behind this can become a process of its own.
  *
- * It answers by one method only. The password is wiped as soon as no question can need it. */
+ * It answers by one method only. The password is wiped as soon as no question can need it. What it
+ * became in SCRAM may stay behind, in a cache that only this looks into. */
 #ifndef GH_PROXY_PG_SECRET_H
 #define GH_PROXY_PG_SECRET_H
 
@@ -12,6 +13,7 @@
 #include "identity/scram.h"
 #include "io/pool.h"
 #include "io/worker.h"
+#include "proxy/pg_secret_cache.h"
 #include "wire/pgwire_auth.h"
 
 struct pg_secret;
@@ -33,9 +35,10 @@ struct pg_challenge {
 typedef void (*pg_answer_fn)(void *owner, struct slice message, const struct error *error);
 
 /* Belongs to the worker, on whose thread all of this is called. SCRAM is computed on the pool,
- * which must end before the worker does. 'take_password' is empty afterwards. */
+ * which must end before the worker does, unless 'cache' knows what comes out, or it is NULL.
+ * 'take_password' is empty afterwards. */
 struct pg_secret *pg_secret_new(struct worker *worker, struct pool *pool,
-                                struct secret *take_password);
+                                struct pg_secret_cache *cache, struct secret *take_password);
 /* At any time, also inside 'on_answer'; what has not been answered never will be. */
 void pg_secret_free(struct pg_secret *secret);
 

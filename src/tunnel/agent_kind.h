@@ -8,6 +8,7 @@
 #include "io/worker.h"
 #include "tunnel/channel.h"
 
+struct pg_secret_cache;
 struct session_files;
 
 /* The worker that the link is on, and what handlers work with there. Lives as long as the worker.
@@ -19,7 +20,8 @@ struct agent_place {
     struct pool *slow_pool;      /* for what waits for others */
     char *scratch;               /* for reading, shared by all of the loop; LIMIT_READ_SIZE bytes */
     struct session_files *files; /* of secrets; NULL: there is no folder for them */
-    void *context;               /* of the program */
+    struct pg_secret_cache *sign_ins; /* what is remembered of them; NULL: nothing */
+    void *context;                    /* of the program */
 };
 
 /* What outlives its channel enters the worker and leaves it, so that the agent waits for it. */

@@ -179,7 +179,7 @@ static struct pg_secret *make_secret(const struct fuzzed *fuzzed)
     struct secret password;
     secret_init(&password);
     must(secret_set(&password, SLICE(PASSWORD)) == ERR_NONE);
-    return pg_secret_new(fuzzed->worker, fuzzed->pool, &password);
+    return pg_secret_new(fuzzed->worker, fuzzed->pool, NULL, &password);
 }
 
 static void run(const struct fuzzed *fuzzed, uint8_t flags, struct script *script,

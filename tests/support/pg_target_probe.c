@@ -274,7 +274,7 @@ static void start(struct probe *probe, char **arguments, bool is_local)
         .parameters = parameters,
         .parameter_count = COUNT_OF(parameters),
         .version = PGWIRE_VERSION(3, 0),
-        .take_secret = pg_secret_new(probe->worker, probe->pool, &password),
+        .take_secret = pg_secret_new(probe->worker, probe->pool, NULL, &password),
         .is_local = is_local,
         .timeout_ms = TIMEOUT_MS,
     };

@@ -203,7 +203,7 @@ static struct pg_secret *make_secret(struct peer *peer)
     secret_init(&password);
     const char *text = peer->wish.password == NULL ? PASSWORD : peer->wish.password;
     assert_int_equal(secret_set(&password, slice_of_text(text)), ERR_NONE);
-    struct pg_secret *secret = pg_secret_new(peer->worker, peer->pool, &password);
+    struct pg_secret *secret = pg_secret_new(peer->worker, peer->pool, NULL, &password);
     assert_null(password.bytes);
     return secret;
 }

@@ -25,7 +25,7 @@ static void begin(struct asker *asker, const char *text, size_t queue)
     buf_init(&asker->message, SECRET_SIZE_MAX + 64);
     secret_init(&password);
     assert_int_equal(secret_set(&password, slice_of_text(text)), ERR_NONE);
-    asker->secret = pg_secret_new(asker->worker, asker->pool, &password);
+    asker->secret = pg_secret_new(asker->worker, asker->pool, NULL, &password);
 }
 
 static void finish(struct asker *asker)
