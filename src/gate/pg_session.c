@@ -10,11 +10,9 @@
 #include "io/log.h"
 #include "io/socket_stream.h"
 #include "store/row_id.h"
-#include "wire/address.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"
 
-#include <netinet/in.h>
 #include <sodium.h>
 
 void pg_session_refuse(struct pg_session *session, const char *sqlstate, struct slice why,
@@ -307,12 +305,8 @@ static struct slice pg_session_peer_in(struct arena *arena, const struct sockadd
 {
     char text[ADDRESS_TEXT_SIZE];
     struct address address;
-    if (peer->ss_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)peer;
-        address = address_of_v4((const unsigned char *)&in->sin_addr.s_addr);
-    } else {
-        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
-        memcpy(address.bytes, in6->sin6_addr.s6_addr, sizeof(address.bytes));
+    if (!listener_peer_address(peer, &address)) {
+        return SLICE("");
     }
     return arena_copy(arena, address_format(&address, text));
 }

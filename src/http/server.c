@@ -10,7 +10,6 @@
 #include "io/log.h"
 #include "io/socket_stream.h"
 
-#include <netinet/in.h>
 #include <unistd.h>
 
 /* Connections --------------------------------------------------------------------------------- */
@@ -39,21 +38,6 @@ void http_conn_remove(struct http_conn *conn)
     http_worker_check_drained(conn->http);
 }
 
-/* A zone, which only addresses of one link have, is left out. */
-static void http_peer_fill(struct http_peer *peer, const struct sockaddr_storage *address)
-{
-    struct address ip;
-    if (address->ss_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)address;
-        ip = address_of_v4((const unsigned char *)&in->sin_addr.s_addr);
-        http_peer_set(peer, &ip);
-    } else if (address->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
-        memcpy(ip.bytes, in6->sin6_addr.s6_addr, sizeof(ip.bytes));
-        http_peer_set(peer, &ip);
-    }
-}
-
 static bool http_worker_has_room(struct http_worker *http)
 {
     http_metrics_add(&http->metrics->connections_accepted, 1);
@@ -72,7 +56,10 @@ static void http_worker_on_accept(void *owner, int take_fd, const struct sockadd
         return;
     }
     struct http_peer peer = {0};
-    http_peer_fill(&peer, address);
+    struct address ip;
+    if (listener_peer_address(address, &ip)) {
+        http_peer_set(&peer, &ip);
+    }
     struct stream *stream = socket_stream_new(http->loop, take_fd);
     if (http->tls != NULL && tls_stream_new(http->tls, stream, &stream) != ERR_NONE) {
         return; /* out of memory inside the TLS library; it closed the socket */

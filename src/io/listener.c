@@ -164,6 +164,21 @@ unsigned listener_port(int fd)
     return 0;
 }
 
+bool listener_peer_address(const struct sockaddr_storage *peer, struct address *ret_address)
+{
+    if (peer->ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)peer;
+        *ret_address = address_of_v4((const unsigned char *)&in->sin_addr.s_addr);
+        return true;
+    }
+    if (peer->ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
+        memcpy(ret_address->bytes, in6->sin6_addr.s6_addr, sizeof(ret_address->bytes));
+        return true;
+    }
+    return false;
+}
+
 static void listener_on_poll(uv_poll_t *poll, int status, int events);
 
 static void listener_resume(void *owner)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/slice.h"
 #include "io/loop.h"
+#include "wire/address.h"
 
 #include <sys/socket.h>
 
@@ -21,6 +22,10 @@ enum err listener_open_sockets(struct slice address, size_t count, int *ret_fds,
 enum err listener_open_unix(const char *path, int *ret_fd, struct error *reterr) MUST_USE;
 /* The port a socket is bound to; 0 for a Unix socket. */
 unsigned listener_port(int fd);
+
+/* Without its zone, which only addresses of one link have. False: of a Unix socket, which has none.
+ */
+bool listener_peer_address(const struct sockaddr_storage *peer, struct address *ret_address);
 
 /* Takes the accepted, non-blocking socket. */
 typedef void (*listener_accept_fn)(void *owner, int take_fd, const struct sockaddr_storage *peer);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/listener.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,6 +62,24 @@ static void ipv6_addresses_stand_in_brackets(void **state)
     assert_int_equal(listener_open_sockets(SLICE("[::1]:0"), 1, &fd, NULL), ERR_NONE);
     assert_int_not_equal(listener_port(fd), 0);
     assert_int_equal(close(fd), 0);
+}
+
+static void peers_have_addresses_unless_they_are_on_unix_sockets(void **state)
+{
+    (void)state;
+    struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+    struct address address;
+    char text[ADDRESS_TEXT_SIZE];
+    assert_false(listener_peer_address(&peer, &address));
+    struct sockaddr_in *in = (struct sockaddr_in *)&peer;
+    *in = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a010203)};
+    assert_true(listener_peer_address(&peer, &address));
+    assert_true(slice_equals(address_format(&address, text), SLICE("10.1.2.3")));
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&peer;
+    *in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_scope_id = 3};
+    assert_int_equal(inet_pton(AF_INET6, "fe80::7", &in6->sin6_addr), 1);
+    assert_true(listener_peer_address(&peer, &address));
+    assert_true(slice_equals(address_format(&address, text), SLICE("fe80::7")));
 }
 
 static void a_unix_socket_is_its_owners_alone_and_replaces_what_was_left(void **state)
@@ -130,6 +150,7 @@ int main(void)
         cmocka_unit_test(a_port_that_another_listens_on_is_refused),
         cmocka_unit_test(addresses_that_are_none_are_refused_by_name),
         cmocka_unit_test(ipv6_addresses_stand_in_brackets),
+        cmocka_unit_test(peers_have_addresses_unless_they_are_on_unix_sockets),
         cmocka_unit_test(a_unix_socket_is_its_owners_alone_and_replaces_what_was_left),
         cmocka_unit_test(every_connection_is_handed_over_once),
     };
