@@ -57,6 +57,8 @@ enum err tls_client_prepare(const struct tls_client *client, SSL *ssl, struct sl
 
 /* A record carries no more (RFC 8446, 5.1). */
 #define TLS_RECORD_SIZE 16384
+/* And when it is sealed (RFC 8446, 5.2; RFC 5246, 6.2.3 allows even more than we send). */
+#define TLS_SEALED_SIZE_MAX (5 + TLS_RECORD_SIZE + 256)
 
 /* The parts of one stream_write, from the first byte not yet taken on. */
 struct tls_parts {

@@ -25,7 +25,8 @@ struct tls_stream {
     enum err read_end;  /* what each read answers from now on; ERR_NONE while it is open */
     enum err write_end; /* the same for writes */
     bool below_ended;
-    bool is_dry; /* OpenSSL asked for more bytes and has not got any since */
+    bool is_gathering; /* records go to 'unsent', to be sent together */
+    bool is_dry;       /* OpenSSL asked for more bytes and has not got any since */
     bool shut_down;
 };
 
@@ -64,7 +65,7 @@ static int tls_method_write(BIO *bio, const char *at, size_t size, size_t *ret_l
     BIO_clear_retry_flags(bio);
     struct slice sealed = slice_of(at, size);
     size_t len = 0;
-    if (self->unsent.len == 0 && self->write_end == ERR_NONE) {
+    if (self->unsent.len == 0 && self->write_end == ERR_NONE && !self->is_gathering) {
         enum err err = stream_write(self->below, &sealed, 1, &len);
         if (err != ERR_NONE && err != ERR_AGAIN) {
             self->write_end = ERR_IO;
@@ -342,19 +343,40 @@ static enum err tls_prepare_write(struct tls_stream *self)
     return tls_flush(self);
 }
 
+/* A record that is not the last one of a write waits for the next, as far as there is room for one
+ * more: what is long goes out in few calls. */
+static enum err tls_seal_all(struct tls_stream *self, struct tls_parts *left, size_t *taken)
+{
+    char scratch[TLS_RECORD_SIZE];
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE && left->count > 0) {
+        struct slice bytes = tls_parts_take(left, scratch);
+        self->is_gathering = left->count > 0 || self->unsent.len > 0;
+        if (self->is_gathering && self->unsent.len == 0) {
+            char *at = NULL; /* at once, so that nothing is moved */
+            must(buf_reserve(&self->unsent, LIMIT_TLS_UNSENT_SIZE, &at) == ERR_NONE);
+        }
+        err = tls_seal_record(self, bytes);
+        *taken += err == ERR_NONE ? bytes.len : 0;
+        bool is_full = self->unsent.len + TLS_SEALED_SIZE_MAX > LIMIT_TLS_UNSENT_SIZE;
+        if (err == ERR_NONE && (is_full || left->count == 0)) {
+            err = tls_flush(self);
+        }
+    }
+    self->is_gathering = false;
+    return err == ERR_AGAIN && *taken > 0 ? ERR_NONE : err;
+}
+
 static enum err tls_stream_write(struct stream *stream, const struct slice *parts, size_t count,
                                  size_t *ret_len)
 {
     struct tls_stream *self = tls_stream_of(stream);
     struct tls_parts left = {.parts = parts, .count = count, .offset = 0};
-    char scratch[TLS_RECORD_SIZE];
     size_t taken = 0;
     tls_parts_skip(&left, 0);
     enum err err = tls_prepare_write(self);
-    while (err == ERR_NONE && left.count > 0 && self->unsent.len == 0) {
-        struct slice bytes = tls_parts_take(&left, scratch);
-        err = tls_seal_record(self, bytes);
-        taken += err == ERR_NONE ? bytes.len : 0;
+    if (err == ERR_NONE) {
+        err = tls_seal_all(self, &left, &taken);
     }
     tls_watch_below(self);
     if (err != ERR_NONE && taken == 0) {

@@ -300,6 +300,25 @@ static void a_head_and_its_body_leave_in_one_record(void **state)
     }
 }
 
+static void what_is_long_leaves_in_one_call(void **state)
+{
+    (void)state;
+    struct fault fault = {.seed = 1}; /* which disturbs nothing, and counts */
+    struct tls_peers peers;
+    struct tls_seen seen;
+    static char bytes[48000];
+    int reason = 0;
+    size_t taken = 0;
+    open_pair(&peers, (struct tls_wish){.fault = &fault}, &seen, 100);
+    struct slice part = slice_of(bytes, sizeof(bytes));
+    uint64_t before = atomic_load(&fault.call_count);
+    assert_int_equal(stream_write(peers.server, &part, 1, &taken), ERR_NONE);
+    assert_int_equal(taken, sizeof(bytes));
+    assert_int_equal(atomic_load(&fault.call_count), before + 1);
+    assert_int_equal(receive(&peers, &reason), sizeof(bytes));
+    finish(&peers, &seen);
+}
+
 static void empty_parts_are_taken_at_once(void **state)
 {
     (void)state;
@@ -548,6 +567,7 @@ int main(void)
         cmocka_unit_test(half_a_record_calls_nobody_again_and_again),
         cmocka_unit_test(who_writes_first_is_called_as_the_handshake_goes_on),
         cmocka_unit_test(a_head_and_its_body_leave_in_one_record),
+        cmocka_unit_test(what_is_long_leaves_in_one_call),
         cmocka_unit_test(empty_parts_are_taken_at_once),
         cmocka_unit_test(after_the_clients_end_we_still_answer),
         cmocka_unit_test(an_end_without_close_notify_is_an_end_as_well),
