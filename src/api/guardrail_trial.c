@@ -154,6 +154,18 @@ static void trial_try_session(struct guardrail_trial *self, size_t index)
     recording_free(recording);
 }
 
+static bool trial_has_budgets(const struct guardrail *guardrail)
+{
+    size_t count = 0;
+    const struct guard_rule *rules = guard_rule_list_items(guardrail->output, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (slice_equals(rules[i].type, SLICE(GUARD_TYPE_BUDGET))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void trial_rules_end(void *at)
 {
     guard_rules_unref(at);
@@ -172,6 +184,9 @@ static enum err trial_try(struct guardrail_trial *self, struct error *reterr)
     self->trial = statement_trial_new_in(arena, rules, deadline);
     for (size_t i = 0; i < self->sessions.count && !statement_trial_is_over(self->trial); i++) {
         trial_try_session(self, i);
+    }
+    if (trial_has_budgets(&self->guardrail)) {
+        statement_trial_miss(self->trial, "read budgets are not tried");
     }
     if (statement_trial_is_over(self->trial)) {
         statement_trial_miss(self->trial, "it would take too long");

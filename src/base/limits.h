@@ -119,6 +119,9 @@
 #define LIMIT_GATE_RULES              1000          /* of connections, compiled */
 #define LIMIT_GATE_RULES_SIZE         LIMIT_MIB(64) /* of one guard rail */
 #define LIMIT_GATE_GUARDED            1000    /* findings of a session that its end tells of */
+#define LIMIT_GATE_READ_ACCOUNTS      65536   /* that are kept while nobody uses them */
+#define LIMIT_GATE_READS_MS           1000    /* until what was read is written again */
+#define LIMIT_GATE_READS_RETRY_MS     5000    /* likewise, when it could not be */
 #define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
 #define LIMIT_GATE_RETENTION_FIRST_MS 2000    /* after the start */
 #define LIMIT_GATE_RETENTION_PORTION  500     /* of recordings, at once */
@@ -165,6 +168,7 @@
 #define LIMIT_GUARD_OPERATIONS     100   /* of one rule */
 #define LIMIT_GUARD_GLOBS          500   /* of one rule, of relations and of functions */
 #define LIMIT_GUARD_RULE_GROUPS    100
+#define LIMIT_GUARD_BUDGET         1000000000000 /* rows or bytes of a read budget */
 #define LIMIT_GUARD_MESSAGE_LENGTH 1000
 #define LIMIT_GUARD_CONNECTIONS    10000
 #define LIMIT_GUARD_ATTRIBUTES     1000

@@ -24,6 +24,7 @@ struct gate *gate_new(const struct gate_settings *settings)
 void gate_free(struct gate *gate)
 {
     if (gate != NULL) {
+        gate_reads_end(gate);
         session_table_free(gate->table);
         gate_rules_free(gate->rules);
         memory_free(gate);

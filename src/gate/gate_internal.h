@@ -60,6 +60,7 @@ struct gate_worker {
     struct timer drain_deadline;
     struct timer watch_timer;
     struct timer retention_timer;
+    struct timer reads_timer;
     struct loop_task drained;
 };
 
@@ -87,5 +88,11 @@ void gate_watch_drain(struct gate_worker *door);
 /* Removes old recordings (gate_retention.c), from the watcher's loop. */
 void gate_retention_start(struct gate_worker *door);
 void gate_retention_stop(struct gate_worker *door);
+
+/* Writes down what is read under budgets of an hour (gate_reads.c), from the watcher's loop; and
+ * what is left of it after all workers, where it blocks. */
+void gate_reads_start(struct gate_worker *door);
+void gate_reads_stop(struct gate_worker *door);
+void gate_reads_end(struct gate *gate);
 
 #endif

@@ -5,6 +5,8 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "gate/read_account.h"
+#include "io/clock.h"
 #include "store/credential_store.h"
 #include "store/guardrail_store.h"
 #include "store/masking_rule_store.h"
@@ -13,6 +15,7 @@
 #include <sodium.h>
 
 #define DIGEST_SIZE 32
+#define MINUTE_US   INT64_C(60000000)
 
 /* By what they say: the last ones of each connection. */
 struct gate_rules_entry {
@@ -24,6 +27,7 @@ struct gate_rules {
     pthread_mutex_t mutex;
     struct map guards; /* by the connection's id */
     struct map maskings;
+    struct read_accounts *accounts;
     uint8_t seed[MAP_SEED_SIZE];
 };
 
@@ -33,6 +37,7 @@ void gate_ruleset_release(struct gate_ruleset *set)
 {
     guard_rules_unref(set->guard);
     mask_rules_unref(set->masking);
+    read_account_unref(set->reads);
     *set = (struct gate_ruleset){.guard = NULL};
 }
 
@@ -41,6 +46,7 @@ struct gate_ruleset gate_ruleset_ref(const struct gate_ruleset *set)
     return (struct gate_ruleset){
         .guard = set->guard == NULL ? NULL : guard_rules_ref(set->guard),
         .masking = set->masking == NULL ? NULL : mask_rules_ref(set->masking),
+        .reads = set->reads == NULL ? NULL : read_account_ref(set->reads),
     };
 }
 
@@ -58,6 +64,7 @@ struct gate_rules *gate_rules_new(void)
     randombytes_buf(rules->seed, sizeof(rules->seed));
     map_init(&rules->guards, rules->seed);
     map_init(&rules->maskings, rules->seed);
+    rules->accounts = read_accounts_new();
     return rules;
 }
 
@@ -86,9 +93,15 @@ void gate_rules_free(struct gate_rules *rules)
         gate_rules_clear(&rules->maskings);
         map_release(&rules->guards);
         map_release(&rules->maskings);
+        read_accounts_free(rules->accounts);
         (void)pthread_mutex_destroy(&rules->mutex);
         memory_free(rules);
     }
+}
+
+struct read_accounts *gate_rules_accounts(struct gate_rules *rules)
+{
+    return rules->accounts;
 }
 
 static struct gate_ruleset gate_rules_find(struct gate_rules *rules, struct map *entries,
@@ -223,6 +236,31 @@ static enum err gate_rules_load_masking(struct gate_rules *rules, struct store_t
     return ERR_NONE;
 }
 
+/* The account of the caller: the first time with what is written of the last hour. */
+static enum err gate_rules_load_reads(struct gate_rules *rules, struct store_tx *tx,
+                                      struct arena *arena, const struct credential_grant *grant,
+                                      struct read_account **ret_reads, struct error *reterr)
+{
+    int64_t minute = clock_now() / MINUTE_US;
+    const struct read_use since = {
+        .connection_id = grant->connection.connection.id,
+        .caller_id = grant->caller.id,
+        .minute = minute - READ_ACCOUNT_MINUTES + 1,
+    };
+    struct read_use_list written;
+    *ret_reads = read_accounts_find(rules->accounts, since.connection_id, since.caller_id);
+    if (*ret_reads != NULL) {
+        return ERR_NONE;
+    }
+    enum err err =
+        read_use_store_list(tx, arena, &since, 2 * READ_ACCOUNT_MINUTES, &written, reterr);
+    if (err == ERR_NONE) {
+        *ret_reads =
+            read_accounts_open(rules->accounts, &since, &written, minute, clock_monotonic());
+    }
+    return err;
+}
+
 enum err gate_rules_load(struct gate_rules *rules, struct store_tx *tx, struct arena *arena,
                          const struct credential_grant *grant, struct gate_ruleset *set,
                          struct error *reterr)
@@ -233,6 +271,9 @@ enum err gate_rules_load(struct gate_rules *rules, struct store_tx *tx, struct a
     if (err == ERR_INPUT || err == ERR_LIMIT) {
         error_prefix(reterr, "the connection's guard rails: ");
         return err;
+    }
+    if (err == ERR_NONE && set->guard != NULL && guard_rules_have_hours(set->guard)) {
+        err = gate_rules_load_reads(rules, tx, arena, grant, &set->reads, reterr);
     }
     if (err == ERR_NONE) {
         err = gate_rules_load_masking(rules, tx, arena, grant, &set->masking, reterr);

@@ -12,15 +12,21 @@
 #include "store/store.h"
 
 struct credential_grant;
+struct read_account;
+struct read_accounts;
 struct gate_rules;
 
 struct gate_rules *gate_rules_new(void);
 void gate_rules_free(struct gate_rules *rules);
 
+/* Of all callers on all connections that have budgets of an hour. */
+struct read_accounts *gate_rules_accounts(struct gate_rules *rules);
+
 /* What a connection has; references. */
 struct gate_ruleset {
     struct guard_rules *guard;  /* NULL: none */
     struct mask_rules *masking; /* likewise */
+    struct read_account *reads; /* NULL: no budget of an hour is among the guard rails */
 };
 
 void gate_ruleset_release(struct gate_ruleset *set);

@@ -95,6 +95,7 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, in
     worker_enter(worker);
     gate_watch_start(door);
     gate_retention_start(door);
+    gate_reads_start(door);
     return door;
 }
 
@@ -219,6 +220,7 @@ static void gate_worker_begin_drain(struct mail *mail)
     listener_close(door->listener);
     gate_watch_drain(door);
     gate_retention_stop(door);
+    gate_reads_stop(door);
     timer_start(door->loop, &door->drain_deadline, order->deadline_ms);
     LIST_EACH(link, &door->sessions) {
         pg_session_drain(pg_session_of(link));

@@ -5,7 +5,9 @@
 #include "base/reader.h"
 #include "codec/json_writer.h"
 #include "gate/pg_session_internal.h"
+#include "gate/read_account.h"
 #include "gate/session_masking.h"
+#include "io/clock.h"
 #include "io/log.h"
 
 #include <sodium.h>
@@ -53,6 +55,8 @@ static struct pg_filter_policy pg_session_policy(struct pg_session *session)
         .masking = session->guard->rules.masking,
         .scratch = session->door->mask_scratch,
         .output = &session->guard->scope,
+        .budgets = session->guard->budgets,
+        .budget_count = session->guard->budget_count,
     };
 }
 
@@ -60,6 +64,7 @@ static bool pg_session_guard_is(const struct pg_session_guard *guard,
                                 const struct pg_session_guard *other)
 {
     return guard->is_empty == other->is_empty && guard->rules.masking == other->rules.masking &&
+           guard->rules.reads == other->rules.reads &&
            memcmp(guard->scope.id, other->scope.id, sizeof(guard->scope.id)) == 0;
 }
 
@@ -83,11 +88,15 @@ void pg_session_guard(struct pg_session *session, struct gate_ruleset *take_rule
     }
     guard->scope = guard_scope_in(&guard->arena, session->door->guard_scratch, guard->rules.guard,
                                   groups, group_count);
+    guard->budgets = guard_scope_budgets_in(&guard->arena, &guard->scope, &guard->budget_count);
     if (before != NULL && pg_session_guard_is(before, guard)) {
         pg_session_guard_free(guard);
         return;
     }
     session->guard = guard;
+    if (session->reads == NULL && guard->rules.reads != NULL) {
+        session->reads = read_account_ref(guard->rules.reads);
+    }
     session->has_masking = session->has_masking || guard->rules.masking != NULL;
     session->guard_generation++;
     if (session->filter != NULL) {
@@ -95,6 +104,14 @@ void pg_session_guard(struct pg_session *session, struct gate_ruleset *take_rule
         pg_filter_set_policy(session->filter, &policy);
     }
     pg_session_guard_free(before);
+}
+
+static bool pg_session_on_read(void *owner, const struct pg_filter_read *more,
+                               const struct pg_filter_read *most, struct pg_filter_hour *ret_hour)
+{
+    struct pg_session *session = owner;
+    return session->reads != NULL &&
+           read_account_take(session->reads, clock_monotonic(), more, most, ret_hour);
 }
 
 /* What is kept ----------------------------------------------------------------------------------
@@ -297,6 +314,7 @@ void pg_session_start_filter(struct pg_session *session)
         .on_event = pg_session_on_guarded,
         .on_lookup = pg_session_on_lookup,
         .on_block = pg_session_on_block,
+        .on_read = pg_session_on_read,
         .owner = session,
     };
     randombytes_buf(settings.seed, sizeof(settings.seed));
@@ -308,9 +326,11 @@ void pg_session_end_guard(struct pg_session *session)
 {
     pg_filter_free(session->filter);
     pg_session_guard_free(session->guard);
+    read_account_unref(session->reads);
     for (size_t i = 0; i < PG_SETTINGS; i++) {
         buf_release(&session->settings[i]);
     }
     session->filter = NULL;
     session->guard = NULL;
+    session->reads = NULL;
 }

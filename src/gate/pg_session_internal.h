@@ -30,6 +30,8 @@ struct pg_session_guard {
     struct arena arena;
     struct gate_ruleset rules; /* guard rails: of none, where there are none */
     struct guard_scope scope;
+    const struct guard_budget *budgets;
+    size_t budget_count;
     bool is_empty; /* there are no rules at all */
 };
 
@@ -51,7 +53,8 @@ struct pg_session {
     struct pump *pump;
     struct pg_session_guard *guard; /* NULL: there were none yet */
     uint64_t guard_generation;
-    struct pg_filter *filter; /* NULL: nothing is looked for */
+    struct read_account *reads; /* NULL: there was no budget of an hour yet */
+    struct pg_filter *filter;   /* NULL: nothing is looked for */
     struct session_guarded *guarded;
     size_t guarded_count;
     struct buf settings[PG_SETTINGS]; /* ParameterStatus of those that a filter has to know */

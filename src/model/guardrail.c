@@ -8,9 +8,10 @@
 #include "sql/sql.h"
 
 static const char *const rule_types[] = {GUARD_TYPE_WORDS, GUARD_TYPE_PATTERN, GUARD_TYPE_SQL,
-                                         NULL};
+                                         GUARD_TYPE_BUDGET, NULL};
 static const char *const rule_actions[] = {"block", "warn", "observe", NULL};
 static const char *const rule_unknowns[] = {"block", "allow", NULL};
+static const char *const rule_periods[] = {"session", GUARD_PER_HOUR, NULL};
 static const char *const relation_accesses[] = {"read", "write", "any", NULL};
 static const char *const rule_operations[] = {
 #define OPERATION_WORD(name, word) word,
@@ -65,7 +66,8 @@ static const struct shape_field rule_fields[] = {
      AT(type),
      .choices = rule_types,
      .about = "deny_words_list: any of 'words'; pattern_match: 'pattern_regex'; sql: what a "
-              "statement would do, all members that are given, of input only"},
+              "statement would do, all members that are given, of input only; read_budget: how "
+              "much may be read, 'rows' or 'bytes' or both, 'per' session or hour, of output only"},
     {.name = "name",
      .kind = SHAPE_TEXT,
      .flags = OPTIONAL,
@@ -157,6 +159,27 @@ static const struct shape_field rule_fields[] = {
      .about =
          "globs: functions that do nothing the rule is about; what other functions do that are "
          "not the database's own is not known, if 'unknown' is block"},
+    {.name = "rows",
+     .kind = SHAPE_INT,
+     .flags = OPTIONAL,
+     AT(rows),
+     .min = 1,
+     .max = LIMIT_GUARD_BUDGET,
+     .about = "that may be read"},
+    {.name = "bytes",
+     .kind = SHAPE_INT,
+     .flags = OPTIONAL,
+     AT(bytes),
+     .min = 1,
+     .max = LIMIT_GUARD_BUDGET,
+     .about = "of rows, that may be read"},
+    {.name = "per",
+     .kind = SHAPE_TEXT,
+     .flags = OPTIONAL,
+     AT(per),
+     .choices = rule_periods,
+     .about = "what a read budget is for: session, this one; hour, all sessions of the user on the "
+              "connection in the last 60 minutes"},
 };
 #undef AT
 
@@ -305,6 +328,9 @@ static enum err rule_check_members(const struct guard_rule *rule, const char *pa
         {"functions", GUARD_TYPE_SQL, rule->functions.count > 0},
         {"multi_statement", GUARD_TYPE_SQL, rule->multi_statement.value},
         {"max_rows", GUARD_TYPE_SQL, rule->max_rows.is_given},
+        {"rows", GUARD_TYPE_BUDGET, rule->rows.is_given},
+        {"bytes", GUARD_TYPE_BUDGET, rule->bytes.is_given},
+        {"per", GUARD_TYPE_BUDGET, rule->per.len > 0},
         {"unknown", GUARD_TYPE_SQL, rule->unknown.len > 0},
         {"safe_functions", GUARD_TYPE_SQL, rule->safe_functions.count > 0},
     };
@@ -315,19 +341,23 @@ static enum err rule_check_members(const struct guard_rule *rule, const char *pa
             return fail(reterr, ERR_INPUT, "'%s.%s' does not belong to a rule of type '%.*s'", path,
                         members[i].name, SLICE_ARG(rule->type));
         }
-        /* The last two say how the others are decided. */
-        conditions += members[i].is_given && i + 2 < COUNT_OF(members) ? 1 : 0;
+        /* The last three say how the others are decided. */
+        conditions += members[i].is_given && i + 3 < COUNT_OF(members) ? 1 : 0;
     }
     bool is_structural = slice_equals(rule->type, SLICE(GUARD_TYPE_SQL));
-    if (rule->case_sensitive.value && is_structural) {
-        return fail(reterr, ERR_INPUT,
-                    "'%s.case_sensitive' does not belong to a rule of type 'sql'", path);
+    bool is_budget = slice_equals(rule->type, SLICE(GUARD_TYPE_BUDGET));
+    if (rule->case_sensitive.value && (is_structural || is_budget)) {
+        return fail(reterr, ERR_INPUT, "'%s.case_sensitive' does not belong to a rule of type '%s'",
+                    path, is_budget ? GUARD_TYPE_BUDGET : GUARD_TYPE_SQL);
     }
     if (conditions > 0) {
         return ERR_NONE;
     }
     if (is_structural) {
         return fail(reterr, ERR_INPUT, "'%s' must have a condition", path);
+    }
+    if (is_budget) {
+        return fail(reterr, ERR_INPUT, "'%s' must have 'rows' or 'bytes'", path);
     }
     bool has_words = slice_equals(rule->type, SLICE(GUARD_TYPE_WORDS));
     return fail(reterr, ERR_INPUT, "'%s.%s' must not be empty", path,
@@ -385,10 +415,19 @@ static enum err rule_check(const struct guard_rule *rule, const char *path, bool
                            struct error *reterr)
 {
     bool is_structural = slice_equals(rule->type, SLICE(GUARD_TYPE_SQL));
+    bool is_budget = slice_equals(rule->type, SLICE(GUARD_TYPE_BUDGET));
+    if (is_budget && !is_output) {
+        return fail(reterr, ERR_INPUT,
+                    "'%s.type' is about what comes back: 'read_budget' belongs to 'output.rules'",
+                    path);
+    }
     if (is_structural && is_output) {
         return fail(reterr, ERR_INPUT, "'%s.type' is about statements: 'sql' is for input", path);
     }
     enum err err = rule_check_members(rule, path, reterr);
+    if (err == ERR_NONE && is_budget && rule->per.len == 0) {
+        return fail(reterr, ERR_INPUT, "'%s.per' must be 'session' or 'hour'", path);
+    }
     return err == ERR_NONE && is_structural ? rule_check_structural(rule, path, reterr) : err;
 }
 

@@ -10,6 +10,9 @@
 #define GUARD_TYPE_WORDS   "deny_words_list"
 #define GUARD_TYPE_PATTERN "pattern_match"
 #define GUARD_TYPE_SQL     "sql"
+#define GUARD_TYPE_BUDGET  "read_budget"
+
+#define GUARD_PER_HOUR "hour"
 
 #define GUARD_GLOB_MAX 255 /* the length of a glob of relations or functions */
 
@@ -38,6 +41,9 @@ struct guard_rule {
     struct shape_int max_rows;
     struct slice unknown;              /* "block" or "allow"; guard_rule_blocks_unknown() */
     struct shape_texts safe_functions; /* globs: what is unknown of these is of no concern */
+    struct shape_int rows;             /* that may be read in what 'per' says */
+    struct shape_int bytes;            /* likewise */
+    struct slice per;                  /* "session" or "hour" */
 };
 
 /* Of one direction. */

@@ -117,7 +117,9 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
     for (size_t i = 0; i < rules->count; i++) {
         if (guard_concerns(&rules->rules[i], groups, group_count)) {
             bits[i / 64] |= UINT64_C(1) << (i % 64);
-            scope.looks_at[rules->rules[i].finding.direction] = true;
+            if (rules->rules[i].budget == NULL) {
+                scope.looks_at[rules->rules[i].finding.direction] = true;
+            }
         }
     }
     scope.is_broken = guard_scratch_fit(scratch, rules) != ERR_NONE;

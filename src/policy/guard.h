@@ -47,6 +47,14 @@ struct guard_verdict {
     struct guard_finding max_rows_rule;
 };
 
+/* A rule about how much may be read. Nothing here counts: who passes rows on does. */
+struct guard_budget {
+    struct guard_finding finding; /* as its rule has it, without 'why' */
+    uint64_t rows;                /* that may be read; UINT64_MAX: any number */
+    uint64_t bytes;
+    bool is_hourly; /* of the user on the connection in the last hour; else of a session */
+};
+
 /* The first finding that has the verdict's action; NULL when nothing was found. */
 const struct guard_finding *guard_verdict_reason(const struct guard_verdict *verdict);
 
@@ -85,6 +93,13 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
 
 /* Whether anything of that direction is looked for at all. */
 bool guard_scope_looks_at(const struct guard_scope *scope, enum guard_direction direction);
+
+/* The read budgets that concern the scope; their texts live as long as the rules. */
+const struct guard_budget *guard_scope_budgets_in(struct arena *arena,
+                                                  const struct guard_scope *scope,
+                                                  size_t *ret_count);
+/* Whether any of the rules is a budget of an hour, whomever it concerns. */
+bool guard_rules_have_hours(const struct guard_rules *rules);
 
 /* 'script' is sql_analyze() of 'text' with 'settings', or NULL when the text is no SQL: structural
  * rules then treat it as unknown. So they do an EXECUTE: who knows what was prepared under its name

@@ -264,10 +264,15 @@ static void compile_digest_rule(crypto_generichash_state *state, const struct gu
         rule->multi_statement.value,
         rule->max_rows.is_given,
         (uint64_t)rule->max_rows.value,
+        rule->rows.is_given,
+        (uint64_t)rule->rows.value,
+        rule->bytes.is_given,
+        (uint64_t)rule->bytes.value,
         rule->relations.count,
     };
     (void)crypto_generichash_update(state, (const unsigned char *)numbers, sizeof(numbers));
-    const struct slice texts[] = {rule->type, rule->action, rule->unknown, rule->pattern_regex};
+    const struct slice texts[] = {rule->type, rule->action, rule->unknown, rule->pattern_regex,
+                                  rule->per};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         compile_digest_text(state, texts[i]);
     }
@@ -307,6 +312,7 @@ static void compile_rule(struct guard_rules *rules, const struct guardrail *guar
     struct arena *arena = &rules->arena;
     size_t index = rules->count++;
     bool is_structural = slice_equals(rule->type, SLICE(GUARD_TYPE_SQL));
+    bool is_budget = slice_equals(rule->type, SLICE(GUARD_TYPE_BUDGET));
     rules->rules[index] = (struct guard_compiled){
         .finding = {.action = compile_action(rule->action),
                     .direction = direction,
@@ -320,7 +326,9 @@ static void compile_rule(struct guard_rules *rules, const struct guardrail *guar
         .except_groups = compile_groups_in(arena, &rule->except_groups),
         .except_group_count = rule->except_groups.count,
         .sql = is_structural ? guard_sql_in(arena, rule) : NULL,
+        .budget = is_budget ? guard_budget_in(arena, rule) : NULL,
     };
+    rules->has_hours = rules->has_hours || (is_budget && rules->rules[index].budget->is_hourly);
     if (is_structural) {
         rules->sql_bits[index / 64] |= UINT64_C(1) << (index % 64);
     }

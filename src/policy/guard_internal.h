@@ -38,7 +38,8 @@ struct guard_compiled {
     size_t group_count;
     const struct slice *except_groups;
     size_t except_group_count;
-    const struct guard_sql *sql; /* NULL: words or a pattern */
+    const struct guard_sql *sql;       /* NULL: no structural rule */
+    const struct guard_budget *budget; /* NULL: no read budget */
 };
 
 /* All words and patterns of one direction. */
@@ -53,6 +54,7 @@ struct guard_rules {
     struct guard_compiled *rules;
     size_t count;
     uint64_t *sql_bits;                 /* bit i: rule i is structural */
+    bool has_hours;                     /* one is a budget of an hour */
     struct guard_database databases[2]; /* by direction */
     uint8_t digest[crypto_generichash_BYTES_MIN];
 };
@@ -90,6 +92,9 @@ enum err guard_compile(struct guard_rules *rules, const struct guardrail *guardr
 const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rule *rule);
 /* 'script' may be NULL: unknown. */
 void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script *script);
+
+/* guard_budget.c */
+const struct guard_budget *guard_budget_in(struct arena *arena, const struct guard_rule *rule);
 
 /* guard_match.c: matches the text by the words and patterns of that direction. */
 void guard_match_input(struct guard_judgement *judgement, struct slice text,

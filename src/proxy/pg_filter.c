@@ -71,7 +71,7 @@ enum err pg_filter_send_message(struct pg_filter *filter, const struct pg_filter
     if (err != ERR_NONE) {
         return err;
     }
-    if (filter->mask != NULL) {
+    if (filter->mask != NULL || pg_filter_has_budgets(filter)) {
         (void)pg_filter_request_add(filter, *ret_id); /* what answers it is to be counted as such */
     }
     if (message->bytes.at != NULL) {
@@ -201,6 +201,8 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     pg_filter_read_greeting(filter, settings->greeting);
     pg_filter_mask_init(filter);
     pg_filter_mask_set(filter, &filter->policy);
+    pg_filter_budget_init(filter);
+    pg_filter_budget_set(filter, &filter->policy);
     return filter;
 }
 
@@ -214,6 +216,7 @@ void pg_filter_free(struct pg_filter *filter)
     }
     pg_filter_names_release(filter);
     pg_filter_mask_release(filter);
+    pg_filter_budget_release(filter);
     for (int i = 0; i < 2; i++) {
         buf_wipe(&filter->ways[i].body);
         buf_wipe(&filter->ways[i].out.buf);
@@ -234,6 +237,7 @@ void pg_filter_set_policy(struct pg_filter *filter, const struct pg_filter_polic
 {
     filter->policy = *policy;
     pg_filter_mask_set(filter, policy);
+    pg_filter_budget_set(filter, policy);
 }
 
 bool pg_filter_holds(const struct pg_filter *filter)

@@ -5,7 +5,8 @@
  * words in the place of the error that comes of it: so the answer stands where it belongs in a
  * pipeline, and what both sides hold to be the state of the transaction is true. Nothing of a
  * blocked statement reaches the server. A limit of rows is held by a transaction of ours around the
- * statement. What the server answers is masked and judged (pg_mask) before it goes on.
+ * statement. What the server answers is masked and judged (pg_mask) before it goes on, and what of
+ * it is rows is counted where a read budget applies.
  *
  * Fails closed: what is not understood, too large, or no longer known is judged as unknown. Memory
  * is bounded. Pure: no clock, no stream; whoever owns it carries the bytes. Knows the client's view
@@ -35,9 +36,24 @@ struct pg_filter_policy {
     void (*judge_script)(void *context, const struct sql_settings *settings, struct slice text,
                          const struct sql_script *script, struct guard_verdict *ret_verdict);
     void *context;
-    struct mask_rules *masking;       /* referenced; NULL: nothing is masked */
-    struct mask_scratch *scratch;     /* of the worker; NULL without rules */
-    const struct guard_scope *output; /* until the next policy; NULL: no output is judged */
+    struct mask_rules *masking;         /* referenced; NULL: nothing is masked */
+    struct mask_scratch *scratch;       /* of the worker; NULL without rules */
+    const struct guard_scope *output;   /* until the next policy; NULL: no output is judged */
+    const struct guard_budget *budgets; /* copied */
+    size_t budget_count;
+};
+
+/* What a client got: messages with rows (DataRow, CopyData, the result of a function call), and the
+ * bytes of their bodies. */
+struct pg_filter_read {
+    uint64_t rows;
+    uint64_t bytes;
+};
+
+/* What the session's user has read on the connection in the last hour, in all sessions. */
+struct pg_filter_hour {
+    struct pg_filter_read read;
+    uint64_t falls_in_ms; /* until it becomes less; 0: there is nothing that could */
 };
 
 enum pg_filter_event_kind {
@@ -68,6 +84,11 @@ struct pg_filter_settings {
     /* An answer is blocked: what the server does is to be cancelled; then pg_filter_cancelled().
      * NULL: it goes on, unseen. */
     void (*on_block)(void *owner);
+    /* For budgets of an hour: 'more' is added to what was read, unless that would then be beyond
+     * 'most'; whether it was, and what was read then. NULL: nothing may be read where there is such
+     * a budget. */
+    bool (*on_read)(void *owner, const struct pg_filter_read *more,
+                    const struct pg_filter_read *most, struct pg_filter_hour *ret_hour);
     void *owner;
 };
 

@@ -82,6 +82,10 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     }
     if (judgement.verdict.action != GUARD_BLOCK) {
         err = pg_filter_mask_check(filter, message->type, text, &judgement, &passes, reterr_error);
+        if (err == ERR_NONE && passes) {
+            err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
+                                         reterr_error);
+        }
         if (err != ERR_NONE || !passes) {
             return err;
         }
@@ -315,7 +319,8 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
 {
     struct pgwire_execute execute;
     struct pg_filter_statement *statement = NULL;
-    struct pg_filter_judgement judgement = {.facts = {.max_rows = PG_FILTER_NO_LIMIT}};
+    struct pg_filter_judgement judgement = {
+        .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
     enum pg_filter_way_on way = PG_FILTER_GOES;
     bool passes = true;
     uint64_t id = 0;
@@ -333,6 +338,11 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
         return ERR_AGAIN;
     }
     if (judgement.verdict.action != GUARD_BLOCK) {
+        err =
+            pg_filter_budget_check(filter, message->type, &judgement.facts, &passes, reterr_error);
+        if (err != ERR_NONE || !passes) {
+            return err;
+        }
         err = pg_filter_limit_execute(filter, &judgement.facts, &execute, &way, reterr_error);
         if (err != ERR_NONE || way == PG_FILTER_WAITS) {
             return err == ERR_NONE ? ERR_AGAIN : err;

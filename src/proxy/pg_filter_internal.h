@@ -2,7 +2,7 @@
 /* Guard rails on a session, between their files: pg_filter.c what comes and goes, _client.c and
  * _target.c the messages of either side, _judge.c what a text is found to be, _limit.c limits of
  * rows, _names.c what prepared statements and portals stand for, _mask.c what pg_mask is told,
- * _refuse.c what stands in the place of what is refused. */
+ * _budget.c how much is read, _refuse.c what stands in the place of what is refused. */
 #ifndef GH_PROXY_PG_FILTER_INTERNAL_H
 #define GH_PROXY_PG_FILTER_INTERNAL_H
 
@@ -31,6 +31,7 @@ struct pg_filter_facts {
     bool controls;             /* a transaction in any other way */
     bool prepares;             /* SQL's PREPARE */
     bool executes;             /* SQL's EXECUTE: what it does depends on a name */
+    bool reads;                /* it is there to give rows */
 };
 
 /* A prepared statement: shared by its name, portals, and what is under way. */
@@ -130,6 +131,29 @@ struct pg_filter_answered {
     bool is_simple;   /* its ReadyForQuery comes by itself */
 };
 
+/* A read budget, and where the session stands with it. */
+struct pg_filter_budget {
+    struct guard_budget rule;
+    bool is_over;                  /* it was found, until less is read than 'over_at' */
+    struct pg_filter_read over_at; /* what was read when it was */
+};
+
+struct pg_filter_budgets {
+    struct arena arena; /* of the texts of the rules */
+    struct pg_filter_budget *items;
+    size_t count;
+};
+
+struct pg_filter_reading {
+    struct pg_filter_budgets budgets;
+    struct pg_filter_budgets next; /* of requests from 'next_from' on */
+    bool has_next;
+    uint64_t next_from;
+    struct pg_filter_read session; /* since it has had budgets */
+    uint64_t count;                /* of the messages at hand; 0: nobody has counted */
+    size_t left;                   /* of a row, which goes on, that pg_mask has not said yet */
+};
+
 struct pg_filter {
     struct pg_filter_settings settings;
     struct pg_mask *mask; /* NULL: there was nothing to mask or judge yet */
@@ -169,6 +193,7 @@ struct pg_filter {
     bool is_backslash_quoted;
     bool is_encoding_unsafe; /* bytes of ASCII may be part of other characters */
     struct pg_filter_limit limit;
+    struct pg_filter_reading reading;
     struct buf pending; /* of the client: not looked at yet */
     struct buf words;   /* for the server */
 };
@@ -212,16 +237,23 @@ enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words
 enum err pg_filter_refuse_for(struct pg_filter *filter, char type, const char *sqlstate,
                               const char *why, struct error *reterr_error) MUST_USE;
 
+/* The client was told why the answer at hand ends; what the server does on is not for it. */
+void pg_filter_block(struct pg_filter *filter);
+
 /* pg_filter_target.c */
 enum err pg_filter_take_target(struct pg_filter *filter, struct slice *rest,
                                struct error *reterr_error) MUST_USE;
 void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body);
 
-/* Goes on: whole messages, 'is_lasting' if they lie in what came; the header of the one under way.
- */
+/* Goes on as it is, 'is_lasting' if it lies in what came. */
 enum err pg_filter_put_message(struct pg_filter *filter, struct slice message, bool is_lasting,
                                struct error *reterr_error) MUST_USE;
-enum err pg_filter_put_header(struct pg_filter_way *way, struct error *reterr_error) MUST_USE;
+/* Whole messages of one type that were decided on go on, masked. ERR_AGAIN: they wait in
+ * filter->wait. */
+enum err pg_filter_pass_messages(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                                 struct error *reterr_error) MUST_USE;
+/* The header of the message under way, which passes in parts. */
+enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
 
 /* pg_filter_mask.c */
 void pg_filter_mask_init(struct pg_filter *filter);
@@ -232,7 +264,7 @@ void pg_filter_mask_set(struct pg_filter *filter, const struct pg_filter_policy 
 enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter_message *message,
                                 bool *ret_passes, struct error *reterr_error) MUST_USE;
 bool pg_filter_mask_wants(const struct pg_filter *filter, char type);
-/* Whole messages that were decided on. ERR_AGAIN: they wait in filter->wait. */
+/* As pg_filter_pass_messages(), of types that it wants. */
 enum err pg_filter_mask_pass(struct pg_filter *filter, struct slice messages, bool is_lasting,
                              struct error *reterr_error) MUST_USE;
 /* What does not go on, but changes what is known. */
@@ -269,9 +301,37 @@ void pg_filter_judge_value(struct pg_filter *filter, struct slice value,
 void pg_filter_tell_findings(struct pg_filter *filter, const struct guard_verdict *verdict);
 /* What the client is told of a verdict that blocks or warns: a message, appended to 'buf'. */
 void pg_filter_write_verdict(struct buf *buf, const struct guard_verdict *verdict);
+/* Of one finding; at == NULL: it has no hint. */
+void pg_filter_write_finding(struct buf *buf, const struct guard_finding *finding,
+                             const char *sqlstate, struct slice hint);
 /* Likewise an ErrorResponse of our own words. */
 void pg_filter_write_error(struct buf *buf, const char *sqlstate, struct slice message,
                            struct slice hint);
+
+/* With texts of its own. */
+void pg_filter_copy_rule(struct arena *arena, const struct guard_finding *rule,
+                         struct guard_finding *ret_copy);
+
+/* pg_filter_budget.c */
+void pg_filter_budget_init(struct pg_filter *filter);
+void pg_filter_budget_release(struct pg_filter *filter);
+/* Of requests from the next one on. */
+void pg_filter_budget_set(struct pg_filter *filter, const struct pg_filter_policy *policy);
+bool pg_filter_has_budgets(const struct pg_filter *filter);
+/* A statement is about to be sent; if nothing may be read and it reads, it was refused. */
+enum err pg_filter_budget_check(struct pg_filter *filter, char type,
+                                const struct pg_filter_facts *facts, bool *ret_passes,
+                                struct error *reterr_error) MUST_USE;
+/* Whether messages of that type count. */
+bool pg_filter_budget_counts(const struct pg_filter *filter, char type);
+/* Whole messages, as they are about to go on, those that count with others; of what pg_mask has
+ * written the last may be longer. Whatever fits goes on; what does not, and what comes behind it,
+ * is blocked. */
+enum err pg_filter_budget_put(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                              struct error *reterr_error) MUST_USE;
+/* One of which only the header is there: whether it fits, else it was blocked. */
+enum err pg_filter_budget_put_header(struct pg_filter *filter, uint32_t size, bool *ret_passes,
+                                     struct error *reterr_error) MUST_USE;
 
 /* pg_filter_limit.c */
 /* What becomes of a statement that facts limit, before it is sent. */

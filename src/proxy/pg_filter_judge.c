@@ -101,28 +101,36 @@ static const struct guard_finding *pg_filter_reason(const struct guard_verdict *
     return &verdict->findings[index];
 }
 
-void pg_filter_write_verdict(struct buf *buf, const struct guard_verdict *verdict)
+void pg_filter_write_finding(struct buf *buf, const struct guard_finding *reason,
+                             const char *sqlstate, struct slice hint)
 {
     struct arena arena CLEANUP(arena_release);
-    const struct guard_finding *reason = pg_filter_reason(verdict);
-    bool is_blocked = verdict->action == GUARD_BLOCK;
+    bool is_blocked = reason->action == GUARD_BLOCK;
     arena_init(&arena);
     struct slice message = pg_filter_clean(slice_sub(reason->message, 0, MESSAGE_SIZE_MAX));
     struct slice rule = pg_filter_clean(reason->rule_name);
     const struct pgwire_notice notice = {
         .severity = is_blocked ? SLICE("ERROR") : SLICE("NOTICE"),
-        .sqlstate = is_blocked ? SLICE("42501") : SLICE("01000"),
+        .sqlstate = slice_of_text(sqlstate),
         .message = arena_format(
             &arena, "%s by guard rail '%.*s'%s%.*s%s%s%.*s", is_blocked ? "blocked" : "noticed",
             SLICE_ARG(pg_filter_clean(reason->guardrail_name)), rule.len > 0 ? ", rule '" : "",
             SLICE_ARG(rule), rule.len > 0 ? "'" : "", message.len > 0 ? ": " : "",
             SLICE_ARG(message)),
         .detail = pg_filter_clean(reason->why),
-        .hint = is_blocked ? SLICE("Change the statement, or ask who looks after the guard rail.")
-                           : SLICE(""),
+        .hint = hint,
     };
     must((is_blocked ? pgwire_error_write(buf, &notice) : pgwire_notice_write(buf, &notice)) ==
          ERR_NONE);
+}
+
+void pg_filter_write_verdict(struct buf *buf, const struct guard_verdict *verdict)
+{
+    bool is_blocked = verdict->action == GUARD_BLOCK;
+    pg_filter_write_finding(
+        buf, pg_filter_reason(verdict), is_blocked ? "42501" : "01000",
+        is_blocked ? SLICE("Change the statement, or ask who looks after the guard rail.")
+                   : SLICE(""));
 }
 
 /* Names in scripts ------------------------------------------------------------------------------
@@ -245,6 +253,32 @@ static const char *pg_filter_why_unlimited(const struct guard_facts *facts)
                : NULL;
 }
 
+/* Of several statements: any. What gives rows beside others (RETURNING), or cannot be told, is not
+ * meant: its first row is refused. */
+static bool pg_filter_reads(const struct guard_facts *facts)
+{
+    const uint64_t reads = SQL_BIT(SQL_SELECT) | SQL_BIT(SQL_FETCH) | SQL_BIT(SQL_EXECUTE) |
+                           SQL_BIT(SQL_SHOW) | SQL_BIT(SQL_EXPLAIN);
+    uint64_t operations = facts->operations;
+    if (facts->statement_count != 1) {
+        return (operations & reads) != 0;
+    }
+    switch ((int)facts->verb) {
+    case SQL_FETCH:
+    case SQL_SHOW:
+    case SQL_EXPLAIN:
+        return true;
+    case SQL_SELECT:
+        return (operations & SQL_BIT(SQL_CREATE)) == 0; /* SELECT INTO */
+    case SQL_EXECUTE:
+        return (operations & SQL_BIT(SQL_SELECT)) != 0 || operations == SQL_BIT(SQL_EXECUTE);
+    case SQL_COPY:
+        return (operations & SQL_BIT(SQL_SELECT)) != 0; /* of a query */
+    default:
+        return false;
+    }
+}
+
 static void pg_filter_keep_facts(const struct guard_verdict *verdict,
                                  const struct guard_facts *facts, struct pg_filter_facts *ret)
 {
@@ -262,6 +296,7 @@ static void pg_filter_keep_facts(const struct guard_verdict *verdict,
                     prepares_transaction,
         .prepares = (operations & (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_DEALLOCATE))) != 0,
         .executes = (operations & SQL_BIT(SQL_EXECUTE)) != 0,
+        .reads = pg_filter_reads(facts),
     };
 }
 

@@ -40,8 +40,8 @@ static void pg_filter_limit_clear(struct pg_filter_limit *limit)
     arena_reset(&limit->arena);
 }
 
-static void pg_filter_copy_rule(struct arena *arena, const struct guard_finding *rule,
-                                struct guard_finding *ret_copy)
+void pg_filter_copy_rule(struct arena *arena, const struct guard_finding *rule,
+                         struct guard_finding *ret_copy)
 {
     *ret_copy = *rule;
     ret_copy->guardrail_name = arena_copy(arena, rule->guardrail_name);

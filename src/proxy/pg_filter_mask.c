@@ -234,29 +234,27 @@ bool pg_filter_mask_wants(const struct pg_filter *filter, char type)
     return filter->mask != NULL && pg_mask_wants(filter->mask, type);
 }
 
+/* Nothing of it once a read budget has ended the answer. */
 static enum err pg_filter_put_masked(struct pg_filter *filter, struct error *reterr_error)
 {
-    struct buf *out = pg_filter_buf(&filter->ways[PUMP_TARGET].out);
-    enum err err = buf_append(out, buf_view(&filter->masked));
+    struct slice masked = buf_view(&filter->masked);
+    filter->reading.count = 0; /* it was of what came */
+    enum err err =
+        filter->is_blocked ? ERR_NONE : pg_filter_budget_put(filter, masked, false, reterr_error);
     buf_truncate(&filter->masked, 0);
     if (filter->masked.capacity > LIMIT_READ_SIZE) {
         buf_clear(&filter->masked);
     }
-    return err == ERR_NONE ? err : fail(reterr_error, err, "too much for the client at once");
+    return err;
 }
 
-/* The client was told; what the server does on is not for it. */
-static void pg_filter_block(struct pg_filter *filter)
+/* As they are. */
+static enum err pg_filter_put_same(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                                   struct error *reterr_error)
 {
-    struct pg_filter_limit *limit = &filter->limit;
-    filter->is_blocked = true;
-    filter->is_blocked_to_sync = !filter->answered.is_simple;
-    filter->is_discarding = filter->is_discarding || filter->answered.is_in_open;
-    limit->is_over = limit->is_over || limit->phase != PG_FILTER_UNLIMITED;
-    if (filter->settings.on_block != NULL) {
-        filter->wait.is_for_cancel = true;
-        filter->settings.on_block(filter->settings.owner);
-    }
+    return pg_filter_budget_counts(filter, messages.at[0])
+               ? pg_filter_budget_put(filter, messages, is_lasting, reterr_error)
+               : pg_filter_put_message(filter, messages, is_lasting, reterr_error);
 }
 
 /* What is to be done with the verdict on messages; 'is_lasting' as above. */
@@ -266,7 +264,7 @@ static enum err pg_filter_follow(struct pg_filter *filter, enum pg_mask_verdict 
     enum err err = ERR_NONE;
     switch (verdict) {
     case PG_MASK_SAME:
-        return pg_filter_put_message(filter, messages, is_lasting, reterr_error);
+        return pg_filter_put_same(filter, messages, is_lasting, reterr_error);
     case PG_MASK_CHANGED:
         return pg_filter_put_masked(filter, reterr_error);
     case PG_MASK_WAIT:
@@ -286,15 +284,24 @@ enum err pg_filter_mask_pass(struct pg_filter *filter, struct slice messages, bo
     enum pg_mask_verdict verdict = PG_MASK_SAME;
     bool is_ready = messages.at[0] == PGWIRE_SERVER_READY;
     if (!filter->answered.is_of_mask && !is_ready) {
-        return pg_filter_put_message(filter, messages, is_lasting, reterr_error);
-    }
-    if (is_ready && filter->wait.is_for_cancel) {
-        return pg_filter_follow(filter, PG_MASK_WAIT, messages, is_lasting, reterr_error);
+        return pg_filter_put_same(filter, messages, is_lasting, reterr_error);
     }
     enum err err = pg_mask_answer(filter->mask, filter->answered.request, messages, &filter->masked,
                                   &verdict, reterr_error);
     return err == ERR_NONE ? pg_filter_follow(filter, verdict, messages, is_lasting, reterr_error)
                            : err;
+}
+
+enum err pg_filter_pass_messages(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                                 struct error *reterr_error)
+{
+    char type = messages.at[0];
+    if (type == PGWIRE_SERVER_READY && filter->wait.is_for_cancel) {
+        return pg_filter_follow(filter, PG_MASK_WAIT, messages, is_lasting, reterr_error);
+    }
+    return pg_filter_mask_wants(filter, type)
+               ? pg_filter_mask_pass(filter, messages, is_lasting, reterr_error)
+               : pg_filter_put_same(filter, messages, is_lasting, reterr_error);
 }
 
 enum err pg_filter_mask_note(struct pg_filter *filter, struct slice message,
@@ -330,7 +337,7 @@ enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_err
         return ERR_AGAIN;
     }
     if (verdict == PG_MASK_SAME) {
-        return pg_filter_put_header(way, reterr_error);
+        return pg_filter_put_header(filter, reterr_error);
     }
     way->is_masked = verdict == PG_MASK_CHANGED;
     way->is_dropped = verdict == PG_MASK_BLOCKED;
@@ -360,8 +367,9 @@ enum err pg_filter_mask_again(struct pg_filter *filter, struct error *reterr_err
         filter->wait.is_large = false;
         return pg_filter_mask_large(filter, reterr_error);
     }
-    return message.len == 0 ? ERR_NONE
-                            : pg_filter_mask_pass(filter, buf_view(&message), false, reterr_error);
+    return message.len == 0
+               ? ERR_NONE
+               : pg_filter_pass_messages(filter, buf_view(&message), false, reterr_error);
 }
 
 bool pg_filter_waits(const struct pg_filter *filter)

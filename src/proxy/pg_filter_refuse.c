@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the server gets in the place of what it must not get. */
+/* What the server gets in the place of what it must not get, and the end of answers that the client
+ * must not get. */
 #include "base/limits.h"
 #include "base/must.h"
 #include "proxy/pg_filter_internal.h"
@@ -17,6 +18,22 @@ static enum err pg_filter_send_substitute(struct pg_filter *filter, char type, u
                   : pgwire_parse_write(&buf, SLICE(PG_FILTER_NAME), SLICE(PG_FILTER_SUBSTITUTE));
     must(err == ERR_NONE);
     return pg_filter_send_own(filter, buf_view(&buf), ret_id, reterr_error);
+}
+
+void pg_filter_block(struct pg_filter *filter)
+{
+    struct pg_filter_limit *limit = &filter->limit;
+    if (filter->is_blocked) {
+        return;
+    }
+    filter->is_blocked = true;
+    filter->is_blocked_to_sync = !filter->answered.is_simple;
+    filter->is_discarding = filter->is_discarding || filter->answered.is_in_open;
+    limit->is_over = limit->is_over || limit->phase != PG_FILTER_UNLIMITED;
+    if (filter->settings.on_block != NULL) {
+        filter->wait.is_for_cancel = true;
+        filter->settings.on_block(filter->settings.owner);
+    }
 }
 
 enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words,

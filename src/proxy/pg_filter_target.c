@@ -243,13 +243,23 @@ static bool pg_filter_is_collected(const struct pgwire_frame *frame)
     return is_wanted && frame->size > 0 && frame->size <= LIMIT_PG_FILTER_WORDS_SIZE / 2;
 }
 
-enum err pg_filter_put_header(struct pg_filter_way *way, struct error *reterr_error)
+enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_error)
 {
+    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
+    const struct pgwire_frame *frame = &way->framer.frame;
+    if (pg_filter_budget_counts(filter, frame->type)) {
+        bool passes = false;
+        enum err err = pg_filter_budget_put_header(filter, frame->size, &passes, reterr_error);
+        way->is_dropped = !passes;
+        if (err != ERR_NONE || !passes) {
+            return err;
+        }
+    }
     if (way->start.at != NULL) {
         pg_filter_put(&way->out, slice_sub(way->start, 0, PGWIRE_HEADER_SIZE));
         return ERR_NONE;
     }
-    return pgwire_header_write(pg_filter_buf(&way->out), &way->framer.frame) == ERR_NONE
+    return pgwire_header_write(pg_filter_buf(&way->out), frame) == ERR_NONE
                ? ERR_NONE
                : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
 }
@@ -284,7 +294,7 @@ static enum err pg_filter_take_target_header(struct pg_filter *filter, struct er
         return err;
     }
     return is_large ? pg_filter_mask_large(filter, reterr_error)
-                    : pg_filter_put_header(way, reterr_error);
+                    : pg_filter_put_header(filter, reterr_error);
 }
 
 static enum err pg_filter_take_target_body(struct pg_filter *filter, struct slice body,
@@ -306,9 +316,7 @@ static enum err pg_filter_take_target_body(struct pg_filter *filter, struct slic
     }
     way->is_dropped = !passes;
     if (err == ERR_NONE && passes) {
-        err = pg_filter_mask_wants(filter, message.at[0])
-                  ? pg_filter_mask_pass(filter, message, is_whole, reterr_error)
-                  : pg_filter_put_message(filter, message, is_whole, reterr_error);
+        err = pg_filter_pass_messages(filter, message, is_whole, reterr_error);
     } else if (err == ERR_NONE && filter->mask != NULL) {
         err = pg_filter_mask_note(filter, message, reterr_error);
     }
@@ -329,9 +337,10 @@ static enum err pg_filter_hop_rows(struct pg_filter *filter, struct slice *rest,
     if (way->is_dropped || filter->is_blocked || taken == 0) {
         return ERR_NONE;
     }
-    return pg_filter_mask_wants(filter, rows.at[0])
-               ? pg_filter_mask_pass(filter, rows, true, reterr_error)
-               : pg_filter_put_message(filter, rows, true, reterr_error);
+    filter->reading.count = count;
+    enum err err = pg_filter_pass_messages(filter, rows, true, reterr_error);
+    filter->reading.count = 0;
+    return err;
 }
 
 enum err pg_filter_take_target(struct pg_filter *filter, struct slice *rest,

@@ -119,12 +119,56 @@ static void a_guard_rail_may_have_no_rules(void **state)
     assert_string_equal(error.message, "'name' is required");
 }
 
+static void check_budget(const char *rule, const char *message)
+{
+    struct guardrail guardrail;
+    struct slice text = arena_format(&arena,
+                                     "{\"name\": \"a\", \"output\": {\"rules\": [{\"type\": "
+                                     "\"read_budget\", %s}]}}",
+                                     rule);
+    enum err err = request(arena_text(&arena, text), &guardrail);
+    assert_int_equal(err, message == NULL ? ERR_NONE : ERR_INPUT);
+    assert_string_equal(error.message, message == NULL ? "" : message);
+}
+
+static void a_read_budget_is_for_output_and_has_an_amount_and_a_time(void **state)
+{
+    (void)state;
+    check_budget("\"rows\": 1, \"per\": \"session\"", NULL);
+    check_budget("\"bytes\": 1000000000000, \"rows\": null, \"per\": \"hour\"", NULL);
+    check_budget("\"rows\": 5, \"bytes\": 7, \"per\": \"hour\", \"action\": \"warn\"", NULL);
+    check_budget("\"per\": \"hour\"", "'output.rules[0]' must have 'rows' or 'bytes'");
+    check_budget("\"rows\": null, \"per\": \"hour\"",
+                 "'output.rules[0]' must have 'rows' or 'bytes'");
+    check_budget("\"rows\": 5", "'output.rules[0].per' must be 'session' or 'hour'");
+    check_budget("\"rows\": 5, \"per\": \"\"", "'output.rules[0].per' must be 'session' or 'hour'");
+    check_budget("\"rows\": 5, \"per\": \"day\"",
+                 "'output.rules[0].per' must be one of 'session', 'hour'");
+    check_budget("\"rows\": 0, \"per\": \"hour\"",
+                 "'output.rules[0].rows' must be from 1 to 1000000000000");
+    check_budget("\"bytes\": 1000000000001, \"per\": \"hour\"",
+                 "'output.rules[0].bytes' must be from 1 to 1000000000000");
+    check_budget("\"rows\": 5, \"per\": \"hour\", \"words\": [\"a\"]",
+                 "'output.rules[0].words' does not belong to a rule of type 'read_budget'");
+    check_budget("\"rows\": 5, \"per\": \"hour\", \"case_sensitive\": true",
+                 "'output.rules[0].case_sensitive' does not belong to a rule of type "
+                 "'read_budget'");
+    check_refused("{\"type\": \"read_budget\", \"rows\": 5, \"per\": \"hour\"}",
+                  "'input.rules[0].type' is about what comes back: 'read_budget' belongs to "
+                  "'output.rules'");
+    check_refused("{\"type\": \"deny_words_list\", \"words\": [\"a\"], \"rows\": 5}",
+                  "'input.rules[0].rows' does not belong to a rule of type 'deny_words_list'");
+    check_refused("{\"type\": \"sql\", \"multi_statement\": true, \"per\": \"hour\"}",
+                  "'input.rules[0].per' does not belong to a rule of type 'sql'");
+}
+
 static void an_entry_has_a_type_and_a_condition(void **state)
 {
     (void)state;
     check_refused("{}", "'input.rules[0].type' is required");
-    check_refused("{\"type\": \"regex\"}", "'input.rules[0].type' must be one of "
-                                           "'deny_words_list', 'pattern_match', 'sql'");
+    check_refused("{\"type\": \"regex\"}",
+                  "'input.rules[0].type' must be one of "
+                  "'deny_words_list', 'pattern_match', 'sql', 'read_budget'");
     check_refused("{\"type\": \"deny_words_list\"}", "'input.rules[0].words' must not be empty");
     check_refused("{\"type\": \"deny_words_list\", \"words\": []}",
                   "'input.rules[0].words' must not be empty");
@@ -241,6 +285,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_read_is_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_guard_rail_may_have_no_rules, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_entry_has_a_type_and_a_condition, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_read_budget_is_for_output_and_has_an_amount_and_a_time,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(members_belong_to_a_type, set_up, tear_down),
         cmocka_unit_test_setup_teardown(structural_conditions_are_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(globs_are_names_with_stars, set_up, tear_down),

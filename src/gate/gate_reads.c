@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* What was read under budgets of an hour is written to the store every second while anybody reads,
+ * from the watcher's loop, and once more at the end: so that a restart frees nobody. */
+#include "gate/gate_job.h"
+#include "gate/read_account.h"
+#include "io/clock.h"
+#include "io/log.h"
+
+#define MINUTE_US INT64_C(60000000)
+#define AHEAD     60 /* minutes: what is further in the future than that is a clock that was wrong */
+
+struct reads_job {
+    struct gate_job job;
+    struct read_use_list uses;
+    int64_t minute;
+};
+
+static enum err gate_reads_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    const struct reads_job *self = context;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < self->uses.count && err == ERR_NONE; i++) {
+        err = read_use_store_add(tx, &self->uses.uses[i], reterr);
+    }
+    return err == ERR_NONE ? read_use_store_forget(tx, self->minute - READ_ACCOUNT_MINUTES,
+                                                   self->minute + AHEAD, reterr)
+                           : err;
+}
+
+/* Blocks. */
+static enum err gate_reads_save(struct gate *gate, struct reads_job *self, struct arena *arena,
+                                struct error *reterr)
+{
+    struct read_accounts *accounts = gate_rules_accounts(gate->rules);
+    self->minute = clock_now() / MINUTE_US;
+    self->uses = read_accounts_collect_in(arena, accounts, self->minute, clock_monotonic());
+    if (self->uses.count == 0) {
+        return ERR_NONE;
+    }
+    enum err err = store_write(gate->settings.store, gate_reads_write, self, reterr);
+    if (err != ERR_NONE) {
+        read_accounts_put_back(accounts, &self->uses);
+        log_line(LOG_GATE, LOG_WARN, "what was read is not in the store yet",
+                 log_error_field(reterr));
+    }
+    return err;
+}
+
+static void gate_reads_run(struct gate_job *job)
+{
+    struct reads_job *self = CONTAINER_OF(job, struct reads_job, job);
+    job->err = gate_reads_save(job->door->gate, self, &job->arena, &job->error);
+}
+
+static void gate_reads_again(struct gate_worker *door, uint64_t delay_ms)
+{
+    if (!door->is_draining) {
+        timer_start(door->loop, &door->reads_timer, delay_ms);
+    }
+}
+
+static void gate_reads_done(struct gate_job *job)
+{
+    struct gate_worker *door = job->door;
+    uint64_t delay_ms = job->err == ERR_NONE ? LIMIT_GATE_READS_MS : LIMIT_GATE_READS_RETRY_MS;
+    gate_job_free(job);
+    gate_reads_again(door, delay_ms);
+}
+
+static void gate_reads_look(void *owner)
+{
+    struct gate_worker *door = owner;
+    struct error error;
+    if (read_accounts_count(gate_rules_accounts(door->gate->rules)) == 0) {
+        gate_reads_again(door, LIMIT_GATE_READS_MS);
+        return;
+    }
+    struct reads_job *self = gate_job_new(sizeof(*self), door, door);
+    self->job.run = gate_reads_run;
+    self->job.done = gate_reads_done;
+    if (gate_job_start(&self->job, door->gate->settings.pool, &error) != ERR_NONE) {
+        gate_job_free(&self->job);
+        gate_reads_again(door, LIMIT_GATE_READS_MS);
+    }
+}
+
+void gate_reads_start(struct gate_worker *door)
+{
+    timer_init(&door->reads_timer, gate_reads_look, door);
+    if (door->gate->watcher == door) {
+        gate_reads_again(door, LIMIT_GATE_READS_MS);
+    }
+}
+
+void gate_reads_stop(struct gate_worker *door)
+{
+    timer_stop(&door->reads_timer);
+}
+
+void gate_reads_end(struct gate *gate)
+{
+    struct reads_job last = {0};
+    struct error error;
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    (void)!gate_reads_save(gate, &last, &arena, &error);
+}
