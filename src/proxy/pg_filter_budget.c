@@ -26,8 +26,18 @@ void pg_filter_budget_release(struct pg_filter *filter)
     arena_release(&filter->reading.next.arena);
 }
 
-/* What was found of the next ones is not known yet; those of the answers that are under way stay as
- * they are. */
+/* Those of 'next' take the place of the others. */
+static void budgets_turn(struct pg_filter_reading *reading)
+{
+    struct pg_filter_budgets before = reading->budgets;
+    reading->budgets = reading->next;
+    reading->next = (struct pg_filter_budgets){.arena = before.arena};
+    arena_reset(&reading->next.arena);
+    reading->has_next = false;
+}
+
+/* Answers that are under way stay under those that they were asked under; should there be a third
+ * set before they have come, that is left out which came between. */
 void pg_filter_budget_set(struct pg_filter *filter, const struct pg_filter_policy *policy)
 {
     struct pg_filter_reading *reading = &filter->reading;
@@ -45,6 +55,9 @@ void pg_filter_budget_set(struct pg_filter *filter, const struct pg_filter_polic
     }
     reading->next_from = reading->has_next ? reading->next_from : filter->state.next_id;
     reading->has_next = true;
+    if (filter->state.count == 0) {
+        budgets_turn(reading);
+    }
 }
 
 bool pg_filter_has_budgets(const struct pg_filter *filter)
@@ -57,11 +70,7 @@ static struct pg_filter_budgets *budgets_of(struct pg_filter *filter, uint64_t r
 {
     struct pg_filter_reading *reading = &filter->reading;
     if (reading->has_next && request >= reading->next_from) {
-        struct pg_filter_budgets before = reading->budgets;
-        reading->budgets = reading->next;
-        reading->next = (struct pg_filter_budgets){.arena = before.arena};
-        arena_reset(&reading->next.arena);
-        reading->has_next = false;
+        budgets_turn(reading);
     }
     return &reading->budgets;
 }

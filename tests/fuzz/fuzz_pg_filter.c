@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* A session through guard rails and masking. The first byte says who is heard: a client that says
  * anything to a server in miniature, or both sides saying anything. The second says in pieces of
- * which size. Held: nothing that is blocked reaches the server, nothing goes on for ever, a sound
- * client never gets more ReadyForQuery than it is owed, the tap understands all that the client
- * gets, and nothing of that is what is to be masked or blocked. */
+ * which size, and whether there is a read budget. Held: nothing that is blocked reaches the server,
+ * nothing goes on for ever, a sound client never gets more ReadyForQuery than it is owed nor more
+ * rows than it may read, the tap understands all that the client gets, and nothing of that is what
+ * is to be masked or blocked. */
 #include "fuzz.h"
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/reader.h"
 #include "pg_mask_fake.h"
 #include "pg_play.h"
 #include "proxy/pg_tap.h"
@@ -19,6 +21,11 @@
 #define COLUMNS    0x10u
 #define IGNORANT   0x08u
 #define STEP_MAX   4096
+
+/* In the second byte. */
+#define BUDGET      0x80u
+#define HOURLY      0x40u
+#define BUDGET_ROWS 5
 
 static void on_record(void *owner, const struct pg_record *record)
 {
@@ -50,6 +57,8 @@ static void add_step(struct buf *buf, uint8_t step, uint8_t more)
         "show BLOCKME",
         "show x;show SECRET;show y",
         "prepare c as show SECRET",
+        "send 3",
+        "returning 2",
     };
     static const char *const names[] = {"", "a", "b", "c"};
     const struct pgwire_object object = {.kind =
@@ -95,12 +104,34 @@ static void must_be_understood(struct slice said, struct slice got)
     pg_tap_free(tap);
 }
 
+static void must_be_within(struct slice got)
+{
+    struct reader reader = reader_of(got);
+    size_t count = 0;
+    while (reader_left(&reader) > 0) {
+        char type = (char)reader_u8(&reader);
+        reader_skip(&reader, reader_u32(&reader) - sizeof(uint32_t));
+        must(!reader.failed);
+        count += type == PGWIRE_SERVER_DATA_ROW || type == PGWIRE_SERVER_COPY_DATA ? 1 : 0;
+    }
+    must(count <= BUDGET_ROWS);
+}
+
 static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t piece)
 {
     struct mask_rules masking = {.looks_into_text = true,
                                  .columns = {{"things", "value"}},
                                  .column_count = (how & COLUMNS) != 0 ? 1 : 0};
     const struct guard_scope scope = {.looks_at = {[GUARD_OUTPUT] = true}};
+    const struct guard_budget budgets[] = {
+        {.finding = {.action = GUARD_WARN}, .rows = 2, .bytes = UINT64_MAX},
+        {.finding = {.action = GUARD_BLOCK},
+         .rows = BUDGET_ROWS,
+         .bytes = 200,
+         .is_hourly = (piece & HOURLY) != 0},
+    };
+    bool has_budget = (piece & BUDGET) != 0;
+    piece &= HOURLY - 1;
     struct play play = {
         .rules = {.max_rows = (how & LIMITED) != 0 ? 4 : -1, .blocks_unknown = (how & 1u) != 0},
         .is_eager = (how & 2u) != 0,
@@ -111,6 +142,8 @@ static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t pi
     bool is_masked = (how & MASKED) != 0;
     play.rules.masking = is_masked ? &masking : NULL;
     play.rules.output = is_masked ? &scope : NULL;
+    play.rules.budgets = budgets;
+    play.rules.budget_count = has_budget ? COUNT_OF(budgets) : 0;
     buf_init(&said, LIMIT_MIB(4));
     play_start(&play);
     for (size_t i = 0; i + 1 < size && i < STEP_MAX; i += 2) {
@@ -127,6 +160,9 @@ static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t pi
     must(!is_masked || (slice_find(got, SLICE("SECRET")) == got.len &&
                         slice_find(got, SLICE("BLOCKME")) == got.len));
     must_be_understood(buf_view(&said), buf_view(&play.got));
+    if (has_budget) {
+        must_be_within(got);
+    }
     buf_release(&said);
     play_end(&play);
 }

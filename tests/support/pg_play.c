@@ -51,7 +51,8 @@ static const struct {
     {SLICE_INIT("begin"), SQL_BEGIN},           {SLICE_INIT("commit"), SQL_COMMIT},
     {SLICE_INIT("rollback"), SQL_ROLLBACK},     {SLICE_INIT("copy"), SQL_COPY},
     {SLICE_INIT("prepare"), SQL_PREPARE},       {SLICE_INIT("execute"), SQL_EXECUTE},
-    {SLICE_INIT("deallocate"), SQL_DEALLOCATE},
+    {SLICE_INIT("deallocate"), SQL_DEALLOCATE}, {SLICE_INIT("send"), SQL_COPY},
+    {SLICE_INIT("returning"), SQL_INSERT},
 };
 
 /* The rules ----------------------------------------------------------------------------------- */
@@ -186,6 +187,8 @@ void play_policy(struct play_rules *rules, uint64_t generation, struct pg_filter
         .context = rules,
         .masking = rules->masking,
         .output = rules->output,
+        .budgets = rules->budgets,
+        .budget_count = rules->budget_count,
     };
 }
 
@@ -280,6 +283,21 @@ static void on_block(void *owner)
     play->block_count++;
 }
 
+static bool on_read(void *owner, const struct pg_filter_read *more,
+                    const struct pg_filter_read *most, struct pg_filter_hour *ret_hour)
+{
+    struct play *play = owner;
+    bool is_read =
+        play->hour.rows + more->rows <= most->rows && play->hour.bytes + more->bytes <= most->bytes;
+    if (is_read) {
+        play->hour.rows += more->rows;
+        play->hour.bytes += more->bytes;
+    }
+    *ret_hour = (struct pg_filter_hour){.read = play->hour,
+                                        .falls_in_ms = play->hour.rows > 0 ? 119000 : 0};
+    return is_read;
+}
+
 void play_start(struct play *play)
 {
     const struct pg_filter_settings settings = {
@@ -287,6 +305,7 @@ void play_start(struct play *play)
         .on_event = on_event,
         .on_lookup = on_lookup,
         .on_block = on_block,
+        .on_read = on_read,
         .owner = play,
     };
     struct pg_filter_settings own = settings;

@@ -4,7 +4,8 @@
  *
  *   select N · update N (changes N rows) · fail · begin · commit · rollback · copy (from the
  * client) show TEXT (one row of it) prepare NAME as … · execute NAME · deallocate NAME · blocked …
- * · warned … (both select 1)
+ * · warned … (both select 1) · send N (N rows of a copy to the client) · returning N (inserts N
+ * rows, and gives them)
  *
  * A reference server knows the rules itself and answers as a client should see it through a filter:
  * what is refused is an error like any other. Anything else is a syntax error. */
@@ -24,6 +25,8 @@ struct play_rules {
     unsigned judged_count;
     struct mask_rules *masking;
     const struct guard_scope *output;
+    const struct guard_budget *budgets;
+    size_t budget_count;
 };
 
 void play_policy(struct play_rules *rules, uint64_t generation, struct pg_filter_policy *policy);
@@ -81,6 +84,7 @@ struct play {
     bool is_eager;    /* the server answers before the client says more */
     bool is_ignorant; /* nobody can say where columns come from */
     bool is_asked;    /* where they come from */
+    struct pg_filter_read hour; /* what its user has read in the last hour */
     unsigned lookup_count;
     unsigned block_count;
     struct error error;

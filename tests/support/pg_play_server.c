@@ -154,10 +154,10 @@ static bool is_one_of(struct slice word, const char *const *words)
 /* What parsing alone finds wrong, and what the rules say. */
 static bool understands(struct play_server *server, struct slice text)
 {
-    static const char *const known[] = {"select",   "update", "fail",    "begin",   "commit",
-                                        "rollback", "copy",   "prepare", "execute", "deallocate",
-                                        "blocked",  "warned", "BEGIN",   "COMMIT",  "ROLLBACK",
-                                        "show",     NULL};
+    static const char *const known[] = {"select",   "update", "fail",      "begin",   "commit",
+                                        "rollback", "copy",   "prepare",   "execute", "deallocate",
+                                        "blocked",  "warned", "BEGIN",     "COMMIT",  "ROLLBACK",
+                                        "show",     "send",   "returning", NULL};
     struct slice rest = text;
     struct slice part;
     while (rest.len > 0) {
@@ -213,6 +213,17 @@ static bool run_select(struct play_server *server, uint64_t rows, bool is_descri
         out(server, PGWIRE_SERVER_DATA_ROW, slice_of("\0\0", 2));
     }
     out_complete(server, "SELECT", rows);
+    return true;
+}
+
+static bool run_send(struct play_server *server, uint64_t rows)
+{
+    out(server, PGWIRE_SERVER_COPY_OUT, slice_of("\0\0\0", 3));
+    for (uint64_t i = 0; i < rows && i < 1000; i++) {
+        out(server, PGWIRE_SERVER_COPY_DATA, SLICE("x\n"));
+    }
+    out(server, PGWIRE_SERVER_COPY_DONE, SLICE(""));
+    out_complete(server, "COPY", rows);
     return true;
 }
 
@@ -288,7 +299,12 @@ static bool run(struct play_server *server, struct slice text, bool is_extended)
         server->copied = 0;
         return true;
     }
-    return run_select(server, is_word(word, "select") ? number_of(rest) : 1, is_extended);
+    if (is_word(word, "send")) {
+        return run_send(server, number_of(rest));
+    }
+    bool has_number = is_word(word, "select") || is_word(word, "returning");
+    server->changed += is_word(word, "returning") ? number_of(rest) : 0;
+    return run_select(server, has_number ? number_of(rest) : 1, is_extended);
 }
 
 /* The rules, of a reference ------------------------------------------------------------------- */

@@ -4,7 +4,9 @@
 
 #include "base/memory.h"
 #include "both_engines.h"
+#include "gate/read_account.h"
 #include "guard_rules.h"
+#include "io/clock.h"
 #include "store/credential_store.h"
 #include "store/guardrail_store.h"
 
@@ -43,6 +45,7 @@ static enum err load_body(struct store_tx *tx, void *context, struct error *rete
     const struct credential_grant grant = {
         .credential.organization_id = SLICE(HOME),
         .connection.connection.id = step->connection_id,
+        .caller.id = SLICE("anna"),
     };
     return gate_rules_load(step->rules, tx, &step->engine->arena, &grant, &step->set, reterr);
 }
@@ -110,6 +113,39 @@ static void what_cannot_be_compiled_is_refused_in(struct engine *engine)
     gate_rules_free(rules);
 }
 
+/* A row of the last hour, which another gateway has left. */
+static void an_hour_is_counted_where_a_budget_has_one_in(struct engine *engine)
+{
+    struct gate_rules *rules = gate_rules_new();
+    struct step step = {.engine = engine, .rules = rules, .connection_id = SLICE("one")};
+    const struct pg_filter_read all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
+    const struct pg_filter_read more = {.rows = 1, .bytes = 1};
+    struct pg_filter_hour hour;
+    furnish(engine);
+    engine_execute(engine, "INSERT INTO read_use (connection_id, caller_id, minute, row_count, "
+                           "byte_count) VALUES ('one', 'anna', 10000000000, 7, 70)");
+    assert_int_equal(store_read(engine->store, load_body, &step, NULL), ERR_NONE);
+    assert_null(step.set.reads);
+    engine_execute(engine,
+                   "UPDATE rule SET document = '{\"output\":{\"rules\":[{\"type\":\"read_budget\","
+                   "\"rows\":10,\"per\":\"hour\"}]}}'");
+    assert_int_equal(store_read(engine->store, load_body, &step, NULL), ERR_NONE);
+    assert_non_null(step.set.reads);
+    assert_true(read_account_take(step.set.reads, clock_monotonic(), &more, &all, &hour));
+    assert_int_equal(hour.read.rows, 8);
+    struct read_account *before = step.set.reads;
+    assert_int_equal(store_read(engine->store, load_body, &step, NULL), ERR_NONE);
+    assert_ptr_equal(step.set.reads, before);
+    gate_ruleset_release(&step.set);
+    gate_rules_free(rules);
+}
+
+static void an_hour_is_counted_where_a_budget_has_one(void **state)
+{
+    (void)state;
+    on_both_engines(an_hour_is_counted_where_a_budget_has_one_in);
+}
+
 static void the_same_are_shared_until_they_change(void **state)
 {
     (void)state;
@@ -127,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_are_shared_until_they_change),
         cmocka_unit_test(what_cannot_be_compiled_is_refused),
+        cmocka_unit_test(an_hour_is_counted_where_a_budget_has_one),
     };
     both_engines_start();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,6 +209,49 @@ struct scope_case {
     bool is_concerned;
 };
 
+static void budgets_are_told_and_find_nothing(void **state)
+{
+    (void)state;
+    struct slice group = SLICE("support");
+    const char *output =
+        "{\"type\": \"read_budget\", \"rows\": 10, \"per\": \"session\", \"name\": \"one\", "
+        "\"message\": \"m\"},"
+        "{\"type\": \"read_budget\", \"bytes\": 20, \"per\": \"hour\", \"action\": \"warn\", "
+        "\"groups\": [\"support\"]}";
+    size_t count = 0;
+    use_groups("", output, &group, 1);
+    const struct guard_budget *budgets = guard_scope_budgets_in(&arena, &scope, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(budgets[0].rows, 10);
+    assert_int_equal(budgets[0].bytes, UINT64_MAX);
+    assert_false(budgets[0].is_hourly);
+    assert_int_equal(budgets[0].finding.action, GUARD_BLOCK);
+    assert_int_equal(budgets[0].finding.direction, GUARD_OUTPUT);
+    assert_true(slice_equals(budgets[0].finding.guardrail_name, SLICE("rail")));
+    assert_true(slice_equals(budgets[0].finding.rule_name, SLICE("one")));
+    assert_true(slice_equals(budgets[0].finding.rule_type, SLICE("read_budget")));
+    assert_int_equal(budgets[1].rows, UINT64_MAX);
+    assert_int_equal(budgets[1].bytes, 20);
+    assert_true(budgets[1].is_hourly);
+    assert_int_equal(budgets[1].finding.action, GUARD_WARN);
+    assert_true(guard_rules_have_hours(rules));
+    /* Nobody has to look at output for them. */
+    assert_false(guard_scope_looks_at(&scope, GUARD_OUTPUT));
+    assert_int_equal(judge_output("anything"), GUARD_PASS);
+    uint64_t id = scope.id[0];
+    use_groups("", output, NULL, 0);
+    (void)guard_scope_budgets_in(&arena, &scope, &count);
+    assert_int_equal(count, 1);
+    assert_true(id != scope.id[0]);
+    id = scope.id[0];
+    use_groups("", "{\"type\": \"read_budget\", \"rows\": 11, \"per\": \"session\"}", NULL, 0);
+    assert_true(id != scope.id[0]);
+    assert_false(guard_rules_have_hours(rules));
+    use("{\"type\": \"sql\", \"multi_statement\": true}");
+    assert_null(guard_scope_budgets_in(&arena, &scope, &count));
+    assert_int_equal(count, 0);
+}
+
 static void rules_concern_groups(void **state)
 {
     (void)state;
@@ -371,6 +414,7 @@ int main(void)
         TEST(findings_say_which_rule),
         TEST(directions_are_apart),
         TEST(rules_concern_groups),
+        TEST(budgets_are_told_and_find_nothing),
         TEST(the_same_rules_have_the_same_scope),
         TEST(a_thousand_rules_at_once),
         TEST(the_strongest_findings_stay),
