@@ -73,6 +73,18 @@ GUARDRAIL_REFUSED = (
      "output.rules[1].pattern_regex'"),
     ("words-of-sql", with_rule("input", 0, words=["a"]), "input.rules[0].words'"),
     ("sql-of-output", with_rule("output", 0, type="sql", words=[]), "output.rules[0].type'"),
+    ("budget-of-input", with_rule("input", 0, type="read_budget", rows=1, per="hour"),
+     "input.rules[0].type'"),
+    *((f"budget-{why}", with_rule("output", 0, type="read_budget", words=[], case_sensitive=False,
+                                  **members), f"output.rules[0]{where}'")
+      for why, where, members in (
+          ("without-amount", "", {"per": "hour"}), ("without-time", ".per", {"rows": 1}),
+          ("other-time", ".per", {"rows": 1, "per": "day"}),
+          ("no-rows", ".rows", {"rows": 0, "per": "hour"}),
+          ("less-than-no-bytes", ".bytes", {"bytes": -1, "per": "hour"}),
+          ("too-many-rows", ".rows", {"rows": 10 ** 12 + 1, "per": "hour"}),
+          ("half-a-byte", ".bytes", {"bytes": 0.5, "per": "hour"}),
+          ("words", ".words", {"rows": 1, "per": "hour", "words": ["a"]}))),
 )
 
 OPERATIONS = (

@@ -178,7 +178,7 @@ def guard_rule(kind, *conditions):
     """Of one of the types; the list of operations is too long for a message of this table."""
     return (
         Field("type", "text", kind, required=True, nullable=False,
-              choices=("deny_words_list", "pattern_match", "sql")),
+              choices=("deny_words_list", "pattern_match", "sql", "read_budget")),
         text("name", 254), text("message", 1000),
         Field("action", "text", "warn", choices=("block", "warn", "observe")),
         texts("groups", 180, bad=TITLES), texts("except_groups", 180, bad=TITLES), *conditions)

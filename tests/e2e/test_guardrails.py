@@ -16,6 +16,8 @@ SQL = {"type": "sql", "operations": ["update", "delete"], "without_where": True,
        "groups": ["interns"], "except_groups": ["leads"], "action": "warn", "name": "with where"}
 MORE_SQL = {"type": "sql", "functions": ["pg_read_*"], "multi_statement": True, "action": "observe"}
 ROWS = {"type": "sql", "operations": ["update"], "max_rows": 100}
+BUDGET = {"type": "read_budget", "rows": 1000, "bytes": 10 ** 12, "per": "hour", "action": "warn",
+          "groups": ["interns"], "name": "no bulk reads", "message": "ask for an export"}
 
 
 @pytest.fixture
@@ -53,12 +55,13 @@ def test_a_guard_rail_is_created_read_replaced_and_deleted(admin):
     connections = sorted(add_connection(admin)["id"] for _ in range(3))
     attributes = sorted(add_attribute(admin) for _ in range(3))
     made = make(admin, description="för alle",
-                input={"rules": [WORDS, PATTERN, SQL, MORE_SQL, ROWS]}, output={"rules": [PATTERN]},
-                connection_ids=connections[1::-1], attributes=attributes[1::-1])
+                input={"rules": [WORDS, PATTERN, SQL, MORE_SQL, ROWS]},
+                output={"rules": [PATTERN, BUDGET]}, connection_ids=connections[1::-1],
+                attributes=attributes[1::-1])
     assert made == {"id": made["id"], "name": made["name"], "description": "för alle",
                     "managed_by": None, "rulepack": None,
                     "input": {"rules": [WORDS, PATTERN, SQL, MORE_SQL, ROWS]},
-                    "output": {"rules": [PATTERN]}, "connection_ids": connections[:2],
+                    "output": {"rules": [PATTERN, BUDGET]}, "connection_ids": connections[:2],
                     "attributes": attributes[:2], "created_at": made["created_at"],
                     "updated_at": made["created_at"]}
     path = f"/guardrails/{made['id']}"
@@ -113,6 +116,16 @@ def rules(*entries, side="input"):
 
 
 REFUSED = [
+    (rules({**BUDGET}), "'input.rules[0].type' is about what comes back: 'read_budget' belongs to "
+                        "'output.rules'"),
+    (rules(PATTERN, {**BUDGET, "rows": None, "bytes": None}, side="output"),
+     "'output.rules[1]' must have 'rows' or 'bytes'"),
+    (rules({**BUDGET, "per": None}, side="output"),
+     "'output.rules[0].per' must be 'session' or 'hour'"),
+    (rules({**BUDGET, "rows": 0}, side="output"), "'output.rules[0].rows'"),
+    (rules({**BUDGET, "bytes": 10 ** 13}, side="output"), "'output.rules[0].bytes'"),
+    (rules({**PATTERN, "rows": 5}, side="output"),
+     "'output.rules[0].rows' does not belong to a rule of type 'pattern_match'"),
     (rules(PATTERN, {"type": "regex"}), "'input.rules[1].type' must be one of"),
     (rules({}), "'input.rules[0].type' is required"),
     (rules("x"), "'input.rules[0]'"),
