@@ -35,6 +35,24 @@ static void pg_filter_warn(struct pg_filter *filter, uint64_t id,
     }
 }
 
+/* Whether the message may be sent next: by its verdict, by what is masked, and as pg_mask has room
+ * for it; if not, it was refused. */
+static enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
+                                struct slice text, const struct pg_filter_judgement *judgement,
+                                bool *ret_passes, struct error *reterr_error)
+{
+    enum err err =
+        pg_filter_enforce(filter, message->type, &judgement->verdict, ret_passes, reterr_error);
+    if (err == ERR_NONE && *ret_passes) {
+        err =
+            pg_filter_mask_check(filter, message->type, text, judgement, ret_passes, reterr_error);
+    }
+    if (err == ERR_NONE && *ret_passes) {
+        err = pg_filter_mask_request(filter, message, ret_passes, reterr_error);
+    }
+    return err;
+}
+
 /* The simple protocol ---------------------------------------------------------------------------
  */
 
@@ -121,17 +139,16 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
                                     struct error *reterr_error)
 {
     struct pg_filter_judgement judgement;
-    bool passes = false;
+    bool passes = true;
     uint64_t id = 0;
     pg_filter_judge_unknown(filter, &judgement);
-    enum err err =
-        pg_filter_enforce(filter, message->type, &judgement.verdict, &passes, reterr_error);
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_mask_check(filter, message->type, SLICE_NONE, &judgement, &passes,
-                                   reterr_error);
+    enum err err = ERR_NONE;
+    if (judgement.verdict.action != GUARD_BLOCK) {
+        err =
+            pg_filter_budget_check(filter, message->type, &judgement.facts, &passes, reterr_error);
     }
     if (err == ERR_NONE && passes) {
-        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
+        err = pg_filter_admit(filter, message, SLICE_NONE, &judgement, &passes, reterr_error);
     }
     if (err != ERR_NONE || !passes) {
         return err;
@@ -166,14 +183,7 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_enforce(filter, message->type, &judgement.verdict, &passes, reterr_error);
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_mask_check(filter, message->type, parse.text, &judgement, &passes,
-                                   reterr_error);
-    }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
-    }
+    err = pg_filter_admit(filter, message, parse.text, &judgement, &passes, reterr_error);
     if (err != ERR_NONE || !passes) {
         return err;
     }

@@ -409,8 +409,8 @@ void pg_filter_judge(struct pg_filter *filter, struct slice text,
 void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgement *ret_judgement)
 {
     const struct sql_settings settings = {.dialect = SQL_POSTGRES};
-    *ret_judgement = (struct pg_filter_judgement){.verdict = verdict_none,
-                                                  .facts = {.max_rows = PG_FILTER_NO_LIMIT}};
+    *ret_judgement = (struct pg_filter_judgement){
+        .verdict = verdict_none, .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
     filter->policy.judge_script(filter->policy.context, &settings, SLICE(""), NULL,
                                 &ret_judgement->verdict);
 }

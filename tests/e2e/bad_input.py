@@ -75,8 +75,9 @@ GUARDRAIL_REFUSED = (
     ("sql-of-output", with_rule("output", 0, type="sql", words=[]), "output.rules[0].type'"),
     ("budget-of-input", with_rule("input", 0, type="read_budget", rows=1, per="hour"),
      "input.rules[0].type'"),
-    *((f"budget-{why}", with_rule("output", 0, type="read_budget", words=[], case_sensitive=False,
-                                  **members), f"output.rules[0]{where}'")
+    *((f"budget-{why}", with_rule("output", 0, **{"type": "read_budget", "words": [],
+                                                  "case_sensitive": False, **members}),
+       f"output.rules[0]{where}'")
       for why, where, members in (
           ("without-amount", "", {"per": "hour"}), ("without-time", ".per", {"rows": 1}),
           ("other-time", ".per", {"rows": 1, "per": "day"}),
