@@ -30,7 +30,7 @@ static void queue_grow(struct pgwire_state *state)
 }
 
 static enum err queue_add(struct pgwire_state *state, enum pgwire_request_kind kind,
-                          bool is_refused, struct pgwire_step *step, struct error *reterr_error)
+                          struct pgwire_step *step, struct error *reterr_error)
 {
     if (pgwire_state_is_full(state)) {
         return fail(reterr_error, ERR_LIMIT, "more than %d answers are owed", LIMIT_PGWIRE_OWED);
@@ -38,17 +38,15 @@ static enum err queue_add(struct pgwire_state *state, enum pgwire_request_kind k
     if (state->count == state->capacity) {
         queue_grow(state);
     }
-    *queue_at(state, state->count++) =
-        (struct pgwire_request){.id = step->id, .kind = kind, .is_refused = is_refused};
+    *queue_at(state, state->count++) = (struct pgwire_request){.id = step->id, .kind = kind};
     step->is_owed = kind != PGWIRE_REQUEST_COPY_END;
     return ERR_NONE;
 }
 
-/* NULL when nothing is owed, or when it is our own turn. */
+/* NULL when nothing is owed. */
 static const struct pgwire_request *queue_head(const struct pgwire_state *state)
 {
-    const struct pgwire_request *head = state->count == 0 ? NULL : queue_at(state, 0);
-    return head == NULL || head->is_refused ? NULL : head;
+    return state->count == 0 ? NULL : queue_at(state, 0);
 }
 
 static void queue_drop(struct pgwire_state *state)
@@ -209,7 +207,7 @@ static enum err client_packet(struct pgwire_state *state, const struct pgwire_fr
     }
     state->has_started = true;
     state->next_id++;
-    return queue_add(state, PGWIRE_REQUEST_STARTUP, false, step, reterr_error);
+    return queue_add(state, PGWIRE_REQUEST_STARTUP, step, reterr_error);
 }
 
 /* Before AuthenticationOk a client answers what it is asked, and nothing else. */
@@ -249,31 +247,25 @@ static enum err client_copying(struct pgwire_state *state, const struct pgwire_f
 
 /* What the server does not skip is owed an answer. */
 static enum err client_request(struct pgwire_state *state, enum pgwire_client_kind type,
-                               bool is_refused, struct pgwire_step *step,
-                               struct error *reterr_error)
+                               struct pgwire_step *step, struct error *reterr_error)
 {
     enum pgwire_request_kind kind = request_of(type);
-    bool is_flush = type == PGWIRE_CLIENT_FLUSH;
     if (kind == PGWIRE_REQUEST_SYNC) {
         state->is_skipping = false;
-        state->is_discarding = false;
     }
-    step->is_dropped = is_refused || (state->is_discarding && !is_flush);
     bool is_ignored =
         kind == PGWIRE_REQUEST_NONE || (kind == PGWIRE_REQUEST_COPY_END && state->count == 0);
-    if (state->is_skipping || state->is_discarding || is_ignored) {
+    if (state->is_skipping || is_ignored) {
         return ERR_NONE;
     }
-    enum err err = queue_add(state, kind, is_refused, step, reterr_error);
-    state->is_discarding = is_refused && is_extended(kind);
+    enum err err = queue_add(state, kind, step, reterr_error);
     state->is_in_batch =
         is_extended(kind) || (state->is_in_batch && kind == PGWIRE_REQUEST_COPY_END);
     return err;
 }
 
-static enum err client_message(struct pgwire_state *state, const struct pgwire_frame *frame,
-                               bool is_refused, struct pgwire_step *ret_step,
-                               struct error *reterr_error)
+enum err pgwire_state_client(struct pgwire_state *state, const struct pgwire_frame *frame,
+                             struct pgwire_step *ret_step, struct error *reterr_error)
 {
     *ret_step = (struct pgwire_step){.id = state->next_id};
     if (frame->packet != PGWIRE_MESSAGE) {
@@ -296,44 +288,12 @@ static enum err client_message(struct pgwire_state *state, const struct pgwire_f
     if (state->client_copies) {
         return client_copying(state, frame, reterr_error);
     }
-    return client_request(state, kind, is_refused, ret_step, reterr_error);
-}
-
-enum err pgwire_state_client(struct pgwire_state *state, const struct pgwire_frame *frame,
-                             struct pgwire_step *ret_step, struct error *reterr_error)
-{
-    return client_message(state, frame, false, ret_step, reterr_error);
+    return client_request(state, kind, ret_step, reterr_error);
 }
 
 void pgwire_state_more_data(struct pgwire_state *state, uint64_t count)
 {
     state->next_id += count;
-}
-
-enum err pgwire_state_refuse(struct pgwire_state *state, const struct pgwire_frame *frame,
-                             struct pgwire_step *ret_step, struct error *reterr_error)
-{
-    enum pgwire_request_kind kind = request_of(pgwire_client_kind_of(frame));
-    if (!is_extended(kind) && kind != PGWIRE_REQUEST_QUERY &&
-        kind != PGWIRE_REQUEST_FUNCTION_CALL) {
-        return fail(reterr_error, ERR_UNSUPPORTED, "message 0x%02x cannot be refused",
-                    (unsigned)(unsigned char)frame->type);
-    }
-    return client_message(state, frame, true, ret_step, reterr_error);
-}
-
-bool pgwire_state_take_due(struct pgwire_state *state, struct pgwire_due *ret_due)
-{
-    if (state->count == 0 || !queue_at(state, 0)->is_refused) {
-        return false;
-    }
-    struct pgwire_request request = queue_take(state);
-    *ret_due = (struct pgwire_due){
-        .request = request,
-        .is_ready_due = is_answered_by_ready(request.kind),
-        .transaction = state->transaction,
-    };
-    return true;
 }
 
 /* The server's messages ----------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a PostgreSQL connection stands, from the headers of both directions in the order in which
- * they pass: which request each of a server's messages answers, and where an error of our own goes
- * so that both sides stay in step. Clients may send many requests before the first is answered
- * (protocol-flow, "Pipelining"), so answers that are owed stand in a queue, which is bounded.
+ * they pass: which request each of a server's messages answers. Clients may send many requests
+ * before the first is answered (protocol-flow, "Pipelining"), so answers that are owed stand in a
+ * queue, which is bounded.
  * Bodies are needed of the server's Authentication and ReadyForQuery only. Says nothing of what
  * requests contain. One thing cannot be known: whether a copy failed before or after the server
  * read a Sync that was sent into it, and so whether that Sync is answered; its ReadyForQuery may
@@ -44,7 +44,6 @@ enum pgwire_request_kind {
 struct pgwire_request {
     uint64_t id; /* the number of the client's message; the StartupMessage is 0 */
     enum pgwire_request_kind kind;
-    bool is_refused; /* by us: the server has not seen it */
 };
 
 struct pgwire_state {
@@ -54,7 +53,6 @@ struct pgwire_state {
     bool has_ended;
     bool is_in_batch;      /* extended messages since the last Sync */
     bool is_skipping;      /* the server ignores everything up to a Sync that has not come yet */
-    bool is_discarding;    /* we drop everything up to a Sync, for a request that was refused */
     bool is_head_answered; /* something that is not asynchronous came for the first in the queue */
     bool client_copies;    /* CopyData is expected from it */
     bool server_copies;    /* as well */
@@ -87,37 +85,16 @@ bool pgwire_state_owes(const struct pgwire_state *state, uint64_t id);
 /* What became of a client's message. */
 struct pgwire_step {
     uint64_t id;
-    bool is_owed;    /* answers to it will come, or an error of ours is due for it */
-    bool is_dropped; /* it must not reach the server */
+    bool is_owed; /* answers to it will come */
 };
 
-/* A message passes from the client to the server, unless the step says that it is dropped.
- * ERR_INPUT: the server would end the connection for it. ERR_LIMIT: the queue is full. */
+/* A message passes from the client to the server. ERR_INPUT: the server would end the connection
+ * for it. ERR_LIMIT: the queue is full. */
 enum err pgwire_state_client(struct pgwire_state *state, const struct pgwire_frame *frame,
                              struct pgwire_step *ret_step, struct error *reterr_error) MUST_USE;
 
 /* So many more CopyData pass, right behind one for which pgwire_state_client() was called. */
 void pgwire_state_more_data(struct pgwire_state *state, uint64_t count);
-
-/* Instead of pgwire_state_client(): the message is refused and does not pass. An error takes the
- * place of its answer, when its turn comes; after one of the extended protocol, all up to the next
- * Sync is dropped, as a server does (protocol-flow, "Extended Query"). The server has not failed,
- * though: what stands before it in the batch is committed by the Sync, and is only answered soon
- * when a Flush is sent to the server here. When an earlier request fails at the server, that error
- * takes the place of ours. Only a request of the simple or the extended protocol or a function call
- * can be refused, others are ERR_UNSUPPORTED. */
-enum err pgwire_state_refuse(struct pgwire_state *state, const struct pgwire_frame *frame,
-                             struct pgwire_step *ret_step, struct error *reterr_error) MUST_USE;
-
-struct pgwire_due {
-    struct pgwire_request request;
-    bool is_ready_due; /* a ReadyForQuery of ours follows the error */
-    enum pgwire_transaction transaction;
-};
-
-/* Whether it is now a refused request's turn; call it after each pgwire_state_refuse() and each
- * pgwire_state_server() until it is false, and write what is due to the client. */
-bool pgwire_state_take_due(struct pgwire_state *state, struct pgwire_due *ret_due);
 
 struct pgwire_answer {
     struct pgwire_request request;

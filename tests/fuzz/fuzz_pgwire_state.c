@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The tracker between two sides. Either both are random (it refuses or goes on, within its limits),
+/* The tracker between two sides. Either both are random (it fails or goes on, within its limits),
  * or the server is a small model of a real one, with requests and answers under way between it and
- * the tracker: then each answer is told to belong to the message that the model answers, errors of
- * refused requests come in their turn, and in the end nothing is owed. */
+ * the tracker: then each answer is told to belong to the message that the model answers, and in the
+ * end nothing is owed. */
 #include "fuzz.h"
 
 #include "base/must.h"
@@ -27,7 +27,6 @@ struct model {
     size_t answer_count;
     struct told copying; /* the server's request that reads CopyData; type 0: none */
     bool is_skipping;    /* the server's */
-    bool is_dropping;    /* a message of the extended protocol was refused in this batch */
     bool is_over;        /* one side broke the protocol, as is its right */
     uint64_t last_id;    /* of what was answered for good */
 };
@@ -50,18 +49,9 @@ static void turn(struct model *model, uint64_t id)
     model->last_id = id;
 }
 
-static void take_due(struct model *model)
-{
-    struct pgwire_due due;
-    while (pgwire_state_take_due(&model->state, &due)) {
-        must(due.request.is_refused && due.request.kind != PGWIRE_REQUEST_SYNC);
-        turn(model, due.request.id);
-    }
-}
-
 /* The client ---------------------------------------------------------------------------------- */
 
-static void client_step(struct model *model, char type, bool is_refused)
+static void client_step(struct model *model, char type)
 {
     struct pgwire_step step;
     struct pgwire_frame frame = message(type);
@@ -70,20 +60,8 @@ static void client_step(struct model *model, char type, bool is_refused)
     if (model->state.client_copies && (is_request || type == 'S')) {
         return;
     }
-    enum err err = is_refused && is_request
-                       ? pgwire_state_refuse(&model->state, &frame, &step, NULL)
-                       : pgwire_state_client(&model->state, &frame, &step, NULL);
-    must(err == ERR_NONE);
-    bool is_now = is_refused && is_request;
-    must(!step.is_dropped || !step.is_owed || is_now);
-    model->is_dropping = model->is_dropping && type != 'S';
-    must(step.is_dropped == (is_now || (model->is_dropping && type != 'H')));
-    model->is_dropping =
-        model->is_dropping || (is_now && step.is_owed && type != 'Q' && type != 'F');
-    if (!step.is_dropped) {
-        model->requests[model->request_count++] = (struct told){type, step.id};
-    }
-    take_due(model);
+    must(pgwire_state_client(&model->state, &frame, &step, NULL) == ERR_NONE);
+    model->requests[model->request_count++] = (struct told){type, step.id};
 }
 
 /* The server ---------------------------------------------------------------------------------- */
@@ -178,12 +156,11 @@ static void deliver(struct model *model)
         return;
     }
     must(err == ERR_NONE && answer.request.id == told.id);
-    must(answer.request.kind != PGWIRE_REQUEST_NONE && !answer.request.is_refused);
+    must(answer.request.kind != PGWIRE_REQUEST_NONE);
     must(answer.is_asynchronous == (strchr("NAS", told.type) != NULL));
     if (answer.is_last) {
         turn(model, told.id);
     }
-    take_due(model);
 }
 
 /* The ends ------------------------------------------------------------------------------------ */
@@ -203,9 +180,6 @@ static void check_model(struct model *model, const uint8_t *bytes, size_t size)
     for (size_t i = 0; i < size && i < STEPS_MAX && !model->is_over; i++) {
         unsigned choice = bytes[i] >> 4;
         switch (bytes[i] & 3u) {
-        case 0:
-            client_step(model, types[choice], false);
-            break;
         case 1:
             server_step(model, choice & 7u);
             break;
@@ -213,14 +187,14 @@ static void check_model(struct model *model, const uint8_t *bytes, size_t size)
             deliver(model);
             break;
         default:
-            client_step(model, types[choice], (bytes[i] & 4u) != 0);
+            client_step(model, types[choice]);
             break;
         }
     }
     drain(model);
     for (size_t i = 0; i < 2 && !model->is_over; i++) {
-        client_step(model, 'c', false);
-        client_step(model, 'S', false);
+        client_step(model, 'c');
+        client_step(model, 'S');
         drain(model);
     }
     if (!model->is_over) {
@@ -238,7 +212,6 @@ static void check_random(struct pgwire_state *state, const uint8_t *bytes, size_
         struct pgwire_frame frame = message((char)bytes[i + 1]);
         struct pgwire_step step;
         struct pgwire_answer answer;
-        struct pgwire_due due;
         const char body[4] = {0, 0, 0, (char)(bytes[i] >> 3)};
         if ((bytes[i] & 3u) == 0) {
             frame.packet = packets[bytes[i + 1] & 3u];
@@ -247,15 +220,10 @@ static void check_random(struct pgwire_state *state, const uint8_t *bytes, size_
             struct slice whole = slice_of(body, sizeof(body));
             err = pgwire_state_server(state, &frame, frame.type == 'Z' ? SLICE("I") : whole,
                                       &answer, NULL);
-        } else if ((bytes[i] & 3u) == 2 && (bytes[i] & 4u) != 0) {
-            err = pgwire_state_refuse(state, &frame, &step, NULL);
         } else {
             err = pgwire_state_client(state, &frame, &step, NULL);
         }
         must(err == ERR_NONE || err == ERR_INPUT || err == ERR_LIMIT || err == ERR_UNSUPPORTED);
-        while (err == ERR_NONE && pgwire_state_take_due(state, &due)) {
-            must(due.request.is_refused);
-        }
         must(state->count <= LIMIT_PGWIRE_OWED && pgwire_state_phase(state) <= PGWIRE_PHASE_ENDED);
     }
 }
@@ -268,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     model.request_first = model.request_count = model.answer_first = model.answer_count = 0;
     model.copying = (struct told){0};
-    model.is_skipping = model.is_dropping = model.is_over = false;
+    model.is_skipping = model.is_over = false;
     model.last_id = 0;
     pgwire_state_init(&model.state);
     if ((bytes[0] & RANDOM_SIDES) != 0) {

@@ -18,17 +18,6 @@ static void send_all(struct pgwire_state *state, const char *types)
         struct pgwire_frame frame = message(*types);
         struct pgwire_step step;
         assert_int_equal(pgwire_state_client(state, &frame, &step, NULL), ERR_NONE);
-        assert_false(step.is_dropped);
-    }
-}
-
-static void send_dropped(struct pgwire_state *state, const char *types)
-{
-    for (; *types != '\0'; types++) {
-        struct pgwire_frame frame = message(*types);
-        struct pgwire_step step;
-        assert_int_equal(pgwire_state_client(state, &frame, &step, NULL), ERR_NONE);
-        assert_true(step.is_dropped && !step.is_owed);
     }
 }
 
@@ -51,31 +40,6 @@ static void expect(struct pgwire_state *state, char type, uint64_t id, bool is_l
         assert_int_equal(got.request.id, id);
     }
     assert_int_equal(got.is_last, is_last);
-}
-
-static struct pgwire_step refuse(struct pgwire_state *state, char type)
-{
-    struct pgwire_frame frame = message(type);
-    struct pgwire_step step;
-    assert_int_equal(pgwire_state_refuse(state, &frame, &step, NULL), ERR_NONE);
-    assert_true(step.is_dropped);
-    return step;
-}
-
-static void expect_due(struct pgwire_state *state, uint64_t id, bool is_ready_due)
-{
-    struct pgwire_due due;
-    assert_true(pgwire_state_take_due(state, &due));
-    assert_int_equal(due.request.id, id);
-    assert_int_equal(due.is_ready_due, is_ready_due);
-    assert_int_equal(due.transaction, state->transaction);
-    assert_false(pgwire_state_take_due(state, &due));
-}
-
-static void expect_nothing_due(struct pgwire_state *state)
-{
-    struct pgwire_due due;
-    assert_false(pgwire_state_take_due(state, &due));
 }
 
 static void begin(struct pgwire_state *state)
@@ -138,93 +102,6 @@ static void each_phase_has_requests_of_its_own(void **state)
     check_illegal(true, "Q", "W", "dcfHSX");
     check_illegal(true, "Q", "H", "BCdcfDEHFPQSX");
     check_illegal(true, "X", "", "");
-}
-
-static void a_refused_query_is_answered_when_its_turn_comes(void **state)
-{
-    (void)state;
-    struct pgwire_state s;
-    begin(&s);
-    refuse(&s, 'Q');
-    expect_due(&s, 0, true);
-    assert_int_equal(pgwire_state_phase(&s), PGWIRE_PHASE_READY);
-    send_all(&s, "Q");
-    assert_true(refuse(&s, 'Q').is_owed);
-    send_all(&s, "Q");
-    assert_true(refuse(&s, 'F').is_owed);
-    expect_nothing_due(&s);
-    expect(&s, 'C', 1, false);
-    expect_nothing_due(&s);
-    expect(&s, 'Z', 1, true);
-    expect_due(&s, 2, true);
-    expect(&s, 'E', 3, false);
-    expect(&s, 'Z', 3, true);
-    expect_due(&s, 4, true);
-    end(&s, PGWIRE_PHASE_READY);
-}
-
-static void after_a_refused_message_all_is_dropped_up_to_the_sync(void **state)
-{
-    (void)state;
-    struct pgwire_state s;
-    begin(&s);
-    send_all(&s, "PBE");
-    refuse(&s, 'P');
-    send_dropped(&s, "BDEQFdc");
-    send_all(&s, "H");
-    assert_false(refuse(&s, 'P').is_owed);
-    expect_nothing_due(&s);
-    expect(&s, '1', 0, true);
-    expect(&s, '2', 1, true);
-    expect(&s, 'C', 2, true);
-    expect_due(&s, 3, false);
-    assert_int_equal(pgwire_state_phase(&s), PGWIRE_PHASE_BUSY);
-    send_dropped(&s, "B");
-    send_all(&s, "SQ");
-    expect(&s, 'Z', 14, true);
-    expect(&s, 'C', 15, false);
-    expect(&s, 'Z', 15, true);
-    end(&s, PGWIRE_PHASE_READY);
-}
-
-static void an_earlier_error_of_the_server_takes_the_place_of_ours(void **state)
-{
-    (void)state;
-    struct pgwire_state s;
-    begin(&s);
-    send_all(&s, "PB");
-    refuse(&s, 'E');
-    expect(&s, '1', 0, true);
-    expect(&s, 'E', 1, true);
-    expect_nothing_due(&s);
-    send_dropped(&s, "PQ");
-    send_all(&s, "S");
-    assert_int_equal(s.count, 1);
-    expect(&s, 'Z', 5, true);
-    end(&s, PGWIRE_PHASE_READY);
-    begin(&s);
-    send_all(&s, "P");
-    expect(&s, 'E', 0, true);
-    assert_false(refuse(&s, 'Q').is_owed);
-    expect_nothing_due(&s);
-    send_all(&s, "S");
-    expect(&s, 'Z', 2, true);
-    end(&s, PGWIRE_PHASE_READY);
-}
-
-static void only_requests_can_be_refused(void **state)
-{
-    (void)state;
-    for (unsigned type = 0; type < 256; type++) {
-        struct pgwire_state s;
-        struct pgwire_step step;
-        struct pgwire_frame frame = message((char)type);
-        bool is_request = type != 0 && strchr("QFPBDEC", (char)type) != NULL;
-        begin(&s);
-        assert_int_equal(pgwire_state_refuse(&s, &frame, &step, NULL),
-                         is_request ? ERR_NONE : ERR_UNSUPPORTED);
-        pgwire_state_release(&s);
-    }
 }
 
 static void a_query_is_skipped_after_an_error_like_all_else(void **state)
@@ -464,10 +341,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_request_has_answers_of_its_own),
         cmocka_unit_test(each_phase_has_requests_of_its_own),
-        cmocka_unit_test(a_refused_query_is_answered_when_its_turn_comes),
-        cmocka_unit_test(after_a_refused_message_all_is_dropped_up_to_the_sync),
-        cmocka_unit_test(an_earlier_error_of_the_server_takes_the_place_of_ours),
-        cmocka_unit_test(only_requests_can_be_refused),
         cmocka_unit_test(a_query_is_skipped_after_an_error_like_all_else),
         cmocka_unit_test(a_sync_can_fail),
         cmocka_unit_test(a_batch_is_open_until_its_sync),
