@@ -2,54 +2,28 @@
 #include "policy/guard_cache.h"
 
 #include "base/limits.h"
-#include "base/memory.h"
-#include "guard_rules.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "guard_rig.h"
 
 static const uint8_t seed[HASH_SEED_SIZE] = {1, 2, 3};
-static const struct sql_settings settings = {.dialect = SQL_POSTGRES};
 
-static struct arena arena;
-static struct guard_scratch *scratch;
 static struct guard_cache *cache;
-static struct guard_rules *rules;
-static struct guard_scope scope;
-static struct guard_verdict verdict;
 static struct guard_facts facts;
 
 static int set_up(void **state)
 {
-    (void)state;
-    arena_init(&arena);
-    scratch = guard_scratch_new();
     cache = guard_cache_new(seed);
-    rules = NULL;
-    return 0;
+    return rig_set_up(state);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    guard_rules_unref(rules);
     guard_cache_free(cache);
-    guard_scratch_free(scratch);
-    arena_release(&arena);
-    return 0;
+    return rig_tear_down(state);
 }
 
 static void use(const char *input)
 {
-    struct guardrail guardrail = guardrail_of(&arena, input, "");
-    guard_rules_unref(rules);
-    rules = NULL;
-    assert_int_equal(guard_rules_new(&guardrail, 1, &rules, NULL), ERR_NONE);
-    scope = guard_scope_in(&arena, scratch, rules, NULL, 0);
+    rig_use(input, "", NULL, 0);
 }
 
 static void judge(struct slice text)

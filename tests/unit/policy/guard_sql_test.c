@@ -1,50 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Structural rules, on statements as sql_analyze() describes them. */
-#include "base/memory.h"
-#include "guard_rules.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static const struct sql_settings settings = {.dialect = SQL_POSTGRES};
-
-static struct arena arena;
-static struct guard_scratch *scratch;
-static struct guard_rules *rules;
-static struct guard_scope scope;
-static struct guard_verdict verdict;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    scratch = guard_scratch_new();
-    rules = NULL;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    guard_rules_unref(rules);
-    guard_scratch_free(scratch);
-    arena_release(&arena);
-    return 0;
-}
+#include "guard_rig.h"
 
 /* An entry of type "sql" with these members. */
 static void use(const char *members)
 {
     struct slice entry = arena_format(&arena, "{\"type\": \"sql\", %s}", members);
-    struct guardrail guardrail = guardrail_of(&arena, arena_text(&arena, entry), "");
-    guard_rules_unref(rules);
-    rules = NULL;
-    assert_int_equal(guard_rules_new(&guardrail, 1, &rules, NULL), ERR_NONE);
-    scope = guard_scope_in(&arena, scratch, rules, NULL, 0);
+    rig_use(arena_text(&arena, entry), "", NULL, 0);
 }
 
 /* "read" and "written" are names, "schema.name" or "name", with blanks between them. */
@@ -334,7 +296,7 @@ static void a_thousand_structural_rules(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) RIG_TEST(name)
     const struct CMUnitTest tests[] = {
         TEST(operations_match_any_of_them),
         TEST(every_operation_has_a_rule),

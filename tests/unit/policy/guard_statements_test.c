@@ -2,50 +2,12 @@
 /* Rules as people write them, on statements as people write them: what gets round a search for
  * words does not get round these, and what looks like it passes. */
 #include "base/limits.h"
-#include "base/memory.h"
-#include "guard_rules.h"
+#include "guard_rig.h"
 #include "policy/guard_cache.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static const struct sql_settings settings = {.dialect = SQL_POSTGRES};
-
-static struct arena arena;
-static struct guard_scratch *scratch;
-static struct guard_rules *rules;
-static struct guard_scope scope;
-static struct guard_verdict verdict;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    scratch = guard_scratch_new();
-    rules = NULL;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    guard_rules_unref(rules);
-    guard_scratch_free(scratch);
-    arena_release(&arena);
-    return 0;
-}
 
 static void use(const char *input)
 {
-    struct guardrail guardrail = guardrail_of(&arena, input, "");
-    guard_rules_unref(rules);
-    rules = NULL;
-    assert_int_equal(guard_rules_new(&guardrail, 1, &rules, NULL), ERR_NONE);
-    scope = guard_scope_in(&arena, scratch, rules, NULL, 0);
+    rig_use(input, "", NULL, 0);
 }
 
 static void check_all(const char *const *texts, size_t count, enum guard_action wanted)
@@ -175,7 +137,7 @@ static void time_is_linear_in_the_text(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) RIG_TEST(name)
     const struct CMUnitTest tests[] = {
         TEST(nothing_is_deleted_without_where),
         TEST(nothing_is_written),

@@ -2,55 +2,11 @@
 #include "policy/guard.h"
 
 #include "base/limits.h"
-#include "base/memory.h"
-#include "guard_rules.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static const struct sql_settings settings = {.dialect = SQL_POSTGRES};
-
-static struct arena arena;
-static struct guard_scratch *scratch;
-static struct guard_rules *rules;
-static struct guard_scope scope;
-static struct guard_verdict verdict;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    scratch = guard_scratch_new();
-    rules = NULL;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    guard_rules_unref(rules);
-    guard_scratch_free(scratch);
-    arena_release(&arena);
-    return 0;
-}
-
-static void use_groups(const char *input, const char *output, const struct slice *groups,
-                       size_t count)
-{
-    struct guardrail guardrail = guardrail_of(&arena, input, output);
-    guard_rules_unref(rules);
-    rules = NULL;
-    assert_int_equal(guard_rules_new(&guardrail, 1, &rules, NULL), ERR_NONE);
-    scope = guard_scope_in(&arena, scratch, rules, groups, count);
-}
+#include "guard_rig.h"
 
 static void use(const char *input)
 {
-    use_groups(input, "", NULL, 0);
+    rig_use(input, "", NULL, 0);
 }
 
 static enum guard_action judge(const char *text)
@@ -184,9 +140,8 @@ static void findings_say_which_rule(void **state)
 static void directions_are_apart(void **state)
 {
     (void)state;
-    use_groups("{\"type\": \"deny_words_list\", \"words\": [\"in\"]}",
-               "{\"type\": \"deny_words_list\", \"words\": [\"out\"], \"action\": \"warn\"}", NULL,
-               0);
+    rig_use("{\"type\": \"deny_words_list\", \"words\": [\"in\"]}",
+            "{\"type\": \"deny_words_list\", \"words\": [\"out\"], \"action\": \"warn\"}", NULL, 0);
     assert_int_equal(judge("in"), GUARD_BLOCK);
     assert_int_equal(judge("out"), GUARD_PASS);
     assert_int_equal(judge_output("in"), GUARD_PASS);
@@ -219,7 +174,7 @@ static void budgets_are_told_and_find_nothing(void **state)
         "{\"type\": \"read_budget\", \"bytes\": 20, \"per\": \"hour\", \"action\": \"warn\", "
         "\"groups\": [\"support\"]}";
     size_t count = 0;
-    use_groups("", output, &group, 1);
+    rig_use("", output, &group, 1);
     const struct guard_budget *budgets = guard_scope_budgets_in(&arena, &scope, &count);
     assert_int_equal(count, 2);
     assert_int_equal(budgets[0].rows, 10);
@@ -239,12 +194,12 @@ static void budgets_are_told_and_find_nothing(void **state)
     assert_false(guard_scope_looks_at(&scope, GUARD_OUTPUT));
     assert_int_equal(judge_output("anything"), GUARD_PASS);
     uint64_t id = scope.id[0];
-    use_groups("", output, NULL, 0);
+    rig_use("", output, NULL, 0);
     (void)guard_scope_budgets_in(&arena, &scope, &count);
     assert_int_equal(count, 1);
     assert_true(id != scope.id[0]);
     id = scope.id[0];
-    use_groups("", "{\"type\": \"read_budget\", \"rows\": 11, \"per\": \"session\"}", NULL, 0);
+    rig_use("", "{\"type\": \"read_budget\", \"rows\": 11, \"per\": \"session\"}", NULL, 0);
     assert_true(id != scope.id[0]);
     assert_false(guard_rules_have_hours(rules));
     use("{\"type\": \"sql\", \"multi_statement\": true}");
@@ -280,7 +235,7 @@ static void rules_concern_groups(void **state)
                                          "{\"type\": \"deny_words_list\", \"words\": [\"a\"], "
                                          "\"groups\": [%s], \"except_groups\": [%s]}",
                                          cases[i].rule_groups, cases[i].except_groups);
-        use_groups(arena_text(&arena, rule), "", groups, count);
+        rig_use(arena_text(&arena, rule), "", groups, count);
         assert_int_equal(judge("a"), cases[i].is_concerned ? GUARD_BLOCK : GUARD_PASS);
         assert_int_equal(guard_scope_looks_at(&scope, GUARD_INPUT), cases[i].is_concerned);
     }
@@ -292,15 +247,15 @@ static void the_same_rules_have_the_same_scope(void **state)
     const char *one = "{\"type\": \"deny_words_list\", \"words\": [\"a\"], \"groups\": [\"x\"]}";
     const char *two = "{\"type\": \"deny_words_list\", \"words\": [\"a\"], \"groups\": [\"y\"]}";
     struct slice group = SLICE("x");
-    use_groups(one, "", &group, 1);
+    rig_use(one, "", &group, 1);
     struct guard_scope first = scope;
-    use_groups(one, "", &group, 1);
+    rig_use(one, "", &group, 1);
     assert_memory_equal(first.id, scope.id, sizeof(first.id));
-    use_groups(one, "", NULL, 0);
+    rig_use(one, "", NULL, 0);
     assert_memory_not_equal(first.id, scope.id, sizeof(first.id));
-    use_groups(two, "", &group, 1);
+    rig_use(two, "", &group, 1);
     assert_memory_not_equal(first.id, scope.id, sizeof(first.id));
-    use_groups("", one, &group, 1);
+    rig_use("", one, &group, 1);
     assert_memory_not_equal(first.id, scope.id, sizeof(first.id));
 }
 
@@ -403,7 +358,7 @@ static void one_scratch_serves_rules_of_any_size(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) RIG_TEST(name)
     const struct CMUnitTest tests[] = {
         TEST(words_are_found_anywhere_and_without_case),
         TEST(words_beyond_ascii_have_case_too),
