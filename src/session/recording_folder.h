@@ -34,12 +34,7 @@ enum err recording_walk(const char *folder, recording_visit_fn visit, void *cont
 enum err recording_walk_open(const char *folder, recording_visit_fn visit, void *context,
                              struct error *reterr) MUST_USE;
 
-/* Removes the recordings that were last written before then, and the folders that are empty
- * after it. Those that a recorder has open stay. Goes on past what cannot be removed and tells of
- * the first. */
-enum err recording_remove_before(const char *folder, int64_t before, uint64_t *ret_count,
-                                 struct error *reterr) MUST_USE;
-/* One; ERR_NOT_FOUND, ERR_BUSY. */
+/* Removes one; ERR_NOT_FOUND, ERR_BUSY. */
 enum err recording_remove(const char *path, struct error *reterr) MUST_USE;
 
 #endif

@@ -6,12 +6,10 @@
 #include "base/timestamp.h"
 #include "recording_help.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -56,13 +54,10 @@ static struct recorder *start(int number, int64_t started_at)
     return recorder;
 }
 
-/* A closed recording, last written 'written_at'. */
-static void make(int number, int64_t started_at, int64_t written_at)
+/* A closed recording. */
+static void make(int number, int64_t started_at)
 {
     (void)help_close(&help, start(number, started_at));
-    const struct timespec times[] = {{.tv_sec = written_at / TIMESTAMP_SECOND},
-                                     {.tv_sec = written_at / TIMESTAMP_SECOND}};
-    must(utimensat(AT_FDCWD, path_of(number, started_at), times, 0) == 0);
 }
 
 static enum err visit(void *context, const struct recording_place *place, struct error *reterr)
@@ -82,10 +77,10 @@ static void all_are_walked_day_by_day(void **state)
 {
     (void)state;
     assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_NONE);
-    make(2, DAY(0), DAY(0));
-    make(1, DAY(0), DAY(0));
-    make(3, DAY(-400), DAY(0));
-    make(4, DAY(40), DAY(0));
+    make(2, DAY(0));
+    make(1, DAY(0));
+    make(3, DAY(-400));
+    make(4, DAY(40));
     help_write_file(arena_format(&help.arena, "%s/2024/05/01/notes.txt", help.records).at,
                     SLICE("x"));
     help_write_file(arena_format(&help.arena, "%s/2024/05/01/x.ghr", help.records).at, SLICE("x"));
@@ -93,7 +88,7 @@ static void all_are_walked_day_by_day(void **state)
     help_write_file(arena_format(&help.arena, "%s/2024/README", help.records).at, SLICE("x"));
     assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_NONE);
     assert_string_equal(walked, "3@-400 1@0 2@0 4@40 ");
-    make(9, DAY(1), DAY(0));
+    make(9, DAY(1));
     walked[0] = '\0';
     assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_DENIED);
     assert_string_equal(walked, "3@-400 1@0 2@0 9@1 ");
@@ -102,7 +97,7 @@ static void all_are_walked_day_by_day(void **state)
 static void those_without_their_end_are_found(void **state)
 {
     (void)state;
-    make(1, DAY(0), DAY(0));
+    make(1, DAY(0));
     struct recorder *second = start(2, DAY(0));
     struct recorder *third = start(3, DAY(3));
     assert_int_equal(recording_walk_open(help.records, visit, NULL, &help.error), ERR_NONE);
@@ -118,8 +113,8 @@ static void one_is_found_by_the_id_of_its_session(void **state)
 {
     (void)state;
     const char *path = NULL;
-    make(1, DAY(0), DAY(0));
-    make(2, DAY(70), DAY(0));
+    make(1, DAY(0));
+    make(2, DAY(70));
     assert_int_equal(
         recording_find_in(&help.arena, help.records, slice_of_text(id_of(2)), &path, &help.error),
         ERR_NONE);
@@ -134,35 +129,6 @@ static void one_is_found_by_the_id_of_its_session(void **state)
     assert_int_equal(
         recording_find_in(&help.arena, "/nonexistent", slice_of_text(id_of(1)), &path, &help.error),
         ERR_NOT_FOUND);
-}
-
-static void old_ones_go_with_their_folders(void **state)
-{
-    (void)state;
-    uint64_t count = 0;
-    make(1, DAY(-60), DAY(-60));
-    make(2, DAY(-10), DAY(-10));
-    make(3, DAY(-10), DAY(-1)); /* was written to for nine days */
-    make(4, DAY(0), DAY(0));
-    struct recorder *fifth = start(5, DAY(-60)); /* still is */
-    const struct timespec times[] = {{.tv_sec = 1}, {.tv_sec = 1}};
-    must(utimensat(AT_FDCWD, path_of(5, DAY(-60)), times, 0) == 0);
-    assert_int_equal(recording_remove_before(help.records, DAY(-5), &count, &help.error), ERR_NONE);
-    assert_int_equal(count, 2);
-    assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_NONE);
-    assert_string_equal(walked, "5@-60 3@-10 4@0 ");
-    (void)help_close(&help, fifth);
-    must(utimensat(AT_FDCWD, path_of(5, DAY(-60)), times, 0) == 0);
-    assert_int_equal(recording_remove_before(help.records, DAY(-5), &count, &help.error), ERR_NONE);
-    assert_int_equal(count, 1);
-    assert_int_equal(access(arena_format(&help.arena, "%s/2024/03", help.records).at, F_OK), -1);
-    assert_int_equal(access(arena_format(&help.arena, "%s/2024/04", help.records).at, F_OK), 0);
-    assert_int_equal(recording_remove_before(help.records, DAY(900), &count, &help.error),
-                     ERR_NONE);
-    assert_int_equal(count, 2);
-    assert_int_equal(access(arena_format(&help.arena, "%s/2024", help.records).at, F_OK), -1);
-    assert_int_equal(recording_remove_before("/nonexistent", DAY(900), &count, &help.error),
-                     ERR_NONE);
 }
 
 static void one_that_is_written_is_not_removed(void **state)
@@ -183,7 +149,6 @@ int main(void)
         TEST(all_are_walked_day_by_day),
         TEST(those_without_their_end_are_found),
         TEST(one_is_found_by_the_id_of_its_session),
-        TEST(old_ones_go_with_their_folders),
         TEST(one_that_is_written_is_not_removed),
     };
     return cmocka_run_group_tests_name("session/recording_folder", tests, NULL, NULL);
