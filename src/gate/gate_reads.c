@@ -7,7 +7,7 @@
 #include "io/log.h"
 
 #define MINUTE_US INT64_C(60000000)
-#define AHEAD     60 /* minutes: what is further in the future than that is a clock that was wrong */
+#define AHEAD     60 /* minutes: what is further in the future is a clock that was wrong */
 
 struct reads_job {
     struct gate_job job;

@@ -237,6 +237,23 @@ static enum err budget_tell(struct pg_filter *filter, struct pg_filter_budgets *
     return ERR_NONE;
 }
 
+/* That of an hour which it would be too much for, the first one. */
+static struct pg_filter_budget *hour_reason(struct pg_filter_budgets *budgets,
+                                            const struct pg_filter_hour *hour,
+                                            const struct pg_filter_read *more)
+{
+    struct pg_filter_read sum = sum_of(&hour->read, more);
+    struct pg_filter_budget *reason = NULL;
+    for (size_t i = 0; i < budgets->count; i++) {
+        struct pg_filter_budget *budget = &budgets->items[i];
+        bool is_limit = budget->rule.is_hourly && budget->rule.finding.action == GUARD_BLOCK;
+        if (is_limit && (reason == NULL || !is_beyond(&sum, &reason->rule))) {
+            reason = budget;
+        }
+    }
+    return reason;
+}
+
 /* All of it, or none. *ret_budget: which one it would be too much for; NULL: it is counted. */
 static enum err budget_take(struct pg_filter *filter, const struct pg_filter_read *more,
                             struct pg_filter_budget **ret_budget, struct pg_filter_hour *hour,
@@ -245,8 +262,8 @@ static enum err budget_take(struct pg_filter *filter, const struct pg_filter_rea
     struct pg_filter_budgets *budgets = budgets_of(filter, filter->answered.request);
     struct pg_filter_read session = sum_of(&filter->reading.session, more);
     struct pg_filter_read most = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
-    struct pg_filter_budget *hourly = NULL; /* that an hour could be too much for */
     bool has_hours = false;
+    bool is_hour_limited = false;
     *ret_budget = NULL;
     for (size_t i = 0; i < budgets->count; i++) {
         struct pg_filter_budget *budget = &budgets->items[i];
@@ -260,23 +277,14 @@ static enum err budget_take(struct pg_filter *filter, const struct pg_filter_rea
             return ERR_NONE;
         }
         if (rule->is_hourly) {
-            hourly = budget;
+            is_hour_limited = true;
             most.rows = rule->rows < most.rows ? rule->rows : most.rows;
             most.bytes = rule->bytes < most.bytes ? rule->bytes : most.bytes;
         }
     }
-    if (has_hours && !hour_takes(filter, more, &most, hour)) {
-        struct pg_filter_read sum = sum_of(&hour->read, more);
-        *ret_budget = hourly;
-        for (size_t i = 0; i < budgets->count; i++) {
-            struct pg_filter_budget *budget = &budgets->items[i];
-            bool is_reason = budget->rule.is_hourly && budget->rule.finding.action == GUARD_BLOCK &&
-                             is_beyond(&sum, &budget->rule);
-            *ret_budget = is_reason ? budget : *ret_budget;
-        }
-        if (*ret_budget != NULL) {
-            return ERR_NONE;
-        }
+    if (has_hours && !hour_takes(filter, more, &most, hour) && is_hour_limited) {
+        *ret_budget = hour_reason(budgets, hour, more);
+        return ERR_NONE;
     }
     filter->reading.session = session;
     return budgets->count == 0 ? ERR_NONE : budget_tell(filter, budgets, hour, reterr_error);
@@ -371,9 +379,6 @@ enum err pg_filter_budget_put(struct pg_filter *filter, struct slice messages, b
     size_t left = filter->reading.left;
     struct pg_filter_read more = {.rows = count,
                                   .bytes = messages.len - count * PGWIRE_HEADER_SIZE};
-    if (!pg_filter_has_budgets(filter)) {
-        return pg_filter_put_message(filter, messages, is_lasting, reterr_error);
-    }
     if (count == 0) {
         more = count_of(filter, messages, &left);
     }

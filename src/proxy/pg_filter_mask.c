@@ -234,13 +234,18 @@ bool pg_filter_mask_wants(const struct pg_filter *filter, char type)
     return filter->mask != NULL && pg_mask_wants(filter->mask, type);
 }
 
-/* Nothing of it once a read budget has ended the answer. */
+/* Nothing of it once a read budget has ended the answer. Of a large message, which comes in parts,
+ * it is always followed where it ends, for budgets may come meanwhile. */
 static enum err pg_filter_put_masked(struct pg_filter *filter, struct error *reterr_error)
 {
     struct slice masked = buf_view(&filter->masked);
+    bool is_followed = filter->ways[PUMP_TARGET].is_masked || pg_filter_has_budgets(filter);
+    enum err err = ERR_NONE;
     filter->reading.count = 0; /* it was of what came */
-    enum err err =
-        filter->is_blocked ? ERR_NONE : pg_filter_budget_put(filter, masked, false, reterr_error);
+    if (!filter->is_blocked) {
+        err = is_followed ? pg_filter_budget_put(filter, masked, false, reterr_error)
+                          : pg_filter_put_message(filter, masked, false, reterr_error);
+    }
     buf_truncate(&filter->masked, 0);
     if (filter->masked.capacity > LIMIT_READ_SIZE) {
         buf_clear(&filter->masked);

@@ -21,7 +21,7 @@ static void append(struct buf *buf, struct slice bytes)
 
 /* The language -------------------------------------------------------------------------------- */
 
-static struct slice word_of(struct slice *rest)
+struct slice play_word(struct slice *rest)
 {
     *rest = slice_trim(*rest, " ");
     struct slice behind;
@@ -60,7 +60,7 @@ static const struct {
 static void analyze(struct sql_statement *statement, struct slice text)
 {
     struct slice rest = text;
-    struct slice word = word_of(&rest);
+    struct slice word = play_word(&rest);
     statement->verb = SQL_SELECT;
     statement->why = "";
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
@@ -72,12 +72,12 @@ static void analyze(struct sql_statement *statement, struct slice text)
     statement->prepared = SLICE("");
     if (statement->verb == SQL_PREPARE || statement->verb == SQL_EXECUTE ||
         statement->verb == SQL_DEALLOCATE) {
-        statement->prepared = word_of(&rest);
+        statement->prepared = play_word(&rest);
         statement->is_unknown = statement->verb == SQL_EXECUTE;
     }
     if (statement->verb == SQL_PREPARE) {
         struct sql_statement inner = {0};
-        (void)word_of(&rest);
+        (void)play_word(&rest);
         analyze(&inner, rest);
         statement->operations |= inner.operations;
         statement->without_where = inner.without_where;
@@ -136,7 +136,7 @@ static void play_judge_script(void *context, const struct sql_settings *settings
         if (!rules->is_lenient && (statement->without_where || !is_known)) {
             find(verdict, GUARD_BLOCK, "words", statement->without_where ? "" : "unknown");
         }
-        if (slice_equals(word_of(&rest), SLICE("warned"))) {
+        if (slice_equals(play_word(&rest), SLICE("warned"))) {
             find(verdict, GUARD_WARN, "words", "");
         }
         if ((statement->operations & SQL_BIT(SQL_UPDATE)) != 0) {

@@ -63,6 +63,9 @@ bool play_server_run(struct play_server *server);
  * transaction: "T D C(SELECT 1) Z(I)". Only whole messages. */
 void play_tell(struct slice bytes, struct buf *text);
 
+/* The next word of a statement. */
+struct slice play_word(struct slice *rest);
+
 /* Writing a client's messages. */
 void play_query(struct buf *buf, const char *text);
 /* Parse, Bind, Execute of the unnamed ones. */
@@ -80,10 +83,10 @@ struct play {
     struct buf client; /* what it has still to say */
     struct buf got;    /* by the client */
     struct buf events;
-    size_t pieces[2]; /* bytes at a time, by side; 0: all there are */
-    bool is_eager;    /* the server answers before the client says more */
-    bool is_ignorant; /* nobody can say where columns come from */
-    bool is_asked;    /* where they come from */
+    size_t pieces[2];           /* bytes at a time, by side; 0: all there are */
+    bool is_eager;              /* the server answers before the client says more */
+    bool is_ignorant;           /* nobody can say where columns come from */
+    bool is_asked;              /* where they come from */
     struct pg_filter_read hour; /* what its user has read in the last hour */
     unsigned lookup_count;
     unsigned block_count;

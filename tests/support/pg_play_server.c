@@ -121,14 +121,6 @@ static void out_ready(struct play_server *server)
 
 /* Statements ---------------------------------------------------------------------------------- */
 
-static struct slice take_word(struct slice *rest)
-{
-    struct slice behind;
-    struct slice word = slice_cut(slice_trim(*rest, " "), ' ', &behind);
-    *rest = slice_trim(behind, " ");
-    return word;
-}
-
 static bool is_word(struct slice a, const char *b)
 {
     return slice_equals(a, slice_of_text(b));
@@ -159,10 +151,9 @@ static bool understands(struct play_server *server, struct slice text)
                                         "blocked",  "warned", "BEGIN",     "COMMIT",  "ROLLBACK",
                                         "show",     "send",   "returning", NULL};
     struct slice rest = text;
-    struct slice part;
     while (rest.len > 0) {
-        part = slice_trim(slice_cut(rest, ';', &rest), " ");
-        struct slice word = take_word(&part);
+        struct slice part = slice_trim(slice_cut(rest, ';', &rest), " ");
+        struct slice word = play_word(&part);
         if (word.len > 0 && !is_one_of(word, known)) {
             return errs(server, "42601");
         }
@@ -204,26 +195,21 @@ static bool run_update(struct play_server *server, uint64_t rows)
     return true;
 }
 
-static bool run_select(struct play_server *server, uint64_t rows, bool is_described)
+/* Or copied to the client. */
+static bool run_select(struct play_server *server, uint64_t rows, bool is_described, bool is_copy)
 {
-    if (!is_described) {
+    if (is_copy) {
+        out(server, PGWIRE_SERVER_COPY_OUT, slice_of("\0\0\0", 3));
+    } else if (!is_described) {
         out(server, PGWIRE_SERVER_ROW_DESCRIPTION, slice_of("\0\0", 2));
     }
     for (uint64_t i = 0; i < rows && i < 1000; i++) {
-        out(server, PGWIRE_SERVER_DATA_ROW, slice_of("\0\0", 2));
+        out(server, is_copy ? 'd' : 'D', is_copy ? SLICE("x\n") : slice_of("\0\0", 2));
     }
-    out_complete(server, "SELECT", rows);
-    return true;
-}
-
-static bool run_send(struct play_server *server, uint64_t rows)
-{
-    out(server, PGWIRE_SERVER_COPY_OUT, slice_of("\0\0\0", 3));
-    for (uint64_t i = 0; i < rows && i < 1000; i++) {
-        out(server, PGWIRE_SERVER_COPY_DATA, SLICE("x\n"));
+    if (is_copy) {
+        out(server, PGWIRE_SERVER_COPY_DONE, SLICE(""));
     }
-    out(server, PGWIRE_SERVER_COPY_DONE, SLICE(""));
-    out_complete(server, "COPY", rows);
+    out_complete(server, is_copy ? "COPY" : "SELECT", rows);
     return true;
 }
 
@@ -249,7 +235,7 @@ static bool run_show(struct play_server *server, struct slice value, bool is_des
 static bool run(struct play_server *server, struct slice text, bool is_extended)
 {
     struct slice rest = text;
-    struct slice word = take_word(&rest);
+    struct slice word = play_word(&rest);
     struct slice prepared;
     bool is_control = slice_equals_nocase(word, SLICE("begin")) ||
                       slice_equals_nocase(word, SLICE("commit")) ||
@@ -272,8 +258,8 @@ static bool run(struct play_server *server, struct slice text, bool is_extended)
         return errs(server, "42703");
     }
     if (is_word(word, "prepare")) {
-        struct slice name = take_word(&rest);
-        (void)take_word(&rest);
+        struct slice name = play_word(&rest);
+        (void)play_word(&rest);
         if (look_up(&server->statements, name, &prepared)) {
             return errs(server, "42P05");
         }
@@ -282,12 +268,12 @@ static bool run(struct play_server *server, struct slice text, bool is_extended)
         return true;
     }
     if (is_word(word, "deallocate")) {
-        forget(&server->statements, take_word(&rest));
+        forget(&server->statements, play_word(&rest));
         out_complete(server, "DEALLOCATE", UINT64_MAX);
         return true;
     }
     if (is_word(word, "execute")) {
-        bool is_known = look_up(&server->statements, take_word(&rest), &prepared);
+        bool is_known = look_up(&server->statements, play_word(&rest), &prepared);
         return is_known && slice_starts_with(prepared, SLICE("execute")) ? errs(server, "0A000")
                : is_known ? run(server, prepared, is_extended)
                           : errs(server, "26000");
@@ -299,12 +285,10 @@ static bool run(struct play_server *server, struct slice text, bool is_extended)
         server->copied = 0;
         return true;
     }
-    if (is_word(word, "send")) {
-        return run_send(server, number_of(rest));
-    }
-    bool has_number = is_word(word, "select") || is_word(word, "returning");
+    bool is_copy = is_word(word, "send");
+    bool has_number = is_copy || is_word(word, "select") || is_word(word, "returning");
     server->changed += is_word(word, "returning") ? number_of(rest) : 0;
-    return run_select(server, has_number ? number_of(rest) : 1, is_extended);
+    return run_select(server, has_number ? number_of(rest) : 1, is_extended, is_copy);
 }
 
 /* The rules, of a reference ------------------------------------------------------------------- */
@@ -323,7 +307,7 @@ static struct thought think(const struct play_server *server, struct slice text)
     struct slice rest = text;
     while (rest.len > 0) {
         struct slice part = slice_trim(slice_cut(rest, ';', &rest), " ");
-        struct slice word = take_word(&part);
+        struct slice word = play_word(&part);
         struct slice prepared;
         thought.count += word.len > 0;
         thought.is_blocked = thought.is_blocked || is_word(word, "blocked");
@@ -332,11 +316,11 @@ static struct thought think(const struct play_server *server, struct slice text)
         thought.is_control = thought.is_control || is_word(word, "commit") ||
                              is_word(word, "rollback") || is_word(word, "begin");
         if (is_word(word, "prepare")) {
-            (void)take_word(&part);
-            (void)take_word(&part);
-            thought.is_blocked = thought.is_blocked || is_word(take_word(&part), "blocked");
+            (void)play_word(&part);
+            (void)play_word(&part);
+            thought.is_blocked = thought.is_blocked || is_word(play_word(&part), "blocked");
         }
-        if (is_word(word, "execute") && look_up(&server->statements, take_word(&part), &prepared)) {
+        if (is_word(word, "execute") && look_up(&server->statements, play_word(&part), &prepared)) {
             bool is_nested = slice_starts_with(prepared, SLICE("execute"));
             struct thought inner = is_nested ? (struct thought){0} : think(server, prepared);
             thought.is_control = thought.is_control || inner.is_control;
@@ -469,8 +453,8 @@ static bool take_describe(struct play_server *server, struct slice body)
         out(server, PGWIRE_SERVER_PARAMETER_DESCRIPTION, slice_of("\0\0", 2));
     }
     struct slice rest = text;
-    if (is_word(take_word(&rest), "execute") &&
-        !look_up(&server->statements, take_word(&rest), &text)) {
+    if (is_word(play_word(&rest), "execute") &&
+        !look_up(&server->statements, play_word(&rest), &text)) {
         return errs(server, "26000");
     }
     if (slice_starts_with(text, SLICE("show"))) {

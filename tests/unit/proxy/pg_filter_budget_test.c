@@ -5,6 +5,7 @@
 #include "pg_mask_fake.h"
 #include "pg_play.h"
 #include "wire/pgwire_answer.h"
+#include "wire/pgwire_frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -400,6 +401,103 @@ static void masked_rows_count_as_the_client_gets_them(void **state)
     assert_false(got_has(stage, "SECRET"));
 }
 
+/* What the filter asks is told: the first column is the masked one. */
+static void answer_lookup(struct stage *stage)
+{
+    static const struct slice rows[2][6] = {
+        {SLICE_INIT("7"), SLICE_INIT("c"), SLICE_INIT("1"), SLICE_INIT("public"),
+         SLICE_INIT("things"), SLICE_INIT("value")},
+        {SLICE_INIT("7"), SLICE_INIT("c"), SLICE_INIT("2"), SLICE_INIT("public"),
+         SLICE_INIT("things"), SLICE_INIT("n")},
+    };
+    if (stage->play.is_asked) {
+        stage->play.is_asked = false;
+        pg_filter_learn_row(stage->play.filter, rows[0]);
+        pg_filter_learn_row(stage->play.filter, rows[1]);
+        pg_filter_learn_done(stage->play.filter, true);
+    }
+}
+
+static void pass_from_target(struct stage *stage, struct slice bytes)
+{
+    enum err err = pg_filter_pass(stage->play.filter, PUMP_TARGET, &bytes, &stage->play.error);
+    assert_string_equal(stage->play.error.message, "");
+    assert_int_equal(err, ERR_NONE);
+    assert_int_equal(buf_append(&stage->play.got, bytes), ERR_NONE);
+    answer_lookup(stage);
+}
+
+/* A small value, which is masked, and a large one, in parts of 64 KiB; before that of the number
+ * the budget comes or goes. */
+static void pass_large_row(struct stage *stage, size_t size, size_t change_at)
+{
+    const unsigned char head[] = {0,
+                                  2,
+                                  0,
+                                  0,
+                                  0,
+                                  1,
+                                  'x',
+                                  (unsigned char)(size >> 24),
+                                  (unsigned char)(size >> 16),
+                                  (unsigned char)(size >> 8),
+                                  (unsigned char)size};
+    const struct pgwire_frame frame = {.packet = PGWIRE_MESSAGE,
+                                       .type = PGWIRE_SERVER_DATA_ROW,
+                                       .size = (uint32_t)(size + sizeof(head))};
+    struct buf row;
+    buf_init(&row, LIMIT_MIB(10));
+    assert_int_equal(pgwire_header_write(&row, &frame), ERR_NONE);
+    assert_int_equal(buf_append(&row, slice_of(head, sizeof(head))), ERR_NONE);
+    for (size_t i = 0; i < size / 4; i++) { /* as a header that would be a message of 4 GiB */
+        assert_int_equal(buf_append(&row, SLICE("\0\0\0\0")), ERR_NONE);
+    }
+    struct slice rest = buf_view(&row);
+    for (size_t part = 0; rest.len > 0; part++) {
+        struct slice bytes = slice_sub(rest, 0, LIMIT_KIB(64));
+        rest = slice_from(rest, bytes.len);
+        if (part == change_at) {
+            stage->play.rules.budget_count = stage->play.rules.budget_count == 0;
+            change(stage, 2 + part, stage->play.rules.budget_count);
+        }
+        pass_from_target(stage, bytes);
+    }
+    buf_release(&row);
+}
+
+static void rules_may_change_within_a_large_row(void **state)
+{
+    static const char described[] = "T\0\0\0\x32\0\2"
+                                    "value\0\0\0\0\7\0\1\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"
+                                    "n\0\0\0\0\7\0\2\0\0\0\x19\xff\xff\xff\xff\xff\xff\0";
+    const size_t size = LIMIT_MIB(9);
+    struct stage *stage = *state;
+    for (size_t i = 0; i < 16; i++) {
+        *stage = (struct stage){.masking = {.columns = {{"things", "value"}}, .column_count = 1}};
+        stage->play.rules.masking = (i & 1) != 0 ? &stage->masking : NULL;
+        stage->budgets[0] = budget_of(GUARD_BLOCK, 5, UINT64_MAX, false);
+        start(stage, (i & 2) != 0);
+        query(stage, "show x");
+        struct slice bytes = buf_view(&stage->play.client);
+        assert_int_equal(pg_filter_pass(stage->play.filter, PUMP_CLIENT, &bytes, NULL), ERR_NONE);
+        pass_from_target(stage, slice_of(described, sizeof(described)));
+        pass_large_row(stage, size, 2 + (i >> 2));
+        pass_large_row(stage, size, SIZE_MAX);
+        assert_in_range(stage->play.got.len, 2 * size, 2 * size + 200);
+        pass_from_target(stage, SLICE("C\0\0\0\11SHOW\0Z\0\0\0\5I"));
+        buf_clear(&stage->play.got);
+        buf_clear(&stage->play.client);
+        ask(stage, "select 9");
+        if (stage->play.rules.budget_count > 0) {
+            must_be_told(stage, "T D D D D E(53400) Z(I) "); /* the second one counted */
+        } else {
+            must_be_told(stage, "T D D D D D D D D D C(SELECT 9) Z(I) ");
+        }
+        play_end(&stage->play);
+    }
+    start(stage, 0);
+}
+
 /* Pieces -------------------------------------------------------------------------------------- */
 
 static void add_pipeline(struct buf *buf)
@@ -484,6 +582,7 @@ int main(void)
         TEST(another_budget_is_for_the_next_statement),
         TEST(a_budget_that_comes_later_counts_from_then_on),
         TEST(masked_rows_count_as_the_client_gets_them),
+        TEST(rules_may_change_within_a_large_row),
         TEST(pieces_make_no_difference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
