@@ -257,7 +257,7 @@ static enum err pg_filter_put_masked(struct pg_filter *filter, struct error *ret
 static enum err pg_filter_put_same(struct pg_filter *filter, struct slice messages, bool is_lasting,
                                    struct error *reterr_error)
 {
-    return pg_filter_budget_counts(filter, messages.at[0])
+    return messages.len > 0 && pg_filter_budget_counts(filter, messages.at[0])
                ? pg_filter_budget_put(filter, messages, is_lasting, reterr_error)
                : pg_filter_put_message(filter, messages, is_lasting, reterr_error);
 }
