@@ -145,9 +145,9 @@ static void a_read_budget_is_for_output_and_has_an_amount_and_a_time(void **stat
     check_budget("\"rows\": 5, \"per\": \"day\"",
                  "'output.rules[0].per' must be one of 'session', 'hour'");
     check_budget("\"rows\": 0, \"per\": \"hour\"",
-                 "'output.rules[0].rows' must be from 1 to 1000000000000");
+                 "'output.rules[0].rows' must be an integer from 1 to 1000000000000");
     check_budget("\"bytes\": 1000000000001, \"per\": \"hour\"",
-                 "'output.rules[0].bytes' must be from 1 to 1000000000000");
+                 "'output.rules[0].bytes' must be an integer from 1 to 1000000000000");
     check_budget("\"rows\": 5, \"per\": \"hour\", \"words\": [\"a\"]",
                  "'output.rules[0].words' does not belong to a rule of type 'read_budget'");
     check_budget("\"rows\": 5, \"per\": \"hour\", \"case_sensitive\": true",
