@@ -75,43 +75,72 @@ static void match_text(struct guard_judgement *judgement, enum guard_direction d
     match_release(&scratch->clean);
 }
 
-/* Nothing when that is the text as it is, which has been looked at. */
-static void match_normal(struct guard_judgement *judgement, struct slice text, bool is_whole,
-                         const struct sql_settings *settings)
+/* Matches the normal form, by whatever way it was made. */
+static void match_normal(struct guard_judgement *judgement, enum err err)
 {
     struct buf *normal = &judgement->scope->scratch->normal;
-    if (guard_normal_form(normal, text, settings->is_backslash_quoted) != ERR_NONE) {
+    if (err != ERR_NONE) {
         guard_note_failure(judgement, GUARD_INPUT, FAILED);
-    } else if (!is_whole || !slice_equals(buf_view(normal), text)) {
+    } else {
         match_text(judgement, GUARD_INPUT, buf_view(normal));
     }
     match_release(normal);
 }
 
+/* A text that was cut into words. Each statement by itself first: a pattern may be bound to the
+ * start, and the finding names it. Without gaps the text is its own normal form. */
+static void match_cut(struct guard_judgement *judgement, struct slice text,
+                      const struct sql_script *script)
+{
+    struct buf *normal = &judgement->scope->scratch->normal;
+    size_t gap = 0;
+    for (size_t i = 0; i < script->count && script->count > 1; i++) {
+        const struct sql_statement *statement = &script->statements[i];
+        struct slice own = slice_sub(text, statement->offset, statement->len);
+        while (gap < script->gap_count && script->gaps[gap].offset < statement->offset) {
+            gap++;
+        }
+        size_t first = gap;
+        while (gap < script->gap_count &&
+               script->gaps[gap].offset < statement->offset + statement->len) {
+            gap++;
+        }
+        judgement->statement = i;
+        if (gap == first) {
+            match_text(judgement, GUARD_INPUT, own);
+        } else {
+            match_normal(judgement, guard_normal_cut(normal, own, statement->offset,
+                                                     &script->gaps[first], gap - first));
+        }
+    }
+    judgement->statement = 0;
+    match_text(judgement, GUARD_INPUT, text);
+    if (script->gap_count > 0) {
+        match_normal(judgement, guard_normal_cut(normal, text, 0, script->gaps, script->gap_count));
+    }
+}
+
 void guard_match_input(struct guard_judgement *judgement, struct slice text,
                        const struct sql_settings *settings, const struct sql_script *script)
 {
+    struct buf *normal = &judgement->scope->scratch->normal;
     if (judgement->scope->rules->databases[GUARD_INPUT].database == NULL) {
         return;
     }
-    bool is_normal = script != NULL && script->is_tight;
-    /* Each by itself first: a pattern may be bound to the start, and the finding names it. */
+    if (script != NULL && script->is_cut) {
+        match_cut(judgement, text, script);
+        return;
+    }
     size_t count = script == NULL || script->count < 2 ? 0 : script->count;
     for (size_t i = 0; i < count; i++) {
         const struct sql_statement *statement = &script->statements[i];
         struct slice own = slice_sub(text, statement->offset, statement->len);
         judgement->statement = i;
-        if (is_normal) {
-            match_text(judgement, GUARD_INPUT, own);
-        } else {
-            match_normal(judgement, own, false, settings);
-        }
+        match_normal(judgement, guard_normal_form(normal, own, settings->is_backslash_quoted));
     }
     judgement->statement = 0;
     match_text(judgement, GUARD_INPUT, text);
-    if (!is_normal) {
-        match_normal(judgement, text, true, settings);
-    }
+    match_normal(judgement, guard_normal_form(normal, text, settings->is_backslash_quoted));
 }
 
 void guard_match_output(struct guard_judgement *judgement, struct slice text)

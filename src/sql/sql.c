@@ -56,77 +56,61 @@ static void sql_add_rest(struct sql_splitter *splitter, size_t offset, const cha
     statement->why = why;
 }
 
-/* U&"…" UESCAPE '!': the name's token takes the character, and the two others go. */
-static bool sql_take_escape(struct sql_scan *scan)
+/* Bodies in SQL have semicolons of their own: BEGIN ATOMIC …; …; END, in a CREATE FUNCTION. */
+struct sql_body {
+    size_t depth; /* of parentheses */
+    size_t atomic_depth;
+    size_t index; /* of the next token */
+};
+
+static bool sql_begins_body(const struct sql_token *tokens, size_t index)
 {
-    size_t count = scan->token_count;
-    if (count < 3 || scan->tokens[count - 2].word != SQL_WORD_UESCAPE ||
-        scan->tokens[count - 1].kind != SQL_TOKEN_STRING ||
-        (scan->tokens[count - 3].kind != SQL_TOKEN_QUOTED_UNICODE &&
-         scan->tokens[count - 3].kind != SQL_TOKEN_STRING_UNICODE)) {
-        return true;
-    }
-    const struct sql_token *string = &scan->tokens[count - 1];
-    struct slice written = slice_sub(scan->text, string->offset, string->len);
-    if (written.len != 3 || written.at[0] != '\'' ||
-        slice_find_byte(SLICE("0123456789abcdefABCDEF+'\" \t\n\r\f\v"), written.at[1]) < 28) {
-        return false;
-    }
-    scan->tokens[count - 3].escape = written.at[1];
-    scan->tokens[count - 3].len = string->offset + string->len - scan->tokens[count - 3].offset;
-    scan->token_count -= 2;
-    return true;
+    size_t kind = index > 3 && tokens[1].word == SQL_WORD_OR ? 3 : 1;
+    return index > kind && tokens[index].word == SQL_WORD_ATOMIC &&
+           tokens[index - 1].word == SQL_WORD_BEGIN &&
+           (tokens[kind].word == SQL_WORD_FUNCTION || tokens[kind].word == SQL_WORD_PROCEDURE);
 }
 
-/* Bodies in SQL have semicolons of their own: BEGIN ATOMIC …; …; END, in a CREATE FUNCTION. */
-static size_t sql_atomic_depth(const struct sql_scan *scan, size_t depth)
+/* Goes on over the tokens of a CREATE. */
+static void sql_follow_body(struct sql_body *body, const struct sql_token *tokens, size_t count)
 {
-    size_t count = scan->token_count;
-    const struct sql_token *last = &scan->tokens[count - 1];
-    if (depth > 0 && last->word == SQL_WORD_END &&
-        (scan->tokens[count - 2].kind == SQL_TOKEN_SEMICOLON ||
-         scan->tokens[count - 2].word == SQL_WORD_ATOMIC)) {
-        return depth - 1;
+    for (size_t i = body->index; i < count; i++) {
+        body->depth += tokens[i].kind == SQL_TOKEN_OPEN ? 1 : 0;
+        body->depth -= tokens[i].kind == SQL_TOKEN_CLOSE && body->depth > 0 ? 1 : 0;
+        if (body->depth > 0) {
+            continue;
+        }
+        if (body->atomic_depth > 0 && tokens[i].word == SQL_WORD_END &&
+            (tokens[i - 1].kind == SQL_TOKEN_SEMICOLON || tokens[i - 1].word == SQL_WORD_ATOMIC)) {
+            body->atomic_depth--;
+        } else if (sql_begins_body(tokens, i)) {
+            body->atomic_depth++;
+        }
     }
-    if (last->word != SQL_WORD_ATOMIC || count < 3 ||
-        scan->tokens[count - 2].word != SQL_WORD_BEGIN || scan->tokens[0].word != SQL_WORD_CREATE) {
-        return depth;
-    }
-    size_t kind = scan->tokens[1].word == SQL_WORD_OR ? 3 : 1;
-    return scan->tokens[kind].word == SQL_WORD_FUNCTION ||
-                   scan->tokens[kind].word == SQL_WORD_PROCEDURE
-               ? depth + 1
-               : depth;
+    body->index = count;
 }
 
 /* The tokens of one statement, without the semicolon behind it. Returns the kind of what ended it.
  */
 static uint8_t sql_collect(struct sql_splitter *splitter)
 {
-    struct sql_scan *scan = &splitter->scan;
-    size_t depth = 0;
-    size_t atomic_depth = 0;
-    scan->token_count = 0;
+    struct sql_lexer *lexer = &splitter->lexer;
+    struct sql_body body = {0, 0, 0};
+    lexer->count = 0;
+    lexer->depth = 0;
     for (;;) {
-        scan->tokens = sql_room(scan->arena, scan->tokens, scan->token_count, &scan->token_capacity,
-                                sizeof(*scan->tokens));
-        struct sql_token *token = &scan->tokens[scan->token_count];
-        sql_lexer_next(&splitter->lexer, token);
-        uint8_t kind = token->kind;
-        bool is_outside = depth == 0 && atomic_depth == 0;
-        if (kind == SQL_TOKEN_END || kind == SQL_TOKEN_BAD ||
-            (kind == SQL_TOKEN_SEMICOLON && is_outside)) {
+        uint8_t kind = sql_lexer_read(lexer);
+        splitter->scan.tokens = lexer->tokens;
+        splitter->scan.token_count = lexer->count;
+        if (kind != SQL_TOKEN_SEMICOLON) {
             return kind;
         }
-        scan->token_count++;
-        depth += kind == SQL_TOKEN_OPEN ? 1 : 0;
-        depth -= kind == SQL_TOKEN_CLOSE && depth > 0 ? 1 : 0;
-        if (kind == SQL_TOKEN_STRING && !sql_take_escape(scan)) {
-            splitter->lexer.why = "UESCAPE has no escape character";
-            return SQL_TOKEN_BAD;
+        if (lexer->tokens[0].word == SQL_WORD_CREATE) {
+            sql_follow_body(&body, lexer->tokens, lexer->count);
         }
-        if (token->word != SQL_NO_WORD && depth == 0) {
-            atomic_depth = sql_atomic_depth(scan, atomic_depth);
+        if (lexer->depth == 0 && body.atomic_depth == 0) {
+            splitter->scan.token_count--;
+            return kind;
         }
     }
 }
@@ -142,25 +126,22 @@ static void sql_read_collected(struct sql_splitter *splitter)
     sql_statement_read(scan);
 }
 
-static bool sql_is_ascii(struct slice text)
-{
-    unsigned char all = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        all |= (unsigned char)text.at[i];
-    }
-    return all < 0x80;
-}
-
 /* NULL: it can be read. */
-static const char *sql_refuse_text(struct slice text)
+static const char *sql_take_text(struct sql_splitter *splitter, struct slice text)
 {
+    struct sql_scan *scan = &splitter->scan;
+    uint8_t *marks = scan->desk->marks;
+    splitter->lexer.text = text;
     if (text.len > LIMIT_SQL_TEXT_SIZE) {
         return "the text is too long";
     }
-    if (slice_find_byte(text, '\0') < text.len) {
-        return "there is a NUL in the text";
+    if (text.len + SQL_PADDING > sizeof(scan->desk->marks)) {
+        marks = arena_alloc(scan->arena, text.len + SQL_PADDING);
     }
-    return sql_is_ascii(text) || text_is_utf8(text) ? NULL : "the text is not UTF-8";
+    const char *refused = sql_lexer_text(&splitter->lexer, text, marks);
+    scan->text = text;
+    scan->lower = splitter->lexer.lower;
+    return refused;
 }
 
 struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
@@ -169,19 +150,19 @@ struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *se
     struct sql_desk desk; /* not cleared: nothing of it is read that was not written */
     /* Where memory lies is nothing that those who write SQL know. */
     struct sql_splitter splitter = {
-        .lexer = {.text = text, .is_backslash_quoted = settings->is_backslash_quoted},
+        .lexer = {.arena = arena,
+                  .tokens = desk.tokens,
+                  .capacity = COUNT_OF(desk.tokens),
+                  .is_backslash_quoted = settings->is_backslash_quoted},
         .scan = {.arena = arena,
                  .desk = &desk,
-                 .text = text,
-                 .tokens = desk.tokens,
-                 .token_capacity = COUNT_OF(desk.tokens),
                  .frames = desk.frames,
                  .frame_capacity = COUNT_OF(desk.frames),
                  .entries = desk.entries,
                  .entry_capacity = COUNT_OF(desk.entries),
                  .seed = (uint64_t)(uintptr_t)arena * UINT64_C(0x9e3779b97f4a7c15)},
     };
-    const char *refused = sql_refuse_text(text);
+    const char *refused = sql_take_text(&splitter, text);
     if (refused != NULL) {
         sql_add_rest(&splitter, 0, refused);
         return splitter.script;
@@ -197,7 +178,9 @@ struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *se
         } else if (splitter.scan.token_count > 0) {
             sql_read_collected(&splitter);
         }
-        splitter.script.is_tight = kind == SQL_TOKEN_END && !splitter.lexer.is_spread;
+        splitter.script.is_cut = kind == SQL_TOKEN_END;
     }
+    splitter.script.gaps = splitter.lexer.gaps;
+    splitter.script.gap_count = splitter.lexer.gap_count;
     return splitter.script;
 }

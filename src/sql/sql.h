@@ -115,12 +115,21 @@ struct sql_statement {
     size_t column_count;
 };
 
+/* White space and comments that are more than one blank between two words: that which is where they
+ * are, and all at both ends of the text and between the parts of a string. */
+struct sql_gap {
+    uint32_t offset;
+    uint32_t len;
+};
+
 /* Empty statements (";;", comments alone) are not counted. A text whose quotes or comments do not
  * end is one statement, unknown. */
 struct sql_script {
     struct sql_statement *statements;
     size_t count;
-    bool is_tight; /* no comments, and one blank at most between two words */
+    bool is_cut; /* into words, to its end: the gaps are known */
+    const struct sql_gap *gaps;
+    size_t gap_count;
 };
 
 struct sql_settings {

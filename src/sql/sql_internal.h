@@ -75,6 +75,7 @@ struct sql_entry {
 
 /* Room that most statements do with, on the stack; what needs more gets it of the arena. */
 struct sql_desk {
+    uint8_t marks[2048 + SQL_PADDING];
     struct sql_token tokens[320];
     struct sql_frame frames[16];
     struct sql_entry entries[64];
@@ -88,11 +89,11 @@ struct sql_scan {
     struct arena *arena;
     struct sql_desk *desk;
     struct slice text;
+    const char *lower; /* the text, its ASCII letters in lower case */
     struct sql_statement *statement;
 
-    struct sql_token *tokens;
+    const struct sql_token *tokens;
     size_t token_count;
-    size_t token_capacity;
     size_t at;
     size_t end;        /* what is behind it is not looked at */
     size_t list_at;    /* a select list begins here */
@@ -122,15 +123,6 @@ struct sql_scan {
     bool is_stopped;
     size_t schema_end;
 };
-
-void *sql_grow(struct arena *arena, const void *items, size_t count, size_t *capacity, size_t size);
-
-/* An array with room for one more; what it held has moved when it grew. */
-static inline void *sql_room(struct arena *arena, void *items, size_t count, size_t *capacity,
-                             size_t size)
-{
-    return count < *capacity ? items : sql_grow(arena, items, count, capacity, size);
-}
 
 /* sql_names.c: what was found */
 void sql_names_clear(struct sql_scan *scan);

@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 void *sql_grow(struct arena *arena, const void *items, size_t count, size_t *capacity, size_t size)
 {
@@ -165,8 +164,7 @@ struct slice sql_token_name(struct sql_scan *scan, size_t index)
     case SQL_TOKEN_QUOTED_UNICODE:
         return sql_cut(sql_decode(scan, written, token->escape));
     default:
-        written = sql_cut(written);
-        return token->has_upper ? text_lower_in(scan->arena, written) : written;
+        return sql_cut((struct slice){scan->lower + token->offset, token->len});
     }
 }
 

@@ -4,8 +4,8 @@
 #ifndef GH_SQL_SQL_WORDS_H
 #define GH_SQL_SQL_WORDS_H
 
-#include "base/slice.h"
-
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* From the appendix on key words of PostgreSQL's manual: RESERVED is never a name; TYPE may name
@@ -410,17 +410,33 @@ enum sql_word_class {
 
 #define SQL_WORD_SIZE 17 /* of the longest */
 
-/* A name or a key word, in any case of letters. */
-struct sql_written {
-    size_t len;
-    uint16_t word; /* SQL_NO_WORD: it is none */
-    bool is_name;  /* it can name something: all but the words that are reserved */
+struct sql_word_row {
+    char text[24]; /* with zeros behind it */
+    uint16_t word; /* enum sql_word; SQL_NO_WORD: it is none */
+    uint8_t class; /* enum sql_word_class */
+    uint8_t len;
+    bool is_name; /* it can name something: all but the words that are reserved */
     bool is_end;
-    bool has_upper;
+    uint16_t rest; /* makes it 32 bytes */
 };
 
-/* The letters, digits, '_', '$' and bytes beyond ASCII that are at 'at'. */
-void sql_word_read(struct slice text, size_t at, struct sql_written *ret_written);
-enum sql_word_class sql_word_class(enum sql_word word);
+/* Eight bytes, the first of them lowest. Written out, so that it becomes one load. */
+static inline uint64_t sql_load(const void *at)
+{
+    const uint8_t *bytes = at;
+    return (uint64_t)bytes[0] | (uint64_t)bytes[1] << 8 | (uint64_t)bytes[2] << 16 |
+           (uint64_t)bytes[3] << 24 | (uint64_t)bytes[4] << 32 | (uint64_t)bytes[5] << 40 |
+           (uint64_t)bytes[6] << 48 | (uint64_t)bytes[7] << 56;
+}
+
+/* Of a name in lower case, with seven bytes behind it that can be read. */
+const struct sql_word_row *sql_word_find(const char *lower, size_t len);
+/* Of a name that is no key word whatever it is. */
+extern const struct sql_word_row sql_word_rows[SQL_WORD_COUNT];
+
+static inline enum sql_word_class sql_word_class(enum sql_word word)
+{
+    return (enum sql_word_class)sql_word_rows[word].class;
+}
 
 #endif

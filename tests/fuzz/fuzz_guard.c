@@ -4,8 +4,10 @@
  * short here, as compiling them is not what is looked at. */
 #include "fuzz.h"
 
+#include "base/limits.h"
 #include "base/must.h"
 #include "policy/guard_cache.h"
+#include "policy/guard_normal.h"
 #include "policy/guard_pattern.h"
 
 #define FUZZ_PATTERN_LEN    40
@@ -47,6 +49,23 @@ static void check_verdict(const struct guard_verdict *verdict)
     must(verdict->max_rows != 0);
 }
 
+/* Both ways to the normal form are one. */
+static void check_normal(struct slice text, const struct sql_settings *settings,
+                         const struct sql_script *script)
+{
+    struct buf cut;
+    struct buf read;
+    buf_init(&cut, LIMIT_GUARD_TEXT_SIZE);
+    buf_init(&read, LIMIT_GUARD_TEXT_SIZE);
+    if (script->is_cut) {
+        must(guard_normal_cut(&cut, text, 0, script->gaps, script->gap_count) == ERR_NONE);
+        must(guard_normal_form(&read, text, settings->is_backslash_quoted) == ERR_NONE);
+        must(slice_equals(buf_view(&cut), buf_view(&read)));
+    }
+    buf_release(&cut);
+    buf_release(&read);
+}
+
 static void judge(struct arena *arena, const struct guard_rules *rules, struct slice text)
 {
     /* For all inputs: rules come and go in the life of a thread. */
@@ -63,6 +82,7 @@ static void judge(struct arena *arena, const struct guard_rules *rules, struct s
         struct sql_script script = sql_analyze(arena, &settings, text);
         struct guard_verdict verdict;
         struct guard_verdict cached;
+        check_normal(text, &settings, &script);
         struct guard_facts facts;
         guard_judge_input(&scope, text, &settings, &script, &verdict);
         check_verdict(&verdict);

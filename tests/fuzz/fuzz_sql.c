@@ -32,11 +32,22 @@ static void check_alone(struct arena *arena, const struct sql_settings *settings
     must(alone.statements[0].column_count == statement->column_count);
 }
 
+/* In their order, apart from each other, and with something in them. */
+static void check_gaps(const struct sql_script *script, struct slice text)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < script->gap_count; i++) {
+        const struct sql_gap *gap = &script->gaps[i];
+        must(gap->len > 0 && gap->offset >= end && (gap->offset > end || i == 0));
+        end = (size_t)gap->offset + gap->len;
+        must(end <= text.len);
+    }
+}
+
 static void check_text(struct slice text, bool is_backslash_quoted)
 {
     const struct sql_settings settings = {SQL_POSTGRES, is_backslash_quoted};
-    struct arena arena;
-    arena_init(&arena);
+    static struct arena arena; /* for all inputs */
     struct sql_script script = sql_analyze(&arena, &settings, text);
     size_t end = 0;
     for (size_t i = 0; i < script.count; i++) {
@@ -50,7 +61,8 @@ static void check_text(struct slice text, bool is_backslash_quoted)
             check_alone(&arena, &settings, text, statement);
         }
     }
-    arena_release(&arena);
+    check_gaps(&script, text);
+    arena_reset(&arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

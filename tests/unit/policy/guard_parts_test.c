@@ -124,6 +124,67 @@ static void quotes_stay_as_they_are(void **state)
     check_normal("$a  b", false, "$a b");
 }
 
+static void quotes_begin_and_end_where_the_database_says(void **state)
+{
+    (void)state;
+    check_normal("$1$a$  $1  $a$  b", false, "$1$a$  $1  $a$ b");
+    check_normal("1$a$  b$a$  c", false, "1$a$  b$a$ c");
+    check_normal("1e5$$  b$$  c", false, "1e5$$  b$$ c");
+    check_normal("a1$a$  b$a$  c", false, "a1$a$ b$a$ c");
+    check_normal("E'a''\\''  b'  c", false, "E'a''\\'' b'  c");
+    check_normal("E'a''\\''  b", false, "E'a''\\'' b");
+    check_normal("E'a'\n'\\'  b'  c", false, "E'a' '\\'  b' c");
+    check_normal("E'a' -- d\n'\\'  b'  c", false, "E'a' '\\'  b' c");
+    check_normal("E'a' '\\'  b", false, "E'a' '\\' b");
+    check_normal("x'a\\'  b", true, "x'a\\' b");
+    check_normal("b''  '\\'  b'  c", true, "b'' '\\'  b' c");
+    check_normal("1e'\\'  b'  c", false, "1e'\\'  b' c");
+    check_normal("1e5e'\\'  b'  c", false, "1e5e'\\'  b' c");
+    check_normal("0xe'\\'  b", false, "0xe'\\' b");
+    check_normal(".5e'\\'  b'  c", false, ".5e'\\'  b' c");
+    check_normal("\n'\\'  b", false, "'\\' b");
+}
+
+static void what_was_cut_has_the_same_form(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        " ",
+        "a",
+        " a  b\t",
+        "a/**/b",
+        "a--b\nc",
+        "a /* x */ b",
+        "/* a */ b;",
+        "a ;  b",
+        " 'a  b'\n'c' ",
+        "E'a'\n'\\''",
+        "$1$a$  $a$",
+        "\"a  b\" ",
+        "u&'a'  uescape '!'",
+        "a -- b",
+    };
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES};
+    struct arena arena;
+    arena_init(&arena);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct slice text = slice_of_text(texts[i]);
+        struct sql_script script = sql_analyze(&arena, &settings, text);
+        struct buf read;
+        struct buf cut;
+        buf_init(&read, 1000);
+        buf_init(&cut, 1000);
+        assert_true(script.is_cut);
+        must(guard_normal_form(&read, text, false) == ERR_NONE);
+        must(guard_normal_cut(&cut, text, 0, script.gaps, script.gap_count) == ERR_NONE);
+        assert_true(slice_equals(buf_view(&read), buf_view(&cut)));
+        buf_release(&read);
+        buf_release(&cut);
+    }
+    arena_release(&arena);
+}
+
 static void it_is_the_same_twice(void **state)
 {
     (void)state;
@@ -194,6 +255,8 @@ int main(void)
         cmocka_unit_test(long_names_are_cut_as_the_database_cuts_them),
         cmocka_unit_test(blanks_and_comments_are_one_blank),
         cmocka_unit_test(quotes_stay_as_they_are),
+        cmocka_unit_test(quotes_begin_and_end_where_the_database_says),
+        cmocka_unit_test(what_was_cut_has_the_same_form),
         cmocka_unit_test(it_is_the_same_twice),
         cmocka_unit_test(the_database_s_own_functions_are_known),
     };

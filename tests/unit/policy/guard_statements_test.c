@@ -98,7 +98,9 @@ static void words_are_found_however_they_are_split(void **state)
     use("{\"type\": \"deny_words_list\", \"words\": [\"drop table\"]}, {\"type\": "
         "\"pattern_match\", \"pattern_regex\": \"(?i)^delete\\\\s\"}");
     CHECK(GUARD_BLOCK, "drop table a", "drop/**/table a", "select 1; DROP -- x\n TABLE a",
-          "/* x */ delete from a", "select 1; /* x */ delete from a where b");
+          "/* x */ delete from a", "select 1; /* x */ delete from a where b",
+          "select E'''\\''; drop/**/table a", "select E'a'\n'\\''; drop/**/table a",
+          "drop/**/table a; select 'b");
     CHECK(GUARD_PASS, "drop view a", "select 1 -- delete x", "select 1 from \"delete \"");
 }
 

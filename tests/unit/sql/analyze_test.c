@@ -82,10 +82,12 @@ static void a_tight_text_has_no_more_than_single_blanks(void **state)
                                          "select 'a",    "/**/",
                                          "a;\n",         "select /* */ 1"};
     for (size_t i = 0; i < sizeof(tight) / sizeof(tight[0]); i++) {
-        assert_true(analyze(slice_of_text(tight[i])).is_tight);
+        struct sql_script script = analyze(slice_of_text(tight[i]));
+        assert_true(script.is_cut && script.gap_count == 0);
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        assert_false(analyze(slice_of_text(others[i])).is_tight);
+        struct sql_script script = analyze(slice_of_text(others[i]));
+        assert_false(script.is_cut && script.gap_count == 0);
     }
 }
 
@@ -236,6 +238,26 @@ static void texts_are_split_where_servers_split_them(void **state)
     assert_int_equal(script.count, 2);
     script = analyze(SLICE("begin; create function f(begin atomic) returns int return 1; end"));
     assert_int_equal(script.count, 3);
+    /* A number or a parameter ends before '$', a name goes on. */
+    assert_int_equal(analyze(SLICE("select $1$a$; delete from t $a$")).count, 1);
+    assert_int_equal(analyze(SLICE("select 1$a$; delete from t $a$")).count, 1);
+    assert_int_equal(analyze(SLICE("select a$a$; delete from t")).count, 2);
+}
+
+static void gaps_are_told_where_they_are(void **state)
+{
+    (void)state;
+    struct sql_script script = analyze(SLICE(" a  b/**/c 'd'\n'e' f --g\n; h "));
+    static const struct sql_gap gaps[] = {{0, 1}, {2, 2}, {5, 4}, {14, 1}, {20, 5}, {28, 1}};
+    assert_true(script.is_cut);
+    assert_int_equal(script.gap_count, COUNT_OF(gaps));
+    for (size_t i = 0; i < COUNT_OF(gaps); i++) {
+        assert_int_equal(script.gaps[i].offset, gaps[i].offset);
+        assert_int_equal(script.gaps[i].len, gaps[i].len);
+    }
+    assert_false(analyze(SLICE("a  'b")).is_cut);
+    assert_false(analyze(SLICE("a  /*b")).is_cut);
+    assert_false(analyze(SLICE("a\xff")).is_cut);
 }
 
 static void backslashes_escape_where_the_server_says_so(void **state)
@@ -453,6 +475,7 @@ int main(void)
         cmocka_unit_test(what_is_not_in_the_text_is_unknown),
         cmocka_unit_test(names_are_those_that_servers_compare),
         cmocka_unit_test(texts_are_split_where_servers_split_them),
+        cmocka_unit_test(gaps_are_told_where_they_are),
         cmocka_unit_test(backslashes_escape_where_the_server_says_so),
         cmocka_unit_test(every_prefix_and_every_suffix_is_read),
         cmocka_unit_test(no_soup_of_tokens_is_too_much),

@@ -49,6 +49,8 @@ static void what_is_handed_out_as_it_is_is_not_used(void **state)
         {"select ssn from t", "ssn"},
         {"select a, t.ssn as x, s.t.b y, \"C\" from t", "a t.ssn s.t.b C"},
         {"select * from t", "*"},
+        {"select *--\n from t", "*"},
+        {"select */**/from t", "*"},
         {"select t.*, u.a from t, u", "t.* u.a"},
         {"(select ssn from t)", "ssn"},
         {"with x as (select 1) select ssn from t", "ssn"},
