@@ -261,9 +261,8 @@ static bool sql_clause_join(struct sql_scan *scan, struct sql_frame *frame, enum
     return true;
 }
 
-bool sql_query_clause(struct sql_scan *scan, struct sql_frame *frame)
+bool sql_query_clause_word(struct sql_scan *scan, struct sql_frame *frame, enum sql_word word)
 {
-    enum sql_word word = sql_word_at(scan, scan->at);
     bool is_by = sql_word_at(scan, scan->at + 1) == SQL_WORD_BY;
     switch ((int)word) {
     case SQL_WORD_UNION:

@@ -5,6 +5,7 @@
 #ifndef GH_SQL_SQL_INTERNAL_H
 #define GH_SQL_SQL_INTERNAL_H
 
+#include "base/limits.h"
 #include "base/must.h"
 #include "sql/sql.h"
 #include "sql/sql_lexer.h"
@@ -126,8 +127,8 @@ struct sql_scan {
 
 /* sql_names.c: what was found */
 void sql_names_clear(struct sql_scan *scan);
-/* The name that a token of a name means. */
-struct slice sql_token_name(struct sql_scan *scan, size_t index);
+/* sql_token_name() of what is quoted or long. */
+struct slice sql_token_name_other(struct sql_scan *scan, size_t index);
 /* Takes a name with its dots, if one is there. */
 bool sql_take_name(struct sql_scan *scan, struct sql_name *ret_name);
 /* 0 operations: it is read. Returns its index. */
@@ -163,10 +164,35 @@ static inline struct slice sql_token_text(const struct sql_scan *scan, size_t in
     return (struct slice){scan->text.at + token->offset, token->len};
 }
 
+/* The name that a token of a name means. */
+static inline struct slice sql_token_name(struct sql_scan *scan, size_t index)
+{
+    const struct sql_token *token = &scan->tokens[index];
+    if (token->kind == SQL_TOKEN_WORD && token->len <= LIMIT_SQL_NAME_SIZE) {
+        return (struct slice){scan->lower + token->offset, token->len};
+    }
+    return sql_token_name_other(scan, index);
+}
+
 static inline struct sql_frame *sql_top(struct sql_scan *scan)
 {
     must(scan->depth > 0);
     return &scan->frames[scan->depth - 1];
+}
+
+/* Whether the token before can end an operand: a word behind one is a label, or belongs to an
+ * operator. */
+static inline bool sql_is_behind_operand(const struct sql_scan *scan, size_t index)
+{
+    if (index == 0 || index == scan->operand_at || index > scan->end) {
+        return false;
+    }
+    const struct sql_token *before = &scan->tokens[index - 1];
+    const uint32_t kinds = 1U << SQL_TOKEN_QUOTED | 1U << SQL_TOKEN_QUOTED_UNICODE |
+                           1U << SQL_TOKEN_STRING | 1U << SQL_TOKEN_STRING_UNICODE |
+                           1U << SQL_TOKEN_NUMBER | 1U << SQL_TOKEN_PARAMETER |
+                           1U << SQL_TOKEN_CLOSE | 1U << SQL_TOKEN_CLOSE_BRACKET;
+    return before->is_end || (kinds >> before->kind & 1) != 0;
 }
 
 /* sql_scan.c: the machine */
@@ -176,7 +202,6 @@ void sql_unknown(struct sql_scan *scan, const char *why);
 void sql_stop(struct sql_scan *scan, const char *why);
 void sql_operate(struct sql_scan *scan, enum sql_operation operation);
 struct sql_frame *sql_push(struct sql_scan *scan, enum sql_clause clause);
-bool sql_is_behind_operand(const struct sql_scan *scan, size_t index);
 bool sql_begins_query(const struct sql_scan *scan, size_t index);
 void sql_finish_query(struct sql_scan *scan, struct sql_frame *frame);
 /* Goes on from 'at' to the end, with one frame. */
@@ -191,8 +216,13 @@ void sql_query_start(struct sql_scan *scan, struct sql_frame *frame);
 void sql_query_with(struct sql_scan *scan, struct sql_frame *frame);
 void sql_query_insert(struct sql_scan *scan, struct sql_frame *frame);
 void sql_query_target(struct sql_scan *scan, struct sql_frame *frame);
+bool sql_query_clause_word(struct sql_scan *scan, struct sql_frame *frame, enum sql_word word);
 /* False: the word does not begin a clause here. */
-bool sql_query_clause(struct sql_scan *scan, struct sql_frame *frame);
+static inline bool sql_query_clause(struct sql_scan *scan, struct sql_frame *frame)
+{
+    enum sql_word word = sql_word_at(scan, scan->at);
+    return word != SQL_NO_WORD && sql_query_clause_word(scan, frame, word);
+}
 
 /* sql_from.c: lists of FROM and USING */
 void sql_from_item(struct sql_scan *scan, struct sql_frame *frame);

@@ -1,53 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "sql/sql_lexer.h"
 
-#include "base/limits.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "sql/sql_lexer_parts.h"
 #include "sql/sql_words.h"
-
-enum {
-    IS_SPACE = 1,
-    IS_NAME = 4, /* within a name, '$' aside */
-    IS_DIGIT = 8,
-    IS_OPERATOR = 16,
-    IS_TELLING = 32, /* lets an operator end with '+' or '-' */
-};
-
-/* All bytes beyond ASCII are letters to PostgreSQL. */
-#define LETTER     IS_NAME
-#define BOTH(c)    [c] = LETTER, [(c) - ('a' - 'A')] = LETTER
-#define DIGIT(c)   [c] = IS_NAME | IS_DIGIT
-#define TELLING(c) [c] = IS_OPERATOR | IS_TELLING
-#define FOUR(c)    [c] = LETTER, [(c) + 1] = LETTER, [(c) + 2] = LETTER, [(c) + 3] = LETTER
-#define SIXTEEN(c) FOUR(c), FOUR((c) + 4), FOUR((c) + 8), FOUR((c) + 12)
-static const uint8_t sql_classes[256] = {
-    [' '] = IS_SPACE,    ['\t'] = IS_SPACE,   ['\n'] = IS_SPACE,   ['\r'] = IS_SPACE,
-    ['\f'] = IS_SPACE,   ['\v'] = IS_SPACE,   BOTH('a'),           BOTH('b'),
-    BOTH('c'),           BOTH('d'),           BOTH('e'),           BOTH('f'),
-    BOTH('g'),           BOTH('h'),           BOTH('i'),           BOTH('j'),
-    BOTH('k'),           BOTH('l'),           BOTH('m'),           BOTH('n'),
-    BOTH('o'),           BOTH('p'),           BOTH('q'),           BOTH('r'),
-    BOTH('s'),           BOTH('t'),           BOTH('u'),           BOTH('v'),
-    BOTH('w'),           BOTH('x'),           BOTH('y'),           BOTH('z'),
-    ['_'] = LETTER,      DIGIT('0'),          DIGIT('1'),          DIGIT('2'),
-    DIGIT('3'),          DIGIT('4'),          DIGIT('5'),          DIGIT('6'),
-    DIGIT('7'),          DIGIT('8'),          DIGIT('9'),          ['+'] = IS_OPERATOR,
-    ['-'] = IS_OPERATOR, ['*'] = IS_OPERATOR, ['/'] = IS_OPERATOR, ['<'] = IS_OPERATOR,
-    ['>'] = IS_OPERATOR, ['='] = IS_OPERATOR, TELLING('~'),        TELLING('!'),
-    TELLING('@'),        TELLING('#'),        TELLING('%'),        TELLING('^'),
-    TELLING('&'),        TELLING('|'),        TELLING('`'),        TELLING('?'),
-    SIXTEEN(0x80),       SIXTEEN(0x90),       SIXTEEN(0xa0),       SIXTEEN(0xb0),
-    SIXTEEN(0xc0),       SIXTEEN(0xd0),       SIXTEEN(0xe0),       SIXTEEN(0xf0),
-};
 
 /* What a token begins with. */
 enum sql_start {
     START_OTHER, /* nothing that PostgreSQL knows */
-    START_END,   /* the zeros behind the text */
-    START_SPACE,
     START_WORD,
-    START_PREFIX,
+    START_PREFIX, /* a word, or a letter before a string */
+    START_END,    /* the zeros behind the text */
+    START_SPACE,
     START_DIGIT,
     START_DOT,
     START_QUOTE,
@@ -60,463 +25,96 @@ enum sql_start {
 };
 
 /* Of a text in lower case. */
-#define WORDS(c)                                                                                   \
-    [c] = START_WORD, [(c) + 1] = START_WORD, [(c) + 2] = START_WORD, [(c) + 3] = START_WORD
-#define WORDS_4(c)  WORDS(c), WORDS((c) + 4), WORDS((c) + 8), WORDS((c) + 12)
-#define DIGITS(c)   [c] = START_DIGIT, [(c) + 1] = START_DIGIT
-#define OPERATOR(c) [c] = START_OPERATOR
+#define PAIR(start, c) [c] = (start), [(c) + 1] = (start)
+#define FOUR(start, c) PAIR(start, c), PAIR(start, (c) + 2)
+#define SIXTEEN(start, c)                                                                          \
+    FOUR(start, c), FOUR(start, (c) + 4), FOUR(start, (c) + 8), FOUR(start, (c) + 12)
+/* clang-format off */
 static const uint8_t sql_starts[256] = {
-    ['\0'] = START_END,
-    [' '] = START_SPACE,
-    ['\t'] = START_SPACE,
-    ['\n'] = START_SPACE,
-    ['\r'] = START_SPACE,
-    ['\f'] = START_SPACE,
-    ['\v'] = START_SPACE,
-    ['a'] = START_WORD,
-    ['b'] = START_PREFIX,
-    ['c'] = START_WORD,
-    ['d'] = START_WORD,
-    ['e'] = START_PREFIX,
-    ['f'] = START_WORD,
-    ['g'] = START_WORD,
-    WORDS('h'),
-    ['l'] = START_WORD,
-    ['m'] = START_WORD,
-    ['n'] = START_PREFIX,
-    ['o'] = START_WORD,
-    WORDS('p'),
-    ['t'] = START_WORD,
-    ['u'] = START_PREFIX,
-    ['v'] = START_WORD,
-    ['w'] = START_WORD,
-    ['x'] = START_PREFIX,
-    ['y'] = START_WORD,
-    ['z'] = START_WORD,
+    ['\0'] = START_END, [' '] = START_SPACE, FOUR(START_SPACE, '\t'), ['\r'] = START_SPACE,
+    ['a'] = START_WORD, PAIR(START_WORD, 'c'), FOUR(START_WORD, 'f'), FOUR(START_WORD, 'j'),
+    FOUR(START_WORD, 'o'), PAIR(START_WORD, 's'), PAIR(START_WORD, 'v'), PAIR(START_WORD, 'y'),
     ['_'] = START_WORD,
-    DIGITS('0'),
-    DIGITS('2'),
-    DIGITS('4'),
-    DIGITS('6'),
-    DIGITS('8'),
-    ['.'] = START_DOT,
-    ['\''] = START_QUOTE,
-    ['"'] = START_DOUBLE,
-    ['$'] = START_DOLLAR,
-    ['-'] = START_COMMENT,
-    ['/'] = START_COMMENT,
-    [':'] = START_COLON,
-    OPERATOR('+'),
-    OPERATOR('*'),
-    OPERATOR('<'),
-    OPERATOR('>'),
-    OPERATOR('='),
-    OPERATOR('~'),
-    OPERATOR('!'),
-    OPERATOR('@'),
-    OPERATOR('#'),
-    OPERATOR('%'),
-    OPERATOR('^'),
-    OPERATOR('&'),
-    OPERATOR('|'),
-    OPERATOR('`'),
-    OPERATOR('?'),
-    ['('] = START_SINGLE,
-    [')'] = START_SINGLE,
-    ['['] = START_SINGLE,
-    [']'] = START_SINGLE,
-    [','] = START_SINGLE,
+    ['b'] = START_PREFIX, ['e'] = START_PREFIX, ['n'] = START_PREFIX, ['u'] = START_PREFIX,
+    ['x'] = START_PREFIX,
+    FOUR(START_DIGIT, '0'), FOUR(START_DIGIT, '4'), PAIR(START_DIGIT, '8'),
+    ['.'] = START_DOT, ['\''] = START_QUOTE, ['"'] = START_DOUBLE, ['$'] = START_DOLLAR,
+    ['-'] = START_COMMENT, ['/'] = START_COMMENT, [':'] = START_COLON,
+    PAIR(START_OPERATOR, '*'), FOUR(START_OPERATOR, '<'), ['@'] = START_OPERATOR,
+    ['~'] = START_OPERATOR, ['!'] = START_OPERATOR, ['#'] = START_OPERATOR,
+    PAIR(START_OPERATOR, '%'), ['^'] = START_OPERATOR, ['|'] = START_OPERATOR,
+    ['`'] = START_OPERATOR,
+    PAIR(START_SINGLE, '('), ['['] = START_SINGLE, [']'] = START_SINGLE, [','] = START_SINGLE,
     [';'] = START_SINGLE,
-    WORDS_4(0x80),
-    WORDS_4(0x90),
-    WORDS_4(0xa0),
-    WORDS_4(0xb0),
-    WORDS_4(0xc0),
-    WORDS_4(0xd0),
-    WORDS_4(0xe0),
-    WORDS_4(0xf0),
+    SIXTEEN(START_WORD, 0x80), SIXTEEN(START_WORD, 0x90), SIXTEEN(START_WORD, 0xa0),
+    SIXTEEN(START_WORD, 0xb0), SIXTEEN(START_WORD, 0xc0), SIXTEEN(START_WORD, 0xd0),
+    SIXTEEN(START_WORD, 0xe0), SIXTEEN(START_WORD, 0xf0),
 };
+/* clang-format on */
 
 static const uint8_t sql_singles[256] = {
     ['('] = SQL_TOKEN_OPEN,          [')'] = SQL_TOKEN_CLOSE, ['['] = SQL_TOKEN_OPEN_BRACKET,
     [']'] = SQL_TOKEN_CLOSE_BRACKET, [','] = SQL_TOKEN_COMMA, [';'] = SQL_TOKEN_SEMICOLON,
 };
 
-/* '\0' behind the end: no text has one. */
-static char sql_peek(const struct sql_lexer *lexer, size_t from)
-{
-    return from < lexer->text.len ? lexer->text.at[from] : '\0';
-}
-
-static uint8_t sql_class(char c)
-{
-    return sql_classes[(unsigned char)c];
-}
-
-static bool sql_is_newline(char c)
-{
-    return c == '\n' || c == '\r';
-}
-
-static void sql_add_gap(struct sql_lexer *lexer, size_t from, size_t to)
-{
-    if (lexer->gap_count == lexer->gap_capacity) {
-        lexer->gaps = sql_grow(lexer->arena, lexer->gaps, lexer->gap_count, &lexer->gap_capacity,
-                               sizeof(*lexer->gaps));
-    }
-    lexer->gaps[lexer->gap_count++] =
-        (struct sql_gap){.offset = (uint32_t)from, .len = (uint32_t)(to - from)};
-}
-
-static uint8_t sql_bad(struct sql_lexer *lexer, const char *why)
-{
-    lexer->at = lexer->text.len;
-    lexer->why = why;
-    return SQL_TOKEN_BAD;
-}
-
-static size_t sql_line_end(const struct sql_lexer *lexer, size_t at)
-{
-    while (at < lexer->text.len && !sql_is_newline(lexer->text.at[at])) {
-        at++;
-    }
-    return at;
-}
-
-/* Comments nest. False: it does not end. */
-static bool sql_skip_comment(struct sql_lexer *lexer)
-{
-    size_t depth = 0;
-    while (lexer->at < lexer->text.len) {
-        char c = sql_peek(lexer, lexer->at);
-        char next = sql_peek(lexer, lexer->at + 1);
-        if (c == '/' && next == '*') {
-            depth++;
-            lexer->at += 2;
-        } else if (c == '*' && next == '/') {
-            depth--;
-            lexer->at += 2;
-            if (depth == 0) {
-                return true;
-            }
-        } else {
-            lexer->at++;
-        }
-    }
-    return false;
-}
-
-static bool sql_skip_space(struct sql_lexer *lexer)
-{
-    for (;;) {
-        size_t at = lexer->at;
-        while (at < lexer->text.len && (sql_class(lexer->text.at[at]) & IS_SPACE) != 0) {
-            at++;
-        }
-        lexer->at = at;
-        char c = sql_peek(lexer, lexer->at);
-        if (c != '-' && c != '/') {
-            return true;
-        }
-        char next = sql_peek(lexer, lexer->at + 1);
-        if (c == '-' && next == '-') {
-            lexer->at = sql_line_end(lexer, lexer->at);
-        } else if (c != '/' || next != '*') {
-            return true;
-        } else if (!sql_skip_comment(lexer)) {
-            return false;
-        }
-    }
-}
-
-/* A string goes on behind white space with a line break in it, where comments of one line may
- * stand: where its next quote is, or 0. */
-static size_t sql_continuation(const struct sql_lexer *lexer, size_t at)
-{
-    bool has_newline = false;
-    for (;;) {
-        char c = sql_peek(lexer, at);
-        if ((sql_class(c) & IS_SPACE) != 0) {
-            has_newline = has_newline || sql_is_newline(c);
-            at++;
-        } else if (c == '-' && sql_peek(lexer, at + 1) == '-') {
-            at = sql_line_end(lexer, at);
-        } else {
-            return c == '\'' && has_newline ? at : 0;
-        }
-    }
-}
-
-/* From its first quote. */
-static bool sql_skip_string(struct sql_lexer *lexer, bool has_backslashes, bool has_doubled)
-{
-    size_t at = lexer->at + 1;
-    size_t searched = 0; /* white space is looked at once */
-    while (at < lexer->text.len) {
-        char c = lexer->text.at[at++];
-        if (c == '\\' && has_backslashes) {
-            at++;
-        } else if (c == '\'' && has_doubled && sql_peek(lexer, at) == '\'') {
-            at++;
-        } else if (c == '\'') {
-            searched = sql_continuation(lexer, at);
-            if (searched == 0) {
-                lexer->at = at;
-                return true;
-            }
-            sql_add_gap(lexer, at, searched);
-            at = searched + 1;
-        }
-    }
-    return false;
-}
-
-static uint8_t sql_string(struct sql_lexer *lexer, size_t prefix, bool has_backslashes,
-                          bool has_doubled)
-{
-    lexer->at += prefix;
-    return sql_skip_string(lexer, has_backslashes, has_doubled)
-               ? SQL_TOKEN_STRING
-               : sql_bad(lexer, "a string does not end");
-}
-
-static uint8_t sql_quoted(struct sql_lexer *lexer, size_t prefix)
-{
-    size_t start = lexer->at + prefix + 1;
-    for (size_t at = start; at < lexer->text.len; at++) {
-        if (lexer->text.at[at] != '"') {
-            continue;
-        }
-        if (sql_peek(lexer, at + 1) == '"') {
-            at++;
-            continue;
-        }
-        lexer->at = at + 1;
-        return at == start ? sql_bad(lexer, "a quoted name is empty")
-                           : (prefix == 0 ? SQL_TOKEN_QUOTED : SQL_TOKEN_QUOTED_UNICODE);
-    }
-    return sql_bad(lexer, "a quoted name does not end");
-}
-
-/* $$…$$, $tag$…$tag$ and $1. */
-static uint8_t sql_dollar(struct sql_lexer *lexer)
-{
-    size_t start = lexer->at;
-    size_t at = start + 1;
-    if ((sql_class(sql_peek(lexer, at)) & IS_DIGIT) != 0) {
-        while ((sql_class(sql_peek(lexer, at)) & IS_DIGIT) != 0) {
-            at++;
-        }
-        lexer->at = at;
-        return SQL_TOKEN_PARAMETER;
-    }
-    while ((sql_class(sql_peek(lexer, at)) & IS_NAME) != 0) {
-        at++;
-    }
-    if (sql_peek(lexer, at) != '$') {
-        return sql_bad(lexer, "a '$' that begins nothing");
-    }
-    struct slice mark = slice_sub(lexer->text, start, at + 1 - start);
-    struct slice rest = slice_from(lexer->text, at + 1);
-    size_t found = slice_find(rest, mark);
-    if (found == rest.len) {
-        return sql_bad(lexer, "a dollar-quoted string does not end");
-    }
-    lexer->at = at + 1 + found + mark.len;
-    return SQL_TOKEN_STRING;
-}
-
-static size_t sql_skip_digits(const struct sql_lexer *lexer, size_t at)
-{
-    while ((sql_class(sql_peek(lexer, at)) & IS_DIGIT) != 0 ||
-           (sql_peek(lexer, at) == '_' && (sql_class(sql_peek(lexer, at + 1)) & IS_DIGIT) != 0)) {
-        at++;
-    }
-    return at;
-}
-
-static uint8_t sql_number(struct sql_lexer *lexer)
-{
-    size_t at = lexer->at;
-    char second = sql_peek(lexer, at + 1);
-    if (sql_peek(lexer, at) == '0' && second != '\0' &&
-        slice_find_byte(SLICE("xXoObB"), second) < 6) {
-        at += 2;
-        while ((sql_class(sql_peek(lexer, at)) & IS_NAME) != 0) {
-            at++;
-        }
-        lexer->at = at;
-        return SQL_TOKEN_NUMBER;
-    }
-    at = sql_skip_digits(lexer, at);
-    if (sql_peek(lexer, at) == '.' && sql_peek(lexer, at + 1) != '.') {
-        at = sql_skip_digits(lexer, at + 1);
-    }
-    if (sql_peek(lexer, at) == 'e' || sql_peek(lexer, at) == 'E') {
-        size_t exponent = at + 1;
-        if (sql_peek(lexer, exponent) == '+' || sql_peek(lexer, exponent) == '-') {
-            exponent++;
-        }
-        if ((sql_class(sql_peek(lexer, exponent)) & IS_DIGIT) != 0) {
-            at = sql_skip_digits(lexer, exponent);
-        }
-    }
-    lexer->at = at;
-    return SQL_TOKEN_NUMBER;
-}
-
-static inline uint8_t sql_operator_kind(char c)
-{
-    return c == '*' ? SQL_TOKEN_STAR : c == '=' ? SQL_TOKEN_EQUALS : SQL_TOKEN_OPERATOR;
-}
-
-/* The longest run, cut where a comment begins; '+' and '-' end it only in the company of a telling
- * character. */
-static uint8_t sql_operator(struct sql_lexer *lexer)
-{
-    size_t start = lexer->at;
-    size_t end = start;
-    bool is_telling = false;
-    for (uint8_t class; ((class = sql_class(sql_peek(lexer, end))) & IS_OPERATOR) != 0; end++) {
-        char c = sql_peek(lexer, end);
-        char next = sql_peek(lexer, end + 1);
-        if ((c == '-' && next == '-') || (c == '/' && next == '*')) {
-            break;
-        }
-        is_telling = is_telling || (class & IS_TELLING) != 0;
-    }
-    while (!is_telling && end > start + 1 &&
-           (lexer->text.at[end - 1] == '+' || lexer->text.at[end - 1] == '-')) {
-        end--;
-    }
-    lexer->at = end;
-    if (end == start + 1) {
-        return sql_operator_kind(lexer->text.at[start]);
-    }
-    bool is_arrow =
-        end == start + 2 && lexer->text.at[start] == '=' && lexer->text.at[start + 1] == '>';
-    return is_arrow ? SQL_TOKEN_ARROW : SQL_TOKEN_OPERATOR;
-}
-
-/* A word that stands right before a quote, or the string itself. */
-static uint8_t sql_prefixed(struct sql_lexer *lexer)
-{
-    char next = sql_peek(lexer, lexer->at + 1);
-    char third = sql_peek(lexer, lexer->at + 2);
-    switch (lexer->lower[lexer->at]) {
-    case 'e':
-        return next == '\'' ? sql_string(lexer, 1, true, true) : SQL_TOKEN_WORD;
-    case 'n':
-        return next == '\'' ? sql_string(lexer, 1, lexer->is_backslash_quoted, true)
-                            : SQL_TOKEN_WORD;
-    case 'b':
-    case 'x':
-        return next == '\'' ? sql_string(lexer, 1, false, false) : SQL_TOKEN_WORD;
-    case 'u':
-        if (next == '&' && third == '"') {
-            return sql_quoted(lexer, 2);
-        }
-        if (next != '&' || third != '\'') {
-            return SQL_TOKEN_WORD;
-        }
-        if (lexer->is_backslash_quoted) {
-            return sql_bad(lexer, "U&'' where backslashes escape");
-        }
-        return sql_string(lexer, 2, false, true) == SQL_TOKEN_STRING ? SQL_TOKEN_STRING_UNICODE
-                                                                     : SQL_TOKEN_BAD;
-    default:
-        return SQL_TOKEN_WORD;
-    }
-}
-
-/* U&"…" UESCAPE '!': the name's token takes the character, and the two others go. */
-static bool sql_take_escape(struct sql_lexer *lexer)
-{
-    size_t count = lexer->count;
-    if (count < 3 || lexer->tokens[count - 2].word != SQL_WORD_UESCAPE ||
-        (lexer->tokens[count - 3].kind != SQL_TOKEN_QUOTED_UNICODE &&
-         lexer->tokens[count - 3].kind != SQL_TOKEN_STRING_UNICODE)) {
-        return true;
-    }
-    const struct sql_token *string = &lexer->tokens[count - 1];
-    struct slice written = slice_sub(lexer->text, string->offset, string->len);
-    if (written.len != 3 || written.at[0] != '\'' ||
-        slice_find_byte(SLICE("0123456789abcdefABCDEF+'\" \t\n\r\f\v"), written.at[1]) < 28) {
-        return false;
-    }
-    lexer->tokens[count - 3].escape = written.at[1];
-    lexer->tokens[count - 3].len = string->offset + string->len - lexer->tokens[count - 3].offset;
-    lexer->count -= 2;
-    return true;
-}
-
 /* Texts ------------------------------------------------------------------------------------------
  */
 
-/* What all of a text says of it. */
-struct sql_bytes {
-    uint8_t all; /* bits that any byte has */
-    uint8_t has_zero;
-};
-
-/* One pass that compilers make of wide registers. */
-static struct sql_bytes sql_fold(const char *restrict text, size_t len, char *restrict lower,
-                                 uint8_t *restrict marks)
+/* One pass that compilers make of wide registers. Returns the bits that any byte has. */
+static uint8_t sql_fold(const char *restrict text, size_t len, char *restrict lower,
+                        uint8_t *restrict marks)
 {
-    struct sql_bytes found = {0, 0};
+    uint8_t all = 0;
     for (size_t i = 0; i < len; i++) {
         uint8_t byte = (uint8_t)text[i];
         uint8_t upper = (uint8_t)(byte - 'A') < 26 ? 0x20 : 0;
         uint8_t folded = byte | upper;
         uint8_t letter = (uint8_t)(folded - 'a') < 26 ? 0xff : 0;
         uint8_t digit = (uint8_t)(byte - '0') < 10 ? 0xff : 0;
-        uint8_t other = byte == '_' || byte == '$' || byte >= 0x80 ? 0xff : 0;
+        uint8_t line = byte == '_' ? 0xff : 0;
+        uint8_t dollar = byte == '$' ? 0xff : 0;
+        uint8_t other = byte >= 0x80 ? 0xff : 0;
         lower[i] = (char)folded;
-        marks[i] = letter | digit | other;
-        found.all |= byte;
-        found.has_zero |= byte == 0 ? 1 : 0;
+        marks[i] = letter | digit | line | dollar | other;
+        all |= byte;
     }
-    return found;
+    return all;
 }
 
 const char *sql_lexer_text(struct sql_lexer *lexer, struct slice text, uint8_t *marks)
 {
     char *lower = arena_alloc(lexer->arena, text.len + SQL_PADDING);
-    struct sql_bytes found = sql_fold(text.at, text.len, lower, marks);
+    uint8_t all = sql_fold(text.at, text.len, lower, marks);
     memset(marks + text.len, 0, SQL_PADDING);
     lexer->text = text;
     lexer->lower = lower;
     lexer->marks = marks;
-    if (found.has_zero != 0) {
+    if (slice_find_byte(text, '\0') < text.len) {
         return "there is a NUL in the text";
     }
-    return found.all < 0x80 || text_is_utf8(text) ? NULL : "the text is not UTF-8";
+    return all < 0x80 || text_is_utf8(text) ? NULL : "the text is not UTF-8";
 }
 
 /* Tokens -----------------------------------------------------------------------------------------
  */
 
-static inline size_t sql_name_end(const struct sql_lexer *lexer, size_t at)
+static inline size_t sql_name_end(const uint8_t *marks, size_t at)
 {
     for (;; at += 8) {
-        uint64_t others = ~sql_load(lexer->marks + at);
+        uint64_t others = ~sql_load(marks + at);
         if (others != 0) {
             return at + (size_t)__builtin_ctzll(others) / 8;
         }
     }
 }
 
-static inline size_t sql_read_word(const struct sql_lexer *lexer, size_t at, bool is_field,
-                                   struct sql_token *token)
+static inline void sql_take_word_row(struct sql_token *token, const struct sql_word_row *row)
 {
-    size_t end = sql_name_end(lexer, at);
-    const struct sql_word_row *row =
-        is_field ? &sql_word_rows[SQL_NO_WORD] : sql_word_find(lexer->lower + at, end - at);
-    token->kind = SQL_TOKEN_WORD;
     token->word = row->word;
+    token->kind = row->kind;
+    token->escape = row->escape;
     token->is_name = row->is_name;
     token->is_end = row->is_end;
-    return end;
 }
 
 /* What is read byte by byte. */
@@ -538,7 +136,7 @@ static uint8_t sql_read_other(struct sql_lexer *lexer, enum sql_start start)
     case START_COMMENT:
         return sql_operator(lexer);
     case START_COLON: {
-        char next = sql_peek(lexer, lexer->at + 1);
+        char next = lexer->lower[lexer->at + 1];
         lexer->at += next == ':' || next == '=' ? 2 : 1;
         return next == ':' ? SQL_TOKEN_CAST : next == '=' ? SQL_TOKEN_ASSIGN : SQL_TOKEN_COLON;
     }
@@ -610,28 +208,32 @@ static inline size_t sql_read_plain(const struct sql_lexer *lexer, size_t at, en
     }
 }
 
-/* The token at 'at', of which something is there; returns where it ends, with its kind in it. */
-static inline size_t sql_read_token(struct sql_lexer *lexer, size_t at, enum sql_start start,
-                                    bool is_field)
+/* A token that is no word; returns where it ends. */
+static size_t sql_read_mark(struct sql_lexer *lexer, size_t at, enum sql_start start,
+                            struct sql_token *token)
 {
-    struct sql_token *token = &lexer->tokens[lexer->count];
     *token = (struct sql_token){.escape = '\\'};
-    bool is_word = start == START_WORD || (start == START_PREFIX && lexer->lower[at + 1] != '\'' &&
-                                           lexer->lower[at + 1] != '&');
-    if (is_word) {
-        return sql_read_word(lexer, at, is_field, token);
-    }
     size_t end = sql_read_plain(lexer, at, start, token);
-    if (end != 0) {
-        return end;
+    if (end == 0) {
+        lexer->at = at;
+        token->kind = sql_read_other(lexer, start);
+        end = lexer->at;
     }
-    lexer->at = at;
-    token->kind = sql_read_other(lexer, start);
-    if (token->kind == SQL_TOKEN_WORD) {
-        return sql_read_word(lexer, at, is_field, token);
+    switch (token->kind) {
+    case SQL_TOKEN_OPEN:
+        lexer->depth++;
+        break;
+    case SQL_TOKEN_CLOSE:
+        lexer->depth -= lexer->depth > 0 ? 1 : 0;
+        break;
+    case SQL_TOKEN_QUOTED:
+    case SQL_TOKEN_QUOTED_UNICODE:
+        token->is_name = true;
+        break;
+    default:
+        break;
     }
-    token->is_name = token->kind == SQL_TOKEN_QUOTED || token->kind == SQL_TOKEN_QUOTED_UNICODE;
-    return lexer->at;
+    return end;
 }
 
 static inline bool sql_is_gap(const char *here, enum sql_start start)
@@ -640,66 +242,73 @@ static inline bool sql_is_gap(const char *here, enum sql_start start)
                                                                (here[0] == '/' && here[1] == '*')));
 }
 
-/* White space and comments at 'at', behind the last token and one blank at most. */
-static bool sql_read_gap(struct sql_lexer *lexer, size_t at)
+/* The end of the text, or white space and comments, behind the last token and one blank at most.
+ * Returns the kind of what ends the tokens; WORD: they go on. */
+static uint8_t sql_read_gap(struct sql_lexer *lexer, size_t at)
 {
+    bool is_end = at == lexer->text.len;
     lexer->at = at;
-    if (!sql_skip_space(lexer)) {
-        return false;
+    if (!is_end && !sql_skip_space(lexer)) {
+        return sql_bad(lexer, "a comment does not end");
     }
-    sql_add_gap(lexer, lexer->end, lexer->at);
+    if (lexer->at > lexer->end) {
+        sql_add_gap(lexer, lexer->end, lexer->at);
+    }
     lexer->end = lexer->at;
-    return true;
+    return is_end ? SQL_TOKEN_END : SQL_TOKEN_WORD;
 }
 
-static uint8_t sql_read_end(struct sql_lexer *lexer, size_t at)
+static inline bool sql_is_escape(const struct sql_token *tokens, size_t index)
 {
-    if (at > lexer->end) {
-        sql_add_gap(lexer, lexer->end, at);
-        lexer->end = at;
-    }
-    return SQL_TOKEN_END;
+    return tokens[index].kind == SQL_TOKEN_STRING && index > 1 &&
+           tokens[index - 1].word == SQL_WORD_UESCAPE;
 }
 
-/* What a token means beyond itself. */
-static inline bool sql_note_token(struct sql_lexer *lexer, uint8_t kind)
+/* A letter that may belong to a string. */
+static inline bool sql_is_prefix(const char *here)
 {
-    lexer->depth += kind == SQL_TOKEN_OPEN ? 1 : 0;
-    lexer->depth -= kind == SQL_TOKEN_CLOSE && lexer->depth > 0 ? 1 : 0;
-    return kind != SQL_TOKEN_STRING || sql_take_escape(lexer);
+    return here[1] == '\'' || here[1] == '&';
 }
 
 uint8_t sql_lexer_read(struct sql_lexer *lexer)
 {
+    const char *lower = lexer->lower;
     size_t at = lexer->at;
     for (uint8_t kind = SQL_TOKEN_END; kind != SQL_TOKEN_SEMICOLON;) {
-        enum sql_start start = (enum sql_start)sql_starts[(uint8_t)lexer->lower[at]];
-        if (start == START_END) {
-            return sql_read_end(lexer, at);
-        }
-        if (sql_is_gap(lexer->lower + at, start)) {
-            if (!sql_read_gap(lexer, at)) {
-                return sql_bad(lexer, "a comment does not end");
-            }
-            at = lexer->at;
-            continue;
-        }
+        enum sql_start start = (enum sql_start)sql_starts[(uint8_t)lower[at]];
+        size_t end = at;
         lexer->tokens = sql_room(lexer->arena, lexer->tokens, lexer->count, &lexer->capacity,
                                  sizeof(*lexer->tokens));
         struct sql_token *token = &lexer->tokens[lexer->count];
-        size_t end = sql_read_token(lexer, at, start, kind == SQL_TOKEN_DOT);
+        token->kind = SQL_TOKEN_WORD;
+        if (start == START_END || sql_is_gap(lower + at, start)) {
+            uint8_t found = sql_read_gap(lexer, at);
+            at = lexer->at;
+            if (found != SQL_TOKEN_WORD) {
+                return found;
+            }
+            continue;
+        }
+        if (start != START_WORD && (start != START_PREFIX || sql_is_prefix(lower + at))) {
+            end = sql_read_mark(lexer, at, start, token);
+        }
+        if (token->kind == SQL_TOKEN_WORD) {
+            end = sql_name_end(lexer->marks, at);
+            sql_take_word_row(token, kind == SQL_TOKEN_DOT ? &sql_word_rows[SQL_NO_WORD]
+                                                           : sql_word_find(lower + at, end - at));
+        }
         kind = token->kind;
         if (kind == SQL_TOKEN_BAD) {
             return kind;
         }
         token->offset = (uint32_t)at;
         token->len = (uint32_t)(end - at);
+        lexer->end = end;
         lexer->count++;
-        if (!sql_note_token(lexer, kind)) {
+        if (sql_is_escape(lexer->tokens, lexer->count - 1) && !sql_take_escape(lexer)) {
             return sql_bad(lexer, "UESCAPE has no escape character");
         }
-        lexer->end = end;
-        at = end + (lexer->lower[end] == ' ' ? 1 : 0);
+        at = end + (lower[end] == ' ' ? 1 : 0);
     }
     lexer->at = at;
     return SQL_TOKEN_SEMICOLON;

@@ -154,7 +154,7 @@ static struct slice sql_decode(struct sql_scan *scan, struct slice quoted, char 
     return slice_of(at, len);
 }
 
-struct slice sql_token_name(struct sql_scan *scan, size_t index)
+struct slice sql_token_name_other(struct sql_scan *scan, size_t index)
 {
     const struct sql_token *token = &scan->tokens[index];
     struct slice written = sql_token_text(scan, index);
@@ -184,7 +184,7 @@ bool sql_take_name(struct sql_scan *scan, struct sql_name *ret_name)
 }
 
 /* Up to eight bytes, those of less than eight together with how many there are. */
-static uint64_t sql_short(struct slice bytes)
+static inline uint64_t sql_short(struct slice bytes)
 {
     uint32_t low = 0;
     uint32_t high = 0;
@@ -199,7 +199,7 @@ static uint64_t sql_short(struct slice bytes)
 }
 
 /* The seed keeps those who send names from choosing where they go. */
-static uint64_t sql_mix(uint64_t hash, struct slice bytes)
+static inline uint64_t sql_mix(uint64_t hash, struct slice bytes)
 {
     const uint64_t factor = UINT64_C(0x9fb21c651e98df25);
     while (bytes.len > 8) {
@@ -211,6 +211,18 @@ static uint64_t sql_mix(uint64_t hash, struct slice bytes)
     }
     hash = (hash ^ sql_short(bytes)) * factor;
     return hash ^ hash >> 32;
+}
+
+/* Most are short, and the same or of another length. */
+static inline bool sql_same(struct slice a, struct slice b)
+{
+    if (a.len != b.len) {
+        return false;
+    }
+    if (a.len < 8) {
+        return sql_short(a) == sql_short(b);
+    }
+    return memcmp(a.at, b.at, a.len) == 0;
 }
 
 static void sql_slots_grow(struct sql_scan *scan)
@@ -233,16 +245,17 @@ static void sql_slots_grow(struct sql_scan *scan)
 /* NULL: there is none, and *ret_slot is where it would be. */
 static struct sql_entry *sql_find(struct sql_scan *scan, struct sql_entry *wanted, size_t *ret_slot)
 {
-    wanted->hash =
-        (uint32_t)sql_mix(sql_mix(scan->seed + wanted->kind, wanted->first), wanted->second);
+    uint64_t hash = scan->seed + wanted->kind;
+    hash = wanted->first.len > 0 ? sql_mix(hash, wanted->first) : hash;
+    wanted->hash = (uint32_t)sql_mix(hash, wanted->second);
     size_t slot = wanted->hash & (scan->slot_count - 1);
     for (; scan->slots[slot] != 0; slot = (slot + 1) & (scan->slot_count - 1)) {
         if (scan->slots[slot] >> 32 != wanted->hash) {
             continue;
         }
         struct sql_entry *entry = &scan->entries[(uint32_t)scan->slots[slot] - 1];
-        if (entry->kind == wanted->kind && slice_equals(entry->first, wanted->first) &&
-            slice_equals(entry->second, wanted->second)) {
+        if (entry->kind == wanted->kind && sql_same(entry->first, wanted->first) &&
+            sql_same(entry->second, wanted->second)) {
             return entry;
         }
     }
@@ -325,14 +338,14 @@ void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice 
 void sql_add_alias(struct sql_scan *scan, struct slice name)
 {
     bool is_new = false;
-    (void)sql_intern(scan, (struct sql_entry){.first = name, .kind = SQL_ENTRY_ALIAS}, &is_new);
+    (void)sql_intern(scan, (struct sql_entry){.second = name, .kind = SQL_ENTRY_ALIAS}, &is_new);
 }
 
 void sql_with_push(struct sql_scan *scan, struct slice name)
 {
     bool is_new = false;
     struct sql_entry *entry =
-        sql_intern(scan, (struct sql_entry){.first = name, .kind = SQL_ENTRY_WITH}, &is_new);
+        sql_intern(scan, (struct sql_entry){.second = name, .kind = SQL_ENTRY_WITH}, &is_new);
     entry->value++;
     scan->with_names = sql_room(scan->arena, scan->with_names, scan->with_count,
                                 &scan->with_capacity, sizeof(*scan->with_names));
@@ -348,7 +361,7 @@ void sql_with_cut(struct sql_scan *scan, size_t count)
 
 bool sql_with_has(struct sql_scan *scan, struct slice name)
 {
-    struct sql_entry wanted = {.first = name, .kind = SQL_ENTRY_WITH};
+    struct sql_entry wanted = {.second = name, .kind = SQL_ENTRY_WITH};
     size_t slot = 0;
     if (scan->with_count == 0) {
         return false;
@@ -375,7 +388,7 @@ void sql_names_finish(struct sql_scan *scan)
     for (size_t i = 0; i < count; i++) {
         struct sql_column *column = &statement->columns[i];
         column->is_used = column->is_used || scan->is_combined || scan->is_kept;
-        struct sql_entry alias = {.first = column->name, .kind = SQL_ENTRY_ALIAS};
+        struct sql_entry alias = {.second = column->name, .kind = SQL_ENTRY_ALIAS};
         size_t slot = 0;
         if (column->qualifier.len == 0 && sql_find(scan, &alias, &slot) != NULL) {
             sql_add_column(scan, column->name, SLICE("*"), true);

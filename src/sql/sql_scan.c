@@ -50,30 +50,6 @@ struct sql_frame *sql_push(struct sql_scan *scan, enum sql_clause clause)
     return frame;
 }
 
-/* Whether the token before can end an operand: a word behind one is a label, or belongs to an
- * operator. */
-bool sql_is_behind_operand(const struct sql_scan *scan, size_t index)
-{
-    if (index == 0 || index == scan->operand_at) {
-        return false;
-    }
-    switch (sql_kind_at(scan, index - 1)) {
-    case SQL_TOKEN_WORD:
-        return scan->tokens[index - 1].is_end;
-    case SQL_TOKEN_QUOTED:
-    case SQL_TOKEN_QUOTED_UNICODE:
-    case SQL_TOKEN_STRING:
-    case SQL_TOKEN_STRING_UNICODE:
-    case SQL_TOKEN_NUMBER:
-    case SQL_TOKEN_PARAMETER:
-    case SQL_TOKEN_CLOSE:
-    case SQL_TOKEN_CLOSE_BRACKET:
-        return true;
-    default:
-        return false;
-    }
-}
-
 bool sql_begins_query(const struct sql_scan *scan, size_t index)
 {
     switch ((int)sql_word_at(scan, index)) {

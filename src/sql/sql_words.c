@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "sql/sql_words.h"
 
+#include "sql/sql_lexer.h"
 #include "sql/sql_word_slots.h"
 
 const struct sql_word_row sql_word_rows[SQL_WORD_COUNT] = {
-    [SQL_NO_WORD] = {.is_name = true, .is_end = true},
+    [SQL_NO_WORD] = {.kind = SQL_TOKEN_WORD, .escape = '\\', .is_name = true, .is_end = true},
 #define SQL_WORD(name, spelled, word_class, end)                                                   \
     [SQL_WORD_##name] = {.text = spelled,                                                          \
                          .word = SQL_WORD_##name,                                                  \
+                         .kind = SQL_TOKEN_WORD,                                                   \
+                         .escape = '\\',                                                           \
                          .class = SQL_WORD_IS_##word_class,                                        \
                          .len = sizeof(spelled) - 1,                                               \
                          .is_name = SQL_WORD_IS_##word_class != SQL_WORD_IS_RESERVED,              \

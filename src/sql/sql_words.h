@@ -413,11 +413,12 @@ enum sql_word_class {
 struct sql_word_row {
     char text[24]; /* with zeros behind it */
     uint16_t word; /* enum sql_word; SQL_NO_WORD: it is none */
-    uint8_t class; /* enum sql_word_class */
-    uint8_t len;
+    uint8_t kind;  /* these four as in a token of it */
+    char escape;
     bool is_name; /* it can name something: all but the words that are reserved */
     bool is_end;
-    uint16_t rest; /* makes it 32 bytes */
+    uint8_t class; /* enum sql_word_class */
+    uint8_t len;
 };
 
 /* Eight bytes, the first of them lowest. Written out, so that it becomes one load. */
