@@ -96,8 +96,7 @@ static struct arena_block *arena_block_new(struct arena *arena, size_t size)
     return block;
 }
 
-/* Not zeroed: the callers fill it. */
-static void *arena_take(struct arena *arena, size_t size)
+void *arena_alloc_bare(struct arena *arena, size_t size)
 {
     must(size <= SIZE_MAX - ARENA_ALIGN);
     size_t rounded = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
@@ -112,7 +111,7 @@ static void *arena_take(struct arena *arena, size_t size)
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-    void *at = arena_take(arena, size);
+    void *at = arena_alloc_bare(arena, size);
     memset(at, 0, size);
     return at;
 }
@@ -130,7 +129,7 @@ struct slice arena_copy(struct arena *arena, struct slice bytes)
 
 char *arena_text(struct arena *arena, struct slice text)
 {
-    char *at = arena_take(arena, text.len + 1);
+    char *at = arena_alloc_bare(arena, text.len + 1);
     if (text.len > 0) {
         memcpy(at, text.at, text.len);
     }
@@ -145,7 +144,7 @@ struct slice arena_format(struct arena *arena, const char *format, ...)
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
     must(len >= 0);
-    char *at = arena_take(arena, (size_t)len + 1);
+    char *at = arena_alloc_bare(arena, (size_t)len + 1);
     va_start(args, format);
     (void)vsnprintf(at, (size_t)len + 1, format, args);
     va_end(args);

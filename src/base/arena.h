@@ -30,6 +30,8 @@ void arena_hold_secrets(struct arena *arena);
 /* Zeroed, aligned for any type. */
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size);
+/* As arena_alloc, but with whatever is there: for what is filled before it is read. */
+void *arena_alloc_bare(struct arena *arena, size_t size);
 struct slice arena_copy(struct arena *arena, struct slice bytes);
 /* A copy with a NUL behind it, for libc and libraries. */
 char *arena_text(struct arena *arena, struct slice text);

@@ -150,6 +150,7 @@
 #define LIMIT_SQL_TEXT_SIZE  LIMIT_MIB(1024)
 #define LIMIT_SQL_STATEMENTS 65536 /* of a text; the rest of it is one more, and unknown */
 #define LIMIT_SQL_DEPTH      2000  /* of open parentheses and brackets */
+#define LIMIT_SQL_NAMES      20000 /* that a statement tells apart; more are unknown */
 #define LIMIT_SQL_NAME_SIZE  63    /* servers cut names to it */
 
 /* what is found in text */

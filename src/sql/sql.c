@@ -136,7 +136,7 @@ static const char *sql_take_text(struct sql_splitter *splitter, struct slice tex
         return "the text is too long";
     }
     if (text.len + SQL_PADDING > sizeof(scan->desk->marks)) {
-        marks = arena_alloc(scan->arena, text.len + SQL_PADDING);
+        marks = arena_alloc_bare(scan->arena, text.len + SQL_PADDING);
     }
     const char *refused = sql_lexer_text(&splitter->lexer, text, marks);
     scan->text = text;

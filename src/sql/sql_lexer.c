@@ -83,8 +83,9 @@ static uint8_t sql_fold(const char *restrict text, size_t len, char *restrict lo
 
 const char *sql_lexer_text(struct sql_lexer *lexer, struct slice text, uint8_t *marks)
 {
-    char *lower = arena_alloc(lexer->arena, text.len + SQL_PADDING);
+    char *lower = arena_alloc_bare(lexer->arena, text.len + SQL_PADDING);
     uint8_t all = sql_fold(text.at, text.len, lower, marks);
+    memset(lower + text.len, 0, SQL_PADDING);
     memset(marks + text.len, 0, SQL_PADDING);
     lexer->text = text;
     lexer->lower = lower;

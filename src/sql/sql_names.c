@@ -4,10 +4,14 @@
 #include "base/limits.h"
 #include "base/memory.h"
 
+#define GROWTH_MAX 100000 /* up to which the room grows by more */
+
 void *sql_grow(struct arena *arena, const void *items, size_t count, size_t *capacity, size_t size)
 {
-    size_t grown = *capacity == 0 ? 4 : *capacity * 2;
-    void *at = arena_alloc_array(arena, grown, size);
+    /* What is not used of it costs nothing. */
+    size_t grown = *capacity == 0 ? 16 : *capacity * (*capacity < GROWTH_MAX ? 4 : 2);
+    must(grown <= SIZE_MAX / size);
+    void *at = arena_alloc_bare(arena, grown * size);
     if (count > 0) {
         memcpy(at, items, count * size);
     }
@@ -279,6 +283,9 @@ static struct sql_entry *sql_intern(struct sql_scan *scan, struct sql_entry want
     scan->slots[slot] = (uint64_t)wanted.hash << 32 | scan->entry_count;
     if (scan->entry_count * 2 > scan->slot_count) {
         sql_slots_grow(scan);
+    }
+    if (scan->entry_count >= LIMIT_SQL_NAMES) {
+        sql_stop(scan, "too many names");
     }
     return &scan->entries[scan->entry_count - 1];
 }
