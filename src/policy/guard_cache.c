@@ -355,7 +355,13 @@ void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scop
     }
     cache->counts.misses++;
     arena_reset(&cache->arena);
+    /* What makes room is far away in memory: it comes while the text is read. */
+    const struct cache_entry *oldest = &cache->entries[cache->hand];
+    __builtin_prefetch(oldest, 1);
+    __builtin_prefetch(&oldest->facts, 1);
     struct sql_script script = sql_analyze(&cache->arena, settings, text);
+    __builtin_prefetch(cache_bucket(cache, oldest->hash), 1);
+    __builtin_prefetch(oldest->memory, 1);
     guard_judge_input(scope, text, settings, &script, ret_verdict);
     *ret_facts = guard_facts_in(&cache->arena, text, &script);
     if (cache_is_kept(scope, text, ret_verdict, ret_facts)) {

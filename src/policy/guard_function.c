@@ -160,12 +160,13 @@ static bool function_is_listed(struct slice name)
     size_t high = name.len == 0 ? 0 : COUNT_OF(harmless);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = (unsigned char)name.at[0] - (unsigned char)harmless[middle][0];
-        order = order != 0 ? order : slice_compare(name, slice_of_text(harmless[middle]));
-        if (order == 0) {
+        const char *listed = harmless[middle];
+        int order = (unsigned char)name.at[0] - (unsigned char)listed[0];
+        order = order != 0 ? order : strncmp(name.at, listed, name.len);
+        if (order == 0 && listed[name.len] == '\0') {
             return true;
         }
-        if (order < 0) {
+        if (order <= 0) { /* what is listed may be longer */
             high = middle;
         } else {
             low = middle + 1;

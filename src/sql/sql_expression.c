@@ -124,7 +124,7 @@ void sql_expression_star(struct sql_scan *scan, struct sql_frame *frame)
     size_t at = scan->at++;
     bool is_list = frame->clause == SQL_IN_LIST || frame->clause == SQL_IN_RETURNING;
     if (is_list && !frame->is_exists && !sql_is_behind_operand(scan, at)) {
-        sql_add_column(scan, SLICE_NONE, SLICE("*"), !sql_is_handed_out(scan, frame, at));
+        sql_add_column(scan, SLICE_NONE, sql_all(), !sql_is_handed_out(scan, frame, at));
     }
 }
 
@@ -240,7 +240,7 @@ static struct sql_parts sql_take_parts(struct sql_scan *scan)
             break;
         }
         parts.schema = parts.name;
-        parts.name = is_star ? SLICE("*") : sql_token_name(scan, scan->at + 1);
+        parts.name = is_star ? sql_all() : sql_token_name(scan, scan->at + 1);
         parts.count++;
         scan->at += 2;
         if (is_star) {
@@ -249,9 +249,10 @@ static struct sql_parts sql_take_parts(struct sql_scan *scan)
     }
     parts.qualifier = parts.schema;
     if (parts.count == 3) {
-        parts.qualifier =
-            arena_format(scan->arena, "%.*s.%.*s", SLICE_ARG(sql_token_name(scan, start)),
-                         SLICE_ARG(parts.schema));
+        struct slice written =
+            arena_format(scan->arena, "%.*s.%.*s%*s", SLICE_ARG(sql_token_name(scan, start)),
+                         SLICE_ARG(parts.schema), SQL_PADDING, "");
+        parts.qualifier = slice_sub(written, 0, written.len - SQL_PADDING);
     }
     return parts;
 }

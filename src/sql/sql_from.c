@@ -73,7 +73,7 @@ void sql_from_join(struct sql_scan *scan, struct sql_frame *frame)
         enum sql_word word = sql_word_at(scan, at - 1);
         if (word == SQL_WORD_CROSS || word == SQL_WORD_NATURAL) {
             if (word == SQL_WORD_NATURAL) {
-                sql_add_column(scan, SLICE_NONE, SLICE("*"), true);
+                sql_add_column(scan, SLICE_NONE, sql_all(), true);
             }
             frame->joins--; /* and is counted below */
             break;
@@ -99,7 +99,7 @@ static void sql_from_alias(struct sql_scan *scan, const struct sql_frame *frame)
     }
     sql_add_alias(scan, sql_token_name(scan, scan->at++));
     if (sql_kind_at(scan, scan->at) == SQL_TOKEN_OPEN && frame->is_table) {
-        sql_add_column(scan, SLICE_NONE, SLICE("*"), true);
+        sql_add_column(scan, SLICE_NONE, sql_all(), true);
     }
 }
 

@@ -125,7 +125,8 @@ struct sql_scan {
     size_t schema_end;
 };
 
-/* sql_names.c: what was found */
+/* sql_names.c: what was found. Behind each name that is added there are eight bytes that can be
+ * read. */
 void sql_names_clear(struct sql_scan *scan);
 /* sql_token_name() of what is quoted or long. */
 struct slice sql_token_name_other(struct sql_scan *scan, size_t index);
@@ -162,6 +163,13 @@ static inline struct slice sql_token_text(const struct sql_scan *scan, size_t in
 {
     const struct sql_token *token = &scan->tokens[index];
     return (struct slice){scan->text.at + token->offset, token->len};
+}
+
+/* All columns. */
+static inline struct slice sql_all(void)
+{
+    static const char star[16] = "*";
+    return (struct slice){star, 1};
 }
 
 /* The name that a token of a name means. */

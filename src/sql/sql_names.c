@@ -52,10 +52,7 @@ static struct slice sql_cut(struct slice name)
 static struct slice sql_unquote(struct sql_scan *scan, struct slice quoted)
 {
     struct slice inside = slice_sub(quoted, 1, quoted.len - 2);
-    if (slice_find_byte(inside, '"') == inside.len) {
-        return inside;
-    }
-    char *at = arena_alloc(scan->arena, inside.len);
+    char *at = arena_alloc(scan->arena, inside.len + SQL_PADDING);
     size_t len = 0;
     for (size_t i = 0; i < inside.len; i++) {
         at[len++] = inside.at[i];
@@ -127,7 +124,7 @@ static struct slice sql_quoted_part(struct slice written)
 static struct slice sql_decode(struct sql_scan *scan, struct slice quoted, char escape)
 {
     struct slice inside = sql_unquote(scan, sql_quoted_part(quoted));
-    char *at = arena_alloc(scan->arena, inside.len + 4);
+    char *at = arena_alloc(scan->arena, inside.len + SQL_PADDING);
     size_t len = 0;
     for (size_t i = 0; i < inside.len;) {
         uint32_t code = 0;
@@ -187,46 +184,32 @@ bool sql_take_name(struct sql_scan *scan, struct sql_name *ret_name)
     return true;
 }
 
-/* Up to eight bytes, those of less than eight together with how many there are. */
-static inline uint64_t sql_short(struct slice bytes)
+/* The first eight bytes; of less, with zeros behind them, which no name has. */
+static inline uint64_t sql_key(struct slice name)
 {
-    uint32_t low = 0;
-    uint32_t high = 0;
-    if (bytes.len >= 4) {
-        memcpy(&low, bytes.at, 4);
-        memcpy(&high, bytes.at + bytes.len - 4, 4);
-    } else if (bytes.len > 0) {
-        low = (unsigned char)bytes.at[0] | (uint32_t)(unsigned char)bytes.at[bytes.len / 2] << 8 |
-              (uint32_t)(unsigned char)bytes.at[bytes.len - 1] << 16;
+    if (name.len == 0) {
+        return 0;
     }
-    return ((uint64_t)high << 32 | low) + bytes.len;
+    uint64_t bytes = sql_load(name.at);
+    return name.len >= 8 ? bytes : bytes & ((UINT64_C(1) << name.len * 8) - 1);
 }
 
 /* The seed keeps those who send names from choosing where they go. */
-static inline uint64_t sql_mix(uint64_t hash, struct slice bytes)
+static inline uint64_t sql_mix(uint64_t hash, struct slice name)
 {
     const uint64_t factor = UINT64_C(0x9fb21c651e98df25);
-    while (bytes.len > 8) {
-        uint64_t word = 0;
-        memcpy(&word, bytes.at, 8);
-        hash = (hash ^ word) * factor;
-        hash ^= hash >> 29;
-        bytes = (struct slice){bytes.at + 8, bytes.len - 8};
+    hash = (hash ^ sql_key(name)) * factor;
+    for (size_t at = 8; at < name.len; at += 8) {
+        struct slice rest = {name.at + at, name.len - at};
+        hash = ((hash ^ hash >> 29) ^ sql_key(rest)) * factor;
     }
-    hash = (hash ^ sql_short(bytes)) * factor;
     return hash ^ hash >> 32;
 }
 
-/* Most are short, and the same or of another length. */
 static inline bool sql_same(struct slice a, struct slice b)
 {
-    if (a.len != b.len) {
-        return false;
-    }
-    if (a.len < 8) {
-        return sql_short(a) == sql_short(b);
-    }
-    return memcmp(a.at, b.at, a.len) == 0;
+    return a.len == b.len && sql_key(a) == sql_key(b) &&
+           (a.len <= 8 || memcmp(a.at + 8, b.at + 8, a.len - 8) == 0);
 }
 
 static void sql_slots_grow(struct sql_scan *scan)
@@ -398,7 +381,7 @@ void sql_names_finish(struct sql_scan *scan)
         struct sql_entry alias = {.second = column->name, .kind = SQL_ENTRY_ALIAS};
         size_t slot = 0;
         if (column->qualifier.len == 0 && sql_find(scan, &alias, &slot) != NULL) {
-            sql_add_column(scan, column->name, SLICE("*"), true);
+            sql_add_column(scan, column->name, sql_all(), true);
         }
     }
     statement->relations = sql_settle(scan, statement->relations, scan->desk->relations,

@@ -77,7 +77,7 @@ static void sql_query_table(struct sql_scan *scan, struct sql_frame *frame)
         sql_stop(scan, "the name of a table is missing");
         return;
     }
-    sql_add_column(scan, SLICE_NONE, SLICE("*"), !frame->is_outer);
+    sql_add_column(scan, SLICE_NONE, sql_all(), !frame->is_outer);
 }
 
 void sql_query_start(struct sql_scan *scan, struct sql_frame *frame)

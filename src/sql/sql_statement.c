@@ -152,6 +152,10 @@ static bool sql_read_head(struct sql_scan *scan)
     enum sql_word word = sql_word_at(scan, scan->at++);
     switch ((int)word) {
     case SQL_WORD_EXPLAIN:
+        if (scan->statement->operations != 0) {
+            sql_stop(scan, "an EXPLAIN inside of another statement");
+            return false;
+        }
         sql_set_verb(scan, SQL_EXPLAIN);
         sql_utility_explain(scan);
         return true;

@@ -149,7 +149,7 @@ void sql_utility_copy(struct sql_scan *scan)
     sql_utility_copy_place(scan);
     (void)sql_add_relation(scan, name, is_from ? SQL_BIT(SQL_COPY) : 0);
     if (!is_from) {
-        sql_add_column(scan, SLICE_NONE, SLICE("*"), false);
+        sql_add_column(scan, SLICE_NONE, sql_all(), false);
     }
     size_t where = sql_find_word(scan, SQL_WORD_WHERE);
     scan->at = where;

@@ -179,6 +179,8 @@ static void what_is_not_in_the_text_is_unknown(void **state)
     assert_unknown("execute p", "what was prepared is not in the text");
     assert_unknown("create table t as execute p", "what was prepared is not in the text");
     assert_unknown("explain analyze execute p", "what was prepared is not in the text");
+    assert_unknown("prepare p as explain select 1", "an EXPLAIN inside of another statement");
+    assert_unknown("explain explain delete from t", "an EXPLAIN inside of another statement");
     assert_unknown("call p()", "what a procedure does is not in the text");
     assert_unknown("do $$ x $$", "what a block of code does is not known");
     assert_unknown("exec sp_who", "not a statement of PostgreSQL");

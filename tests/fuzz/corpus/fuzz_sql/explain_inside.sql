@@ -1,0 +1,1 @@
+prepare p as explain select 1 from t; create table u as explain delete from t
