@@ -69,6 +69,7 @@ enum sql_entry_kind {
 struct sql_entry {
     struct slice first;
     struct slice second;
+    uint64_t keys[2]; /* the first eight bytes of each */
     uint32_t hash;
     uint32_t value;
     uint8_t kind;

@@ -194,11 +194,11 @@ static inline uint64_t sql_key(struct slice name)
     return name.len >= 8 ? bytes : bytes & ((UINT64_C(1) << name.len * 8) - 1);
 }
 
-/* The seed keeps those who send names from choosing where they go. */
-static inline uint64_t sql_mix(uint64_t hash, struct slice name)
+/* The seed keeps those who send names from choosing where they go. 'key' is sql_key() of it. */
+static inline uint64_t sql_mix(uint64_t hash, struct slice name, uint64_t key)
 {
     const uint64_t factor = UINT64_C(0x9fb21c651e98df25);
-    hash = (hash ^ sql_key(name)) * factor;
+    hash = (hash ^ key) * factor;
     for (size_t at = 8; at < name.len; at += 8) {
         struct slice rest = {name.at + at, name.len - at};
         hash = ((hash ^ hash >> 29) ^ sql_key(rest)) * factor;
@@ -206,10 +206,16 @@ static inline uint64_t sql_mix(uint64_t hash, struct slice name)
     return hash ^ hash >> 32;
 }
 
+/* Of names whose keys are the same. */
 static inline bool sql_same(struct slice a, struct slice b)
 {
-    return a.len == b.len && sql_key(a) == sql_key(b) &&
-           (a.len <= 8 || memcmp(a.at + 8, b.at + 8, a.len - 8) == 0);
+    return a.len == b.len && (a.len <= 8 || memcmp(a.at + 8, b.at + 8, a.len - 8) == 0);
+}
+
+static inline bool sql_is_entry(const struct sql_entry *a, const struct sql_entry *b)
+{
+    return a->kind == b->kind && a->keys[0] == b->keys[0] && a->keys[1] == b->keys[1] &&
+           sql_same(a->first, b->first) && sql_same(a->second, b->second);
 }
 
 static void sql_slots_grow(struct sql_scan *scan)
@@ -233,16 +239,14 @@ static void sql_slots_grow(struct sql_scan *scan)
 static struct sql_entry *sql_find(struct sql_scan *scan, struct sql_entry *wanted, size_t *ret_slot)
 {
     uint64_t hash = scan->seed + wanted->kind;
-    hash = wanted->first.len > 0 ? sql_mix(hash, wanted->first) : hash;
-    wanted->hash = (uint32_t)sql_mix(hash, wanted->second);
+    wanted->keys[0] = sql_key(wanted->first);
+    wanted->keys[1] = sql_key(wanted->second);
+    hash = wanted->first.len > 0 ? sql_mix(hash, wanted->first, wanted->keys[0]) : hash;
+    wanted->hash = (uint32_t)sql_mix(hash, wanted->second, wanted->keys[1]);
     size_t slot = wanted->hash & (scan->slot_count - 1);
     for (; scan->slots[slot] != 0; slot = (slot + 1) & (scan->slot_count - 1)) {
-        if (scan->slots[slot] >> 32 != wanted->hash) {
-            continue;
-        }
         struct sql_entry *entry = &scan->entries[(uint32_t)scan->slots[slot] - 1];
-        if (entry->kind == wanted->kind && sql_same(entry->first, wanted->first) &&
-            sql_same(entry->second, wanted->second)) {
+        if (scan->slots[slot] >> 32 == wanted->hash && sql_is_entry(entry, wanted)) {
             return entry;
         }
     }

@@ -40,7 +40,8 @@ static inline uint64_t sql_word_part(const char *lower, size_t at, size_t len)
 
 const struct sql_word_row *sql_word_find(const char *lower, size_t len)
 {
-    if (len > SQL_WORD_SIZE) {
+    uint32_t lengths = sql_word_lengths[(uint8_t)lower[0] & 31];
+    if (len > SQL_WORD_SIZE || (lengths >> len & 1) == 0) { /* most names */
         return &sql_word_rows[SQL_NO_WORD];
     }
     uint64_t first = sql_word_part(lower, 0, len);
