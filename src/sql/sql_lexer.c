@@ -60,6 +60,13 @@ static const uint8_t sql_singles[256] = {
 /* Texts ------------------------------------------------------------------------------------------
  */
 
+/* All bits when the byte is one of so many from the lowest on. Signed: so processors compare many
+ * at once. */
+static inline uint8_t sql_is_below(uint8_t byte, int count)
+{
+    return (int8_t)(byte ^ 0x80) < (int8_t)(count - 0x80) ? 0xff : 0;
+}
+
 /* One pass that compilers make of wide registers. Returns the bits that any byte has. */
 static uint8_t sql_fold(const char *restrict text, size_t len, char *restrict lower,
                         uint8_t *restrict marks)
@@ -67,13 +74,12 @@ static uint8_t sql_fold(const char *restrict text, size_t len, char *restrict lo
     uint8_t all = 0;
     for (size_t i = 0; i < len; i++) {
         uint8_t byte = (uint8_t)text[i];
-        uint8_t upper = (uint8_t)(byte - 'A') < 26 ? 0x20 : 0;
-        uint8_t folded = byte | upper;
-        uint8_t letter = (uint8_t)(folded - 'a') < 26 ? 0xff : 0;
-        uint8_t digit = (uint8_t)(byte - '0') < 10 ? 0xff : 0;
+        uint8_t folded = byte | (sql_is_below((uint8_t)(byte - 'A'), 26) & 0x20);
+        uint8_t letter = sql_is_below((uint8_t)(folded - 'a'), 26);
+        uint8_t digit = sql_is_below((uint8_t)(byte - '0'), 10);
         uint8_t line = byte == '_' ? 0xff : 0;
         uint8_t dollar = byte == '$' ? 0xff : 0;
-        uint8_t other = byte >= 0x80 ? 0xff : 0;
+        uint8_t other = (int8_t)byte < 0 ? 0xff : 0;
         lower[i] = (char)folded;
         marks[i] = letter | digit | line | dollar | other;
         all |= byte;

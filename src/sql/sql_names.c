@@ -255,19 +255,19 @@ static struct sql_entry *sql_find(struct sql_scan *scan, struct sql_entry *wante
 }
 
 /* *ret_is_new: its value is 0, and is to be set. */
-static struct sql_entry *sql_intern(struct sql_scan *scan, struct sql_entry wanted,
+static struct sql_entry *sql_intern(struct sql_scan *scan, struct sql_entry *wanted,
                                     bool *ret_is_new)
 {
     size_t slot = 0;
-    struct sql_entry *found = sql_find(scan, &wanted, &slot);
+    struct sql_entry *found = sql_find(scan, wanted, &slot);
     *ret_is_new = found == NULL;
     if (found != NULL) {
         return found;
     }
     scan->entries = sql_room(scan->arena, scan->entries, scan->entry_count, &scan->entry_capacity,
                              sizeof(*scan->entries));
-    scan->entries[scan->entry_count++] = wanted;
-    scan->slots[slot] = (uint64_t)wanted.hash << 32 | scan->entry_count;
+    scan->entries[scan->entry_count++] = *wanted;
+    scan->slots[slot] = (uint64_t)wanted->hash << 32 | scan->entry_count;
     if (scan->entry_count * 2 > scan->slot_count) {
         sql_slots_grow(scan);
     }
@@ -281,8 +281,8 @@ size_t sql_add_relation(struct sql_scan *scan, struct sql_name name, uint64_t op
 {
     struct sql_statement *statement = scan->statement;
     bool is_new = false;
-    struct sql_entry *entry = sql_intern(
-        scan, (struct sql_entry){name.schema, name.name, .kind = SQL_ENTRY_RELATION}, &is_new);
+    struct sql_entry wanted = {name.schema, name.name, .kind = SQL_ENTRY_RELATION};
+    struct sql_entry *entry = sql_intern(scan, &wanted, &is_new);
     if (is_new) {
         statement->relations =
             sql_room(scan->arena, statement->relations, statement->relation_count,
@@ -304,8 +304,8 @@ void sql_add_function(struct sql_scan *scan, struct sql_name name)
 {
     struct sql_statement *statement = scan->statement;
     bool is_new = false;
-    (void)sql_intern(scan, (struct sql_entry){name.schema, name.name, .kind = SQL_ENTRY_FUNCTION},
-                     &is_new);
+    struct sql_entry wanted = {name.schema, name.name, .kind = SQL_ENTRY_FUNCTION};
+    (void)sql_intern(scan, &wanted, &is_new);
     if (is_new) {
         statement->functions =
             sql_room(scan->arena, statement->functions, statement->function_count,
@@ -318,8 +318,8 @@ void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice 
 {
     struct sql_statement *statement = scan->statement;
     bool is_new = false;
-    struct sql_entry *entry =
-        sql_intern(scan, (struct sql_entry){qualifier, name, .kind = SQL_ENTRY_COLUMN}, &is_new);
+    struct sql_entry wanted = {qualifier, name, .kind = SQL_ENTRY_COLUMN};
+    struct sql_entry *entry = sql_intern(scan, &wanted, &is_new);
     if (is_new) {
         statement->columns = sql_room(scan->arena, statement->columns, statement->column_count,
                                       &scan->column_capacity, sizeof(*statement->columns));
@@ -332,14 +332,15 @@ void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice 
 void sql_add_alias(struct sql_scan *scan, struct slice name)
 {
     bool is_new = false;
-    (void)sql_intern(scan, (struct sql_entry){.second = name, .kind = SQL_ENTRY_ALIAS}, &is_new);
+    struct sql_entry wanted = {.second = name, .kind = SQL_ENTRY_ALIAS};
+    (void)sql_intern(scan, &wanted, &is_new);
 }
 
 void sql_with_push(struct sql_scan *scan, struct slice name)
 {
     bool is_new = false;
-    struct sql_entry *entry =
-        sql_intern(scan, (struct sql_entry){.second = name, .kind = SQL_ENTRY_WITH}, &is_new);
+    struct sql_entry wanted = {.second = name, .kind = SQL_ENTRY_WITH};
+    struct sql_entry *entry = sql_intern(scan, &wanted, &is_new);
     entry->value++;
     scan->with_names = sql_room(scan->arena, scan->with_names, scan->with_count,
                                 &scan->with_capacity, sizeof(*scan->with_names));
