@@ -35,6 +35,7 @@ static void plan_columns(struct pg_mask *mask, const struct copy_statement *copy
                           mask_rules_cover_table(mask->settings.rules, copy->schema, copy->table);
         field->plan.whole = plan.whole == NULL && is_covered ? mask->strictest : plan.whole;
         field->plan.context = plan.context;
+        field->is_needed = field->is_needed || field->plan.whole != NULL;
     }
 }
 

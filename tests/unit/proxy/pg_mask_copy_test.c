@@ -142,6 +142,17 @@ static void columns_are_those_of_the_list(void **state)
                                "[R]\0\0\0\1x\xff\xff"));
 }
 
+static void columns_are_masked_where_no_text_is_looked_into(void **state)
+{
+    struct mask_rules only_columns = column_rules;
+    (void)state;
+    only_columns.looks_into_text = false;
+    check_copy(&only_columns, "copy people (id, ssn, name) to stdout", false,
+               SLICE("1\t123\tSECRET\n2\t\\N\tb\n"), SLICE("1\t[R]\tSECRET\n2\t\\N\tb\n"));
+    check_copy(&only_columns, "copy people (ssn, name) to stdout", false, SLICE("1\t2\t3\n"),
+               SLICE("[R]\t[R]\t[R]\n"));
+}
+
 /* Nobody says which of the fields it is. */
 static void fields_that_may_be_masked_are(void **state)
 {
@@ -305,6 +316,7 @@ int main(void)
         cmocka_unit_test(csv_is_quoted),
         cmocka_unit_test(binary_is_framed_anew),
         cmocka_unit_test(columns_are_those_of_the_list),
+        cmocka_unit_test(columns_are_masked_where_no_text_is_looked_into),
         cmocka_unit_test(fields_that_may_be_masked_are),
         cmocka_unit_test(queries_are_masked_when_they_name_a_column),
         cmocka_unit_test(fields_of_unsafe_encodings_are_not_told_apart),
