@@ -3,25 +3,11 @@
  * start, and what looks closer at those is in the other files. */
 #include "detect/detect_internal.h"
 
-#include "detect/detect_block.h"
+#include "detect/detect_starts.h"
 
 #include <string.h>
 
 #define SCORE_SURE 80 /* enough without a look at the words before */
-
-/* Kinds of starts: bits of detect_set.starts. */
-enum {
-    START_EMAIL = 1,
-    START_URL = 2,
-    START_HEX_PAIRS = 4,
-    START_NUMBER = 8,
-    START_IBAN = 16,
-    START_WORD = 32,
-    START_TOKEN = 64,
-    START_PEM = 128,
-    START_ASSIGNED = 256,
-    START_WWW = 512,
-};
 
 static const uint16_t starts_of[DETECT_TYPE_COUNT] = {
     [DETECT_EMAIL_ADDRESS] = START_EMAIL,
@@ -154,93 +140,6 @@ bool detect_has_context(struct detect_scan *scan, enum detect_type type, size_t 
     return (scan->words & bit) != 0;
 }
 
-/* The starts in one block, by kind. */
-struct starts {
-    uint64_t sign;
-    uint64_t number;
-    uint64_t iban;
-    uint64_t word;
-    uint64_t token;
-    uint64_t pem;
-    uint64_t www;
-};
-
-/* Two blocks as 128 bits, moved down: bit n is then what was 'count' bytes behind it. */
-struct pair {
-    uint64_t low;
-    uint64_t high;
-};
-
-static struct pair later(struct pair bits, unsigned count)
-{
-    return (struct pair){bits.low >> count | bits.high << (64 - count), bits.high >> count};
-}
-
-static struct pair both(struct pair one, struct pair other)
-{
-    return (struct pair){one.low & other.low, one.high & other.high};
-}
-
-/* Where at least 'count' such bytes follow each other, from two on. */
-static struct pair runs(struct pair bits, unsigned count)
-{
-    unsigned have = 1;
-    for (; have * 2 <= count; have *= 2) {
-        bits = both(bits, later(bits, have));
-    }
-    return have < count ? both(bits, later(bits, count - have)) : bits;
-}
-
-/* The class that the byte before the block has. */
-struct carry {
-    uint64_t word;
-    uint64_t letter;
-    uint64_t token;
-    uint64_t dash;
-};
-
-static struct carry carry_of(struct slice text, size_t from)
-{
-    struct carry carry = {0};
-    if (from > 0) {
-        char before = text.at[from - 1];
-        carry.word = is_word(before);
-        carry.letter = is_letter(before);
-        carry.dash = before == '-';
-        carry.token = carry.word || carry.dash || before == '_';
-    }
-    return carry;
-}
-
-/* All that a start needs to be seen, within the block and the next. */
-static struct starts find_starts(const struct detect_block *now, const struct detect_block *next,
-                                 struct carry carry)
-{
-    struct starts starts = {.sign = now->sign};
-    struct pair digit = {now->digit, next->digit}, letter = {now->letter, next->letter};
-    struct pair token = {now->token, next->token}, dash = {now->dash, next->dash};
-    uint64_t word = now->digit | now->letter;
-    uint64_t word_start = word & ~(word << 1 | carry.word);
-    starts.token = runs(token, 15).low & ~(now->token << 1 | carry.token);
-    if (both(dash, later(dash, 1)).low != 0) {
-        starts.pem = runs(dash, 5).low & ~(now->dash << 1 | carry.dash);
-    }
-    struct pair w = {now->w, next->w};
-    if ((now->w & (w.low >> 1 | w.high << 63)) != 0) {
-        starts.www = runs(w, 3).low & word_start;
-    }
-    if ((now->digit | (next->digit & 7)) == 0) {
-        return starts;
-    }
-    struct pair number = {now->number, next->number};
-    starts.number = runs(number, 7).low & now->digit & word_start;
-    struct pair four = runs(digit, 4);
-    starts.word = four.low & (now->letter << 1 | carry.letter | later(letter, 4).low);
-    starts.iban =
-        now->letter & word_start & later(letter, 1).low & later(digit, 2).low & later(digit, 3).low;
-    return starts;
-}
-
 /* A colon is part of a time far more often than of anything that is looked for. */
 static void look_at_sign(struct detect_scan *scan, uint64_t wanted, size_t at)
 {
@@ -301,20 +200,6 @@ static void look_closer(struct detect_scan *scan, const struct starts *starts, u
     }
 }
 
-static void read_block(struct slice text, size_t at, struct detect_block *block)
-{
-    if (text.len >= DETECT_BLOCK_SIZE && at <= text.len - DETECT_BLOCK_SIZE) {
-        detect_block_read(text.at + at, block);
-        return;
-    }
-    *block = (struct detect_block){0};
-    if (at < text.len) {
-        char padded[DETECT_BLOCK_SIZE] = {0};
-        memcpy(padded, text.at + at, text.len - at);
-        detect_block_read(padded, block);
-    }
-}
-
 static void scan_blocks(struct detect_scan *scan, size_t from)
 {
     struct slice text = scan->text;
@@ -324,7 +209,7 @@ static void scan_blocks(struct detect_scan *scan, size_t from)
     for (size_t base = from; base < text.len && !scan->is_full; base += DETECT_BLOCK_SIZE) {
         now = next;
         read_block(text, base + DETECT_BLOCK_SIZE, &next);
-        struct starts starts = find_starts(&now, &next, carry);
+        struct starts starts = find_starts(&now, &next, carry, 0);
         uint64_t any = starts.sign | starts.number | starts.iban | starts.word | starts.token |
                        starts.pem | starts.www;
         for (; any != 0 && !scan->is_full; any &= any - 1) {
@@ -333,10 +218,7 @@ static void scan_blocks(struct detect_scan *scan, size_t from)
                 look_closer(scan, &starts, bit, base + bit);
             }
         }
-        carry.letter = now.letter >> 63;
-        carry.word = (now.letter | now.digit) >> 63;
-        carry.token = now.token >> 63;
-        carry.dash = now.dash >> 63;
+        carry = carry_to_next(&now);
     }
 }
 

@@ -50,6 +50,26 @@ struct detect_finding {
 size_t detect_scan(const struct detect_set *set, uint64_t context, struct slice text, size_t from,
                    struct detect_finding *findings, size_t capacity, size_t *ret_rest);
 
+/* Texts that lie one behind the other in 'bytes', with anything between them. Bit n % 64 of
+ * begins[n / 64] says that a text begins at byte n; one begins behind each delimiter, too. */
+struct detect_sieve {
+    const struct detect_set *set;
+    struct slice bytes;
+    const uint64_t *begins;
+    bool has_delimiter; /* and odd bytes, which are suspect wherever they stand */
+    char delimiter;
+    char odd[2];
+};
+
+#define DETECT_SIEVE_WORDS(size) ((size) / 64 + 1)
+
+/* Adds the bits of suspect bytes, DETECT_SIEVE_WORDS() of them: those at which anything could
+ * start, odd ones, and white space or one of ( < [ { " at the beginning of a text. In a text
+ * without one detect_scan() finds nothing, unless its name is a secret's. */
+void detect_sieve(const struct detect_sieve *sieve, uint64_t *suspects);
+/* Whether the name beside a text says that all of it may be a secret, whatever it looks like. */
+bool detect_is_secret_name(uint64_t context);
+
 const char *detect_type_word(enum detect_type type);
 bool detect_type_parse(struct slice word, enum detect_type *ret_type);
 bool detect_type_has_checksum(enum detect_type type);

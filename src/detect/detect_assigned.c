@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define BIT(type) (UINT64_C(1) << DETECT_##type)
+#define BIT(type)   (UINT64_C(1) << DETECT_##type)
+#define BITS_SECRET (BIT(PASSWORD) | BIT(AWS_KEY) | BIT(AZURE_KEY) | BIT(GCP_KEY))
 
 enum {
     PASSWORD_SIZE_MIN = 4,
@@ -145,7 +146,7 @@ void detect_find_assigned(struct detect_scan *scan, size_t at)
         return;
     }
     uint64_t bits = detect_bits_of_words(name_before(scan, end));
-    if ((bits & (BIT(PASSWORD) | BIT(AWS_KEY) | BIT(AZURE_KEY) | BIT(GCP_KEY))) == 0) {
+    if ((bits & BITS_SECRET) == 0) {
         return;
     }
     size_t start = at + 1;
@@ -159,12 +160,16 @@ void detect_find_assigned(struct detect_scan *scan, size_t at)
     offer_secret(scan, bits, start, end);
 }
 
+bool detect_is_secret_name(uint64_t context)
+{
+    return (context & BITS_SECRET) != 0;
+}
+
 void detect_find_named(struct detect_scan *scan)
 {
     uint64_t bits = scan->context;
     size_t start = 0, end = scan->text.len;
-    if ((bits & (BIT(PASSWORD) | BIT(AWS_KEY) | BIT(AZURE_KEY) | BIT(GCP_KEY))) == 0 ||
-        end > LIMIT_DETECT_VALUE_SIZE) {
+    if ((bits & BITS_SECRET) == 0 || end > LIMIT_DETECT_VALUE_SIZE) {
         return;
     }
     while (start < end && (unsigned char)byte_at(scan, start) <= ' ') {

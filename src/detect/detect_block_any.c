@@ -53,3 +53,19 @@ void detect_block_read_any(const char *at, struct detect_block *ret_block)
     }
     *ret_block = block;
 }
+
+void detect_block_mark_any(const char *at, char delimiter, const char odd[2],
+                           struct detect_marks *ret_marks)
+{
+    struct detect_marks marks = {0};
+    for (unsigned i = 0; i < DETECT_BLOCK_SIZE; i++) {
+        unsigned char byte = (unsigned char)at[i];
+        bool is_opening =
+            byte <= ' ' || byte == '(' || byte == '<' || byte == '[' || byte == '{' || byte == '"';
+        marks.delimiter |= bit(at[i] == delimiter, i);
+        marks.odd |= bit(at[i] == odd[0] || at[i] == odd[1], i);
+        marks.opening |= bit(is_opening, i);
+        marks.at |= bit(byte == '@', i);
+    }
+    *ret_marks = marks;
+}

@@ -48,3 +48,21 @@ void detect_block_read(const char *at, struct detect_block *ret_block)
     }
     *ret_block = block;
 }
+
+void detect_block_mark(const char *at, char delimiter, const char odd[2],
+                       struct detect_marks *ret_marks)
+{
+    struct detect_marks marks = {0};
+    for (unsigned i = 0; i < DETECT_BLOCK_SIZE; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+        __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+        __m128i opening = in_range(bytes, 0, ' ');
+        opening = _mm_or_si128(opening, _mm_or_si128(equal(bytes, '('), equal(bytes, '<')));
+        opening = _mm_or_si128(opening, _mm_or_si128(equal(lower, '{'), equal(bytes, '"')));
+        marks.delimiter |= bits_of(equal(bytes, delimiter), i);
+        marks.odd |= bits_of(_mm_or_si128(equal(bytes, odd[0]), equal(bytes, odd[1])), i);
+        marks.opening |= bits_of(opening, i);
+        marks.at |= bits_of(equal(bytes, '@'), i);
+    }
+    *ret_marks = marks;
+}

@@ -104,6 +104,13 @@ struct mask_counts {
 enum mask_outcome mask_text(const struct mask_rules *rules, const struct mask_plan *plan,
                             struct mask_scratch *scratch, struct slice text, struct buf *buf,
                             struct mask_counts *counts);
+/* Texts in many bytes at once, of which most need no look of their own: of rules that can sieve,
+ * mask_text() returns MASK_SAME for each text that has no suspect byte and whose plan can be
+ * sieved. See struct detect_sieve, whose set is the rules'. */
+bool mask_rules_can_sieve(const struct mask_rules *rules);
+bool mask_plan_can_sieve(const struct mask_plan *plan);
+void mask_sieve(const struct mask_rules *rules, const struct detect_sieve *sieve,
+                uint64_t *suspects);
 /* The whole value by a strategy, whatever it holds. */
 enum mask_outcome mask_whole(const struct mask_rules *rules, const struct mask_strategy *strategy,
                              enum mask_form form, struct slice text, struct buf *buf,

@@ -14,12 +14,26 @@ static struct mask_field field_of(const struct pg_mask *mask, const struct copyi
                                   const struct mask_strategy *whole)
 {
     bool is_binary = copying->format.kind == PGWIRE_COPY_BINARY;
-    return (struct mask_field){
+    struct mask_field field = {
         .plan = {.whole = whole, .is_examined = mask->looks_into_text},
         .kind = PGWIRE_TYPE_UNKNOWN,
         .format = is_binary ? PGWIRE_FORMAT_BINARY : PGWIRE_FORMAT_TEXT,
-        .is_needed = mask->judges || whole != NULL || mask->looks_into_text,
     };
+    pg_mask_set_needed(mask, &field);
+    return field;
+}
+
+static void note_fields(struct copying *copying)
+{
+    copying->is_needed = false;
+    copying->has_sieved = false;
+    copying->is_sieved = true;
+    for (size_t i = 0; i <= copying->column_count; i++) {
+        const struct mask_field *field = &copying->fields[i];
+        copying->is_needed = copying->is_needed || field->is_needed;
+        copying->has_sieved = copying->has_sieved || field->is_sieved;
+        copying->is_sieved = copying->is_sieved && (field->is_sieved || !field->is_needed);
+    }
 }
 
 static void plan_columns(struct pg_mask *mask, const struct copy_statement *copy)
@@ -35,7 +49,7 @@ static void plan_columns(struct pg_mask *mask, const struct copy_statement *copy
                           mask_rules_cover_table(mask->settings.rules, copy->schema, copy->table);
         field->plan.whole = plan.whole == NULL && is_covered ? mask->strictest : plan.whole;
         field->plan.context = plan.context;
-        field->is_needed = field->is_needed || field->plan.whole != NULL;
+        pg_mask_set_needed(mask, field);
     }
 }
 
@@ -88,6 +102,7 @@ enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, str
     if (whole == NULL && mask->strictest != NULL && !statement->copy.is_query) {
         plan_columns(mask, &statement->copy);
     }
+    note_fields(copying);
     return ERR_NONE;
 }
 
@@ -104,19 +119,13 @@ void pg_mask_copy_replan(struct pg_mask *mask)
     for (size_t i = 0; i <= mask->copying.column_count; i++) {
         mask->copying.fields[i] = field_of(mask, &mask->copying, mask->strictest);
     }
+    note_fields(&mask->copying);
 }
 
 /* One row -------------------------------------------------------------------------------------- */
 
-enum row_outcome {
-    ROW_SAME,
-    ROW_CHANGED,
-    ROW_BLOCKED,
-    ROW_OVER,
-};
-
-static enum row_outcome mask_field_of_row(struct pg_mask *mask, const struct mask_field *field,
-                                          struct slice value, enum mask_outcome *ret_outcome)
+enum row_outcome pg_mask_copy_field(struct pg_mask *mask, const struct mask_field *field,
+                                    struct slice value, enum mask_outcome *ret_outcome)
 {
     *ret_outcome = MASK_SAME;
     if (value.at == NULL || !field->is_needed) {
@@ -136,7 +145,7 @@ static enum row_outcome mask_field_of_row(struct pg_mask *mask, const struct mas
 }
 
 /* Fields beyond those that were announced are treated as the last, which is no column's. */
-static const struct mask_field *field_at(const struct copying *copying, size_t index)
+const struct mask_field *pg_mask_copy_field_at(const struct copying *copying, size_t index)
 {
     return &copying->fields[index < copying->column_count ? index : copying->column_count];
 }
@@ -148,7 +157,7 @@ static enum row_outcome mask_line_whole(struct pg_mask *mask, struct slice row,
     bool has_end = slice_ends_with(row, SLICE("\n"));
     struct slice text = slice_sub(row, 0, row.len - has_end);
     enum mask_outcome outcome;
-    enum row_outcome result = mask_field_of_row(mask, field, text, &outcome);
+    enum row_outcome result = pg_mask_copy_field(mask, field, text, &outcome);
     struct slice passes = outcome == MASK_SAME      ? text
                           : outcome == MASK_CHANGED ? buf_view(&mask->value)
                                                     : SLICE("");
@@ -159,21 +168,10 @@ static enum row_outcome mask_line_whole(struct pg_mask *mask, struct slice row,
     return buf_append_parts(&mask->line, parts, COUNT_OF(parts)) == ERR_NONE ? result : ROW_OVER;
 }
 
-static struct slice take_line_end(struct slice *row)
-{
-    size_t end = row->len;
-    while (end > 0 && (row->at[end - 1] == '\n' || row->at[end - 1] == '\r')) {
-        end--;
-    }
-    struct slice line_end = slice_from(*row, end);
-    row->len = end;
-    return line_end;
-}
-
 static enum row_outcome mask_line(struct pg_mask *mask, struct slice row)
 {
     struct copying *copying = &mask->copying;
-    struct slice line_end = take_line_end(&row);
+    struct slice line_end = pg_mask_copy_take_line_end(&row);
     struct pgwire_copy_row walk = {.rest = row};
     struct pgwire_copy_field field;
     struct writer writer = writer_to(&mask->line);
@@ -182,7 +180,7 @@ static enum row_outcome mask_line(struct pg_mask *mask, struct slice row)
     while (pgwire_copy_next(&copying->format, &walk, &mask->unescaped, &field)) {
         enum mask_outcome outcome;
         enum row_outcome one =
-            mask_field_of_row(mask, field_at(copying, index), field.value, &outcome);
+            pg_mask_copy_field(mask, pg_mask_copy_field_at(copying, index), field.value, &outcome);
         if (one == ROW_BLOCKED) {
             return one;
         }
@@ -216,7 +214,8 @@ static enum row_outcome mask_tuple(struct pg_mask *mask, struct slice row,
     writer_bytes(&writer, slice_sub(row, 0, item->values_at));
     for (size_t i = 0; pgwire_value_next(&values, &value); i++) {
         enum mask_outcome outcome;
-        enum row_outcome one = mask_field_of_row(mask, field_at(copying, i), value, &outcome);
+        enum row_outcome one =
+            pg_mask_copy_field(mask, pg_mask_copy_field_at(copying, i), value, &outcome);
         if (one == ROW_BLOCKED) {
             return one;
         }
@@ -230,21 +229,6 @@ static enum row_outcome mask_tuple(struct pg_mask *mask, struct slice row,
 }
 
 /* Messages ------------------------------------------------------------------------------------- */
-
-struct copy_run {
-    struct slice messages;
-    size_t copied;
-    struct buf *out;
-    bool is_changed;
-    bool is_over;
-};
-
-static void copy_to(struct copy_run *run, size_t end)
-{
-    struct slice bytes = slice_sub(run->messages, run->copied, end - run->copied);
-    run->is_over = run->is_over || buf_append(run->out, bytes) != ERR_NONE;
-    run->copied = end;
-}
 
 static enum err take_binary(struct pg_mask *mask, struct slice *rest, enum row_outcome *ret_row,
                             struct error *reterr_error)
@@ -289,7 +273,8 @@ static enum err take_line(struct pg_mask *mask, struct slice *rest, bool is_last
     if (copying->is_header_due) {
         *ret_row = buf_append(&mask->line, row) == ERR_NONE ? ROW_SAME : ROW_OVER;
     } else if (!copying->is_rows_known) {
-        *ret_row = mask_line_whole(mask, row, field_at(copying, copying->column_count));
+        *ret_row =
+            mask_line_whole(mask, row, pg_mask_copy_field_at(copying, copying->column_count));
     } else {
         *ret_row = mask_line(mask, row);
     }
@@ -353,7 +338,7 @@ static enum err mask_message(struct pg_mask *mask, struct copy_run *run, size_t 
     if (carried > 0) {
         bool is_over = ++copying->pieces > LIMIT_PG_MASK_ROW_PIECES;
         if (is_over || buf_append(&copying->carry, body) != ERR_NONE) {
-            copy_to(run, start);
+            copy_run_to(run, start);
             return ERR_NONE;
         }
         rest = buf_view(&copying->carry);
@@ -365,7 +350,7 @@ static enum err mask_message(struct pg_mask *mask, struct copy_run *run, size_t 
     }
     bool is_same = *ret_row == ROW_SAME && carried == 0 && rest.len == 0;
     if (!is_same) {
-        copy_to(run, start);
+        copy_run_to(run, start);
         put_line(mask, run);
         run->copied = start + HEADER_SIZE + body.len;
     }
@@ -385,36 +370,29 @@ static enum err block_copy(struct pg_mask *mask, enum row_outcome row, struct bu
     return pg_mask_block(mask, out, ret_verdict, reterr_error);
 }
 
-bool pg_mask_copy_is_needed(const struct pg_mask *mask)
-{
-    const struct copying *copying = &mask->copying;
-    bool is_needed = false;
-    for (size_t i = 0; i <= copying->column_count && copying->is_on; i++) {
-        is_needed = is_needed || copying->fields[i].is_needed;
-    }
-    return is_needed;
-}
-
 enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
                            enum pg_mask_verdict *ret_verdict, struct error *reterr_error)
 {
-    struct copy_run run = {.messages = messages, .out = out};
-    struct reader reader = reader_of(messages);
+    struct copy_run run;
     enum row_outcome row = ROW_SAME;
     enum err err = ERR_NONE;
     *ret_verdict = PG_MASK_SAME;
-    if (!pg_mask_copy_is_needed(mask)) {
+    if (!mask->copying.is_needed) {
         return ERR_NONE;
     }
-    while (err == ERR_NONE && row != ROW_BLOCKED && row != ROW_OVER && reader_left(&reader) > 0) {
-        size_t start = reader.index;
-        reader_skip(&reader, 1);
-        uint32_t length = reader_u32(&reader);
-        struct slice body = reader_view(&reader, (size_t)length - sizeof(length));
-        if (reader.failed) {
+    copy_run_begin(&run, messages, out);
+    for (size_t at = 0;
+         err == ERR_NONE && row != ROW_BLOCKED && row != ROW_OVER && at < messages.len;) {
+        size_t start = at;
+        size_t left = messages.len - start;
+        at = left < HEADER_SIZE ? 0 : start + 1 + pg_mask_u32_at(messages, start + 1);
+        if (at < start + HEADER_SIZE || at > messages.len) {
             return fail(reterr_error, ERR_INPUT, "malformed copy data");
         }
-        err = mask_message(mask, &run, start, body, &row, reterr_error);
+        if (!pg_mask_copy_line(mask, &run, start, at, &row)) {
+            struct slice body = slice_sub(messages, start + HEADER_SIZE, at - start - HEADER_SIZE);
+            err = mask_message(mask, &run, start, body, &row, reterr_error);
+        }
     }
     if (err != ERR_NONE) {
         return err;
@@ -423,7 +401,7 @@ enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct b
         return block_copy(mask, row, out, ret_verdict, reterr_error);
     }
     if (run.is_changed) {
-        copy_to(&run, messages.len);
+        copy_run_to(&run, messages.len);
         *ret_verdict = PG_MASK_CHANGED;
     }
     return run.is_over ? fail(reterr_error, ERR_LIMIT, "masked rows are too large") : ERR_NONE;
@@ -432,7 +410,7 @@ enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct b
 enum err pg_mask_copy_done(struct pg_mask *mask, struct slice message, struct buf *out,
                            enum pg_mask_verdict *ret_verdict, struct error *reterr_error)
 {
-    struct copy_run run = {.messages = message, .out = out};
+    struct copy_run run;
     struct copying *copying = &mask->copying;
     struct slice rest = buf_view(&copying->carry);
     enum row_outcome row = ROW_SAME;
@@ -452,8 +430,9 @@ enum err pg_mask_copy_done(struct pg_mask *mask, struct slice message, struct bu
     if (row == ROW_BLOCKED || row == ROW_OVER) {
         return block_copy(mask, row, out, ret_verdict, reterr_error);
     }
+    copy_run_begin(&run, message, out);
     put_line(mask, &run);
-    copy_to(&run, message.len);
+    copy_run_to(&run, message.len);
     pg_mask_copy_end(mask);
     *ret_verdict = PG_MASK_CHANGED;
     return run.is_over ? fail(reterr_error, ERR_LIMIT, "masked rows are too large") : ERR_NONE;

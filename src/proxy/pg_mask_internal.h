@@ -21,6 +21,7 @@ struct mask_field {
     enum pgwire_type_kind kind;
     uint16_t format;
     bool is_needed; /* its values are looked at */
+    bool is_sieved; /* but for those in which a sieve finds nothing suspect */
 };
 
 /* A RowDescription, shared by those who were described by it. */
@@ -115,6 +116,9 @@ struct copying {
     bool has_begun;     /* binary: the header has passed */
     bool has_ended;
     bool is_header_due;
+    bool is_needed;  /* one of the fields is */
+    bool has_sieved; /* one of them is */
+    bool is_sieved;  /* all that are needed are */
     struct pgwire_copy_format format;
     size_t column_count;
     struct mask_field *fields;
@@ -165,6 +169,7 @@ struct pg_mask {
     size_t field_capacity;
     struct mask_field unknown; /* each of the fields, when nobody described them */
     bool has_needed;
+    bool has_sieved;
     struct described *of_query; /* what the query under way was described by */
 
     struct copying copying;
@@ -225,6 +230,8 @@ void pg_mask_release_relations(struct pg_mask *mask);
 enum mask_outcome pg_mask_value(struct pg_mask *mask, const struct mask_field *field,
                                 struct slice value, struct buf *buf);
 bool mask_field_is_masked(const struct mask_field *field);
+/* Sets whether and how its values are looked at, by its plan, type and format. */
+void pg_mask_set_needed(const struct pg_mask *mask, struct mask_field *field);
 /* A text that is no column's. */
 enum mask_outcome pg_mask_plain(struct pg_mask *mask, struct slice label, struct slice text,
                                 struct buf *buf);
@@ -239,7 +246,49 @@ void pg_mask_set_refused(struct pg_mask *mask, struct slice name, struct slice m
 enum err pg_mask_block(struct pg_mask *mask, struct buf *out, enum pg_mask_verdict *ret_verdict,
                        struct error *reterr_error) MUST_USE;
 
+/* pg_mask_sieve.c: a part of what came, in which the bytes are known that have to be looked at.
+ * Asked from its start to its end. */
+#define PG_MASK_SIEVE_SIZE LIMIT_KIB(16)
+struct pg_mask_sieve {
+    struct slice bytes; /* all that came */
+    size_t start;       /* of the part; where it begins and ends, messages do */
+    size_t end;
+    size_t next; /* the first that is suspect from where was asked last */
+    uint64_t begins[DETECT_SIEVE_WORDS(PG_MASK_SIEVE_SIZE)];
+    uint64_t suspects[DETECT_SIEVE_WORDS(PG_MASK_SIEVE_SIZE)];
+};
+/* Nothing is sieved yet; all is suspect. */
+void pg_mask_sieve_init(struct pg_mask_sieve *sieve, struct slice bytes);
+/* The rows from 'start' on that fit; none when the first one does not. */
+void pg_mask_sieve_rows(const struct pg_mask *mask, struct pg_mask_sieve *sieve, size_t start);
+void pg_mask_sieve_copy(const struct pg_mask *mask, struct pg_mask_sieve *sieve, size_t start);
+size_t pg_mask_sieve_next(struct pg_mask_sieve *sieve, size_t start);
+
+/* Whether anything suspect is there; where nothing was sieved, all is. */
+static inline bool pg_mask_sieve_has(struct pg_mask_sieve *sieve, size_t start, size_t end)
+{
+    if (start < sieve->start || end > sieve->end) {
+        return true;
+    }
+    return (sieve->next >= start ? sieve->next : pg_mask_sieve_next(sieve, start)) < end;
+}
+
+/* Of numbers in network order, where the caller knows that they are there. */
+static inline uint32_t pg_mask_u32_at(struct slice bytes, size_t at)
+{
+    return (uint32_t)(uint8_t)bytes.at[at] << 24 | (uint32_t)(uint8_t)bytes.at[at + 1] << 16 |
+           (uint32_t)(uint8_t)bytes.at[at + 2] << 8 | (uint32_t)(uint8_t)bytes.at[at + 3];
+}
+
+static inline size_t pg_mask_u16_at(struct slice bytes, size_t at)
+{
+    return (size_t)(uint8_t)bytes.at[at] << 8 | (size_t)(uint8_t)bytes.at[at + 1];
+}
+
 /* pg_mask_row.c */
+#define ROW_HEAD_SIZE (PGWIRE_HEADER_SIZE + 2)
+#define LENGTH_SIZE   4
+#define NULL_LENGTH   UINT32_MAX
 /* False: origins were asked for. */
 bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request);
 /* How a row's values are dealt with. */
@@ -256,9 +305,35 @@ enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct b
 enum err pg_mask_copy_done(struct pg_mask *mask, struct slice message, struct buf *out,
                            enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
 void pg_mask_copy_end(struct pg_mask *mask);
-bool pg_mask_copy_is_needed(const struct pg_mask *mask);
 /* After other rules came: all is masked as strictly as they can. */
 void pg_mask_copy_replan(struct pg_mask *mask);
+
+/* A field of a row; *ret_outcome is MASK_SAME unless it is ROW_CHANGED. */
+enum row_outcome {
+    ROW_SAME,
+    ROW_CHANGED, /* mask->value takes the place, or NULL */
+    ROW_BLOCKED,
+    ROW_OVER,
+};
+enum row_outcome pg_mask_copy_field(struct pg_mask *mask, const struct mask_field *field,
+                                    struct slice value, enum mask_outcome *ret_outcome);
+const struct mask_field *pg_mask_copy_field_at(const struct copying *copying, size_t index);
+
+/* pg_mask_copy_line.c: rows of text or CSV that are messages of their own */
+struct copy_run {
+    struct slice messages;
+    size_t copied; /* of them, or replaced */
+    struct buf *out;
+    bool is_changed;
+    bool is_over;
+    struct pg_mask_sieve sieve;
+};
+void copy_run_begin(struct copy_run *run, struct slice messages, struct buf *out);
+void copy_run_to(struct copy_run *run, size_t end);
+struct slice pg_mask_copy_take_line_end(struct slice *row);
+/* Whether the message from 'start' to 'end' was such a row, and has been dealt with. */
+bool pg_mask_copy_line(struct pg_mask *mask, struct copy_run *run, size_t start, size_t end,
+                       enum row_outcome *ret_row);
 
 /* pg_mask_notice.c: errors, notices, notifications, parameters, function results; one message. */
 enum err pg_mask_words(struct pg_mask *mask, const struct asked *asked, struct slice message,

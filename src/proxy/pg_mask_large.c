@@ -29,7 +29,7 @@ enum err pg_mask_large(struct pg_mask *mask, uint64_t request, const struct pgwi
     const struct asked *asked = pg_mask_find_asked(mask, request);
     struct large_row *large = &mask->large;
     if (frame->type == PGWIRE_SERVER_COPY_DATA) {
-        if (!pg_mask_copy_is_needed(mask)) {
+        if (!mask->copying.is_needed) {
             *ret_verdict = PG_MASK_SAME;
             return ERR_NONE;
         }

@@ -5,9 +5,6 @@
 #include "base/writer.h"
 #include "proxy/pg_mask_internal.h"
 
-#define LENGTH_SIZE 4
-#define NULL_LENGTH UINT32_MAX
-
 /* What the fields are -------------------------------------------------------------------------- */
 
 /* A union's columns have no origin, though each is one that is masked: where a statement names
@@ -67,14 +64,16 @@ static void take_fields(struct pg_mask *mask, const struct described *described,
     }
     mask->field_count = described->count;
     mask->has_needed = mask->judges;
+    mask->has_sieved = false;
     for (size_t i = 0; i < described->count; i++) {
         struct mask_field *field = &mask->fields[i];
         *field = described->fields[i];
         if (formats != NULL) {
             field->format = pgwire_format_of(formats, i);
         }
-        field->is_needed = mask->judges || mask_field_is_masked(field);
+        pg_mask_set_needed(mask, field);
         mask->has_needed = mask->has_needed || field->is_needed;
+        mask->has_sieved = mask->has_sieved || field->is_sieved;
     }
 }
 
@@ -86,8 +85,9 @@ static void take_unknown(struct pg_mask *mask, const struct pgwire_formats *form
         .kind = PGWIRE_TYPE_UNKNOWN,
         .format = formats == NULL || formats->count > 0 ? PGWIRE_FORMAT_BINARY : PGWIRE_FORMAT_TEXT,
     };
-    mask->unknown.is_needed = mask->judges || mask_field_is_masked(&mask->unknown);
+    pg_mask_set_needed(mask, &mask->unknown);
     mask->has_needed = mask->unknown.is_needed;
+    mask->has_sieved = mask->unknown.is_sieved;
 }
 
 bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request)
@@ -140,7 +140,19 @@ struct row_run {
     bool is_changed;
     bool is_blocked;
     bool is_over;
+    struct pg_mask_sieve sieve;
 };
+
+static void run_begin(struct row_run *run, struct slice messages, struct buf *out)
+{
+    run->messages = messages;
+    run->copied = 0;
+    run->out = out;
+    run->is_changed = false;
+    run->is_blocked = false;
+    run->is_over = false;
+    pg_mask_sieve_init(&run->sieve, messages);
+}
 
 static void copy_to(struct row_run *run, size_t end)
 {
@@ -201,15 +213,30 @@ static void drop_row(struct row_run *run)
     run->is_changed = true;
 }
 
-static enum err mask_row(struct pg_mask *mask, struct row_run *run, struct reader *reader,
+/* A length and its value, from 'start' to 'end'. False: the row must not pass. */
+static bool mask_at(struct pg_mask *mask, struct row_run *run, size_t index, size_t start,
+                    size_t end)
+{
+    const struct mask_field *field = pg_mask_field(mask, index);
+    size_t at = start + LENGTH_SIZE;
+    if (!field->is_needed || (field->is_sieved && !pg_mask_sieve_has(&run->sieve, at, end))) {
+        return true;
+    }
+    return mask_one(mask, field, run, slice_sub(run->messages, at, end - at), start);
+}
+
+/* From 'start' on; *ret_end is where it ends. */
+static enum err mask_row(struct pg_mask *mask, struct row_run *run, size_t start, size_t *ret_end,
                          struct error *reterr_error)
 {
-    run->row_start = reader->index;
+    struct slice bytes = run->messages;
+    size_t at = start + ROW_HEAD_SIZE;
+    size_t end = bytes.len < at ? 0 : start + 1 + pg_mask_u32_at(bytes, start + 1);
+    size_t count = bytes.len < at ? 0 : pg_mask_u16_at(bytes, start + PGWIRE_HEADER_SIZE);
+    run->row_start = start;
     run->is_row_changed = false;
-    reader_skip(reader, 1);
-    size_t end = run->row_start + 1 + reader_u32(reader);
-    size_t count = reader_u16(reader);
-    if (reader->failed || end > run->messages.len || end < reader->index) {
+    *ret_end = end;
+    if (end < at || end > bytes.len) {
         return fail(reterr_error, ERR_INPUT, "malformed data row");
     }
     if (mask->is_current_described && count != mask->field_count) {
@@ -217,18 +244,19 @@ static enum err mask_row(struct pg_mask *mask, struct row_run *run, struct reade
                     count, mask->field_count);
     }
     for (size_t i = 0; i < count; i++) {
-        const struct mask_field *field = pg_mask_field(mask, i);
-        size_t start = reader->index;
-        struct slice value = pgwire_value_read(reader);
-        if (reader->failed || reader->index > end) {
+        size_t left = end - at;
+        uint32_t len = left < LENGTH_SIZE ? 0 : pg_mask_u32_at(bytes, at);
+        if (left < LENGTH_SIZE || (len != NULL_LENGTH && len > left - LENGTH_SIZE)) {
             return fail(reterr_error, ERR_INPUT, "malformed data row");
         }
-        if (value.at != NULL && field->is_needed && !mask_one(mask, field, run, value, start)) {
+        size_t next = at + LENGTH_SIZE + (len == NULL_LENGTH ? 0 : len);
+        if (len != NULL_LENGTH && !mask_at(mask, run, i, at, next)) {
             drop_row(run);
             return ERR_NONE;
         }
+        at = next;
     }
-    if (reader->index != end) {
+    if (at != end) {
         return fail(reterr_error, ERR_INPUT, "malformed data row");
     }
     if (run->is_row_changed && !run->is_over) {
@@ -239,13 +267,34 @@ static enum err mask_row(struct pg_mask *mask, struct row_run *run, struct reade
     return ERR_NONE;
 }
 
+/* Those in which nothing is suspect are passed over; they are well-formed. */
+static size_t skip_rows(struct pg_mask *mask, struct row_run *run, size_t at)
+{
+    struct pg_mask_sieve *sieve = &run->sieve;
+    if (mask->has_sieved && at >= sieve->end) {
+        pg_mask_sieve_rows(mask, sieve, at);
+    }
+    while (at < sieve->end) {
+        size_t end = at + 1 + pg_mask_u32_at(run->messages, at + 1);
+        if (pg_mask_sieve_has(sieve, at, end)) {
+            break;
+        }
+        at = end;
+    }
+    return at;
+}
+
 /* Rows that no rule concerns are only checked. */
 static enum err mask_run(struct pg_mask *mask, struct row_run *run, struct error *reterr_error)
 {
-    struct reader reader = reader_of(run->messages);
     enum err err = ERR_NONE;
-    while (err == ERR_NONE && !run->is_blocked && !run->is_over && reader_left(&reader) > 0) {
-        err = mask_row(mask, run, &reader, reterr_error);
+    size_t at = 0;
+    while (err == ERR_NONE && !run->is_blocked && !run->is_over && at < run->messages.len) {
+        size_t start = skip_rows(mask, run, at);
+        at = start;
+        if (start == at && at < run->messages.len) {
+            err = mask_row(mask, run, start, &at, reterr_error);
+        }
     }
     if (err == ERR_NONE && run->is_changed && !run->is_blocked) {
         copy_to(run, run->messages.len);
@@ -259,12 +308,13 @@ static enum err mask_run(struct pg_mask *mask, struct row_run *run, struct error
 enum err pg_mask_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
                       enum pg_mask_verdict *ret_verdict, struct error *reterr_error)
 {
-    struct row_run run = {.messages = messages, .out = out};
+    struct row_run run; /* what is sieved is written before it is read */
     size_t before = out->len;
     if (!mask->has_needed) {
         *ret_verdict = PG_MASK_SAME;
         return ERR_NONE;
     }
+    run_begin(&run, messages, out);
     enum err err = mask_run(mask, &run, reterr_error);
     if (err == ERR_NONE && run.is_blocked) {
         err = pg_mask_block(mask, out, ret_verdict, reterr_error);

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#define NULL_LENGTH     UINT32_MAX
 #define NUMBER_SIZE_MAX 8 /* what is no text and this short is a number, which passes elsewhere */
 
 bool mask_field_is_masked(const struct mask_field *field)
@@ -50,6 +49,22 @@ static enum mask_outcome mask_by_null(struct pg_mask *mask, const struct mask_fi
 {
     return mask_whole(mask->settings.rules, field->plan.whole, MASK_FORM_OTHER, value, buf,
                       &mask->counts);
+}
+
+/* What is text to mask_text(), and nothing else is done with it. */
+static bool is_sieved(const struct pg_mask *mask, const struct mask_field *field)
+{
+    struct mask_plan plan = field->plan;
+    bool is_text = field->format == PGWIRE_FORMAT_TEXT || field->kind == PGWIRE_TYPE_TEXT;
+    plan.form = form_of(field->kind);
+    return is_text && !mask->judges && mask->settings.rules != NULL &&
+           mask_rules_can_sieve(mask->settings.rules) && mask_plan_can_sieve(&plan);
+}
+
+void pg_mask_set_needed(const struct pg_mask *mask, struct mask_field *field)
+{
+    field->is_needed = mask->judges || mask_field_is_masked(field);
+    field->is_sieved = field->is_needed && is_sieved(mask, field);
 }
 
 /* Text of which a client can tell that it is text. */

@@ -102,6 +102,33 @@ static void check(const struct mask_rules *rules, struct mask_scratch *scratch,
     }
 }
 
+/* A text between others in which a sieve finds nothing suspect passes as it is. */
+static void check_sieve(const struct mask_rules *rules, struct mask_scratch *scratch,
+                        const struct mask_plan *plan, struct slice text, bool is_line)
+{
+    enum { SIZE_MAX_OF_ALL = 4096, AT = 9 };
+    uint64_t begins[DETECT_SIEVE_WORDS(SIZE_MAX_OF_ALL)] = {1 << AT};
+    uint64_t suspects[DETECT_SIEVE_WORDS(SIZE_MAX_OF_ALL)] = {0};
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, LIMIT_MIB(1));
+    const struct slice parts[] = {SLICE("before:\0z"), text, SLICE("9@a\n9:-_.com")};
+    must(buf_append_parts(&buf, parts, COUNT_OF(parts)) == ERR_NONE);
+    const struct detect_sieve sieve = {
+        .bytes = buf_view(&buf), .begins = begins, .has_delimiter = is_line, .delimiter = '\t'};
+    if (!mask_rules_can_sieve(rules) || !mask_plan_can_sieve(plan) || text.len == 0 ||
+        buf.len > SIZE_MAX_OF_ALL || (is_line && slice_find_byte(text, '\t') < text.len)) {
+        return;
+    }
+    mask_sieve(rules, &sieve, suspects);
+    for (size_t i = AT; i < AT + text.len; i++) {
+        if ((suspects[i / 64] >> i % 64 & 1) != 0) {
+            return;
+        }
+    }
+    struct mask_counts counts = {0};
+    must(mask_text(rules, plan, scratch, text, &buf, &counts) == MASK_SAME);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct mask_rules *rules[COUNT_OF(sources)];
@@ -121,5 +148,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mask_plan_of(rules[chosen], &origin, slice_of_text(labels[data[1] / 4 % 4]));
     plan.form = (enum mask_form)(data[1] % 4);
     check(rules[chosen], scratch, &plan, slice_of(data + 2, size - 2), chosen == 0);
+    check_sieve(rules[chosen], scratch, &plan, slice_of(data + 2, size - 2), data[1] / 16 % 2 == 1);
     return 0;
 }

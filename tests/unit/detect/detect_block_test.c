@@ -34,6 +34,22 @@ static void every_byte_has_its_classes(void **state)
     }
 }
 
+static void every_byte_has_its_marks(void **state)
+{
+    (void)state;
+    char bytes[DETECT_BLOCK_SIZE];
+    for (unsigned byte = 0; byte < 256; byte++) {
+        struct detect_marks marks;
+        memset(bytes, (int)byte, sizeof(bytes));
+        detect_block_mark(bytes, '\t', (const char[]){'\n', '\\'}, &marks);
+        bool is_opening = byte <= ' ' || strchr("(<[{\"", (int)byte) != NULL;
+        assert_int_equal(marks.delimiter, byte == '\t' ? UINT64_MAX : 0);
+        assert_int_equal(marks.odd, byte == '\n' || byte == '\\' ? UINT64_MAX : 0);
+        assert_int_equal(marks.opening, is_opening ? UINT64_MAX : 0);
+        assert_int_equal(marks.at, byte == '@' ? UINT64_MAX : 0);
+    }
+}
+
 static void bit_n_is_byte_n(void **state)
 {
     (void)state;
@@ -63,6 +79,10 @@ static void every_machine_reads_the_same(void **state)
         detect_block_read(bytes, &one);
         detect_block_read_any(bytes, &other);
         assert_memory_equal(&one, &other, sizeof(one));
+        struct detect_marks marked = {0}, other_marked = {0};
+        detect_block_mark(bytes, bytes[0], bytes + 1, &marked);
+        detect_block_mark_any(bytes, bytes[0], bytes + 1, &other_marked);
+        assert_memory_equal(&marked, &other_marked, sizeof(marked));
     }
 }
 
@@ -70,6 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_has_its_classes),
+        cmocka_unit_test(every_byte_has_its_marks),
         cmocka_unit_test(bit_n_is_byte_n),
         cmocka_unit_test(every_machine_reads_the_same),
     };

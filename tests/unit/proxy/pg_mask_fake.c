@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pg_mask_fake.h"
 
+#include "base/memory.h"
 #include "base/must.h"
 
 struct mask_strategy {
@@ -127,6 +128,33 @@ enum mask_outcome mask_text(const struct mask_rules *rules, const struct mask_pl
     }
     append(buf, text);
     return MASK_CHANGED;
+}
+
+/* Only where mask_text() would find a word is suspect, and what is odd. */
+bool mask_rules_can_sieve(const struct mask_rules *rules)
+{
+    return rules->looks_into_text;
+}
+
+bool mask_plan_can_sieve(const struct mask_plan *plan)
+{
+    return plan->whole == NULL && plan->is_examined;
+}
+
+void mask_sieve(const struct mask_rules *rules, const struct detect_sieve *sieve,
+                uint64_t *suspects)
+{
+    static const char *const words[] = {"SECRET", "NULLME", "REFUSEME"};
+    (void)rules;
+    for (size_t i = 0; i < sieve->bytes.len; i++) {
+        struct slice rest = slice_from(sieve->bytes, i);
+        bool is_odd = rest.at[0] == sieve->odd[0] || rest.at[0] == sieve->odd[1];
+        bool is_suspect = sieve->has_delimiter && is_odd;
+        for (size_t j = 0; j < COUNT_OF(words); j++) {
+            is_suspect = is_suspect || slice_starts_with(rest, slice_of_text(words[j]));
+        }
+        suspects[i / 64] |= (uint64_t)is_suspect << i % 64;
+    }
 }
 
 /* Guard rails -----------------------------------------------------------------------------------
