@@ -141,8 +141,9 @@ bool detect_has_context(struct detect_scan *scan, enum detect_type type, size_t 
 }
 
 /* A colon is part of a time far more often than of anything that is looked for. */
-static void look_at_sign(struct detect_scan *scan, uint64_t wanted, size_t at)
+void detect_look_at_sign(struct detect_scan *scan, size_t at)
 {
+    uint64_t wanted = scan->set->starts;
     char sign = scan->text.at[at];
     if (sign == '@') {
         if ((wanted & START_EMAIL) != 0) {
@@ -180,7 +181,7 @@ static void look_closer(struct detect_scan *scan, const struct starts *starts, u
         detect_find_number(scan, at);
     }
     if ((starts->sign & mask) != 0) {
-        look_at_sign(scan, wanted, at);
+        detect_look_at_sign(scan, at);
         return;
     }
     if ((starts->iban & mask) != 0 && (wanted & START_IBAN) != 0) {

@@ -67,6 +67,10 @@ struct detect_sieve {
  * start, odd ones, and white space or one of ( < [ { " at the beginning of a text. In a text
  * without one detect_scan() finds nothing, unless its name is a secret's. */
 void detect_sieve(const struct detect_sieve *sieve, uint64_t *suspects);
+/* Looks closer at what is suspect in a text that begins at 'start' of those bytes and has nothing
+ * odd in it: false, detect_scan() finds nothing there, and it begins as a word does. */
+bool detect_probe(const struct detect_sieve *sieve, const uint64_t *suspects, size_t start,
+                  size_t len, uint64_t context);
 /* Whether the name beside a text says that all of it may be a secret, whatever it looks like. */
 bool detect_is_secret_name(uint64_t context);
 

@@ -17,21 +17,23 @@ struct detect_block {
     uint64_t w;    /* w, W */
 };
 
-/* The same of some more, for the sieve. */
+/* The same for the sieve, as far as it may do with less. */
 struct detect_marks {
+    uint64_t digit;
+    uint64_t letter;
+    uint64_t number;
     uint64_t delimiter;
-    uint64_t odd;     /* one or the other */
+    uint64_t odd;     /* one of the three */
     uint64_t opening; /* ( < [ { " and all up to the space */
-    uint64_t at;      /* @ */
 };
 
 /* Reads DETECT_BLOCK_SIZE bytes. */
 void detect_block_read(const char *at, struct detect_block *ret_block);
-void detect_block_mark(const char *at, char delimiter, const char odd[2],
+void detect_block_mark(const char *at, char delimiter, const char odd[3],
                        struct detect_marks *ret_marks);
 /* The same on any machine, slower. */
 void detect_block_read_any(const char *at, struct detect_block *ret_block);
-void detect_block_mark_any(const char *at, char delimiter, const char odd[2],
+void detect_block_mark_any(const char *at, char delimiter, const char odd[3],
                            struct detect_marks *ret_marks);
 
 #endif

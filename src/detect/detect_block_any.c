@@ -54,7 +54,7 @@ void detect_block_read_any(const char *at, struct detect_block *ret_block)
     *ret_block = block;
 }
 
-void detect_block_mark_any(const char *at, char delimiter, const char odd[2],
+void detect_block_mark_any(const char *at, char delimiter, const char odd[3],
                            struct detect_marks *ret_marks)
 {
     struct detect_marks marks = {0};
@@ -62,10 +62,12 @@ void detect_block_mark_any(const char *at, char delimiter, const char odd[2],
         unsigned char byte = (unsigned char)at[i];
         bool is_opening =
             byte <= ' ' || byte == '(' || byte == '<' || byte == '[' || byte == '{' || byte == '"';
+        marks.digit |= bit((class_of[byte] & DIGIT) != 0, i);
+        marks.letter |= bit((unsigned)(byte | 0x20) - 'a' < 26, i);
+        marks.number |= bit((class_of[byte] & NUMBER) != 0, i);
         marks.delimiter |= bit(at[i] == delimiter, i);
-        marks.odd |= bit(at[i] == odd[0] || at[i] == odd[1], i);
+        marks.odd |= bit(at[i] == odd[0] || at[i] == odd[1] || at[i] == odd[2], i);
         marks.opening |= bit(is_opening, i);
-        marks.at |= bit(byte == '@', i);
     }
     *ret_marks = marks;
 }

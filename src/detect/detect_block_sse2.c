@@ -21,6 +21,14 @@ static __m128i equal(__m128i bytes, char byte)
     return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte));
 }
 
+/* ( ) * + , - . / 0-9 follow each other; the star and the comma do not belong. */
+static __m128i is_number(__m128i bytes)
+{
+    __m128i number = in_range(bytes, '(', '9' - '(');
+    number = _mm_andnot_si128(_mm_or_si128(equal(bytes, '*'), equal(bytes, ',')), number);
+    return _mm_or_si128(number, equal(bytes, ' '));
+}
+
 void detect_block_read(const char *at, struct detect_block *ret_block)
 {
     struct detect_block block = {0};
@@ -30,10 +38,7 @@ void detect_block_read(const char *at, struct detect_block *ret_block)
         __m128i lower = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
         __m128i letter = in_range(lower, 'a', 25);
         __m128i dash = equal(bytes, '-');
-        /* ( ) * + , - . / 0-9 follow each other; the star and the comma do not belong. */
-        __m128i number = in_range(bytes, '(', '9' - '(');
-        number = _mm_andnot_si128(_mm_or_si128(equal(bytes, '*'), equal(bytes, ',')), number);
-        number = _mm_or_si128(number, equal(bytes, ' '));
+        __m128i number = is_number(bytes);
         __m128i token =
             _mm_or_si128(_mm_or_si128(digit, letter), _mm_or_si128(dash, equal(bytes, '_')));
         __m128i sign =
@@ -49,7 +54,7 @@ void detect_block_read(const char *at, struct detect_block *ret_block)
     *ret_block = block;
 }
 
-void detect_block_mark(const char *at, char delimiter, const char odd[2],
+void detect_block_mark(const char *at, char delimiter, const char odd[3],
                        struct detect_marks *ret_marks)
 {
     struct detect_marks marks = {0};
@@ -59,10 +64,13 @@ void detect_block_mark(const char *at, char delimiter, const char odd[2],
         __m128i opening = in_range(bytes, 0, ' ');
         opening = _mm_or_si128(opening, _mm_or_si128(equal(bytes, '('), equal(bytes, '<')));
         opening = _mm_or_si128(opening, _mm_or_si128(equal(lower, '{'), equal(bytes, '"')));
+        __m128i is_odd = _mm_or_si128(equal(bytes, odd[0]), equal(bytes, odd[1]));
+        marks.digit |= bits_of(in_range(bytes, '0', 9), i);
+        marks.letter |= bits_of(in_range(lower, 'a', 25), i);
+        marks.number |= bits_of(is_number(bytes), i);
         marks.delimiter |= bits_of(equal(bytes, delimiter), i);
-        marks.odd |= bits_of(_mm_or_si128(equal(bytes, odd[0]), equal(bytes, odd[1])), i);
+        marks.odd |= bits_of(_mm_or_si128(is_odd, equal(bytes, odd[2])), i);
         marks.opening |= bits_of(opening, i);
-        marks.at |= bits_of(equal(bytes, '@'), i);
     }
     *ret_marks = marks;
 }

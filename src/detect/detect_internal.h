@@ -116,7 +116,8 @@ uint64_t detect_bits_of_words(struct slice name);
 bool detect_is_start(const struct detect_scan *scan, size_t at);
 bool detect_is_end(const struct detect_scan *scan, size_t at);
 
-void detect_find_email(struct detect_scan *scan, size_t at); /* at '@' */
+void detect_look_at_sign(struct detect_scan *scan, size_t at); /* one of the next at @ : or = */
+void detect_find_email(struct detect_scan *scan, size_t at);   /* at '@' */
 void detect_find_www(struct detect_scan *scan, size_t at);
 void detect_find_url(struct detect_scan *scan, size_t at);       /* at "://" */
 void detect_find_hex_pairs(struct detect_scan *scan, size_t at); /* IPv6, MAC: at a ':' */

@@ -90,34 +90,41 @@ static inline struct carry carry_to_next(const struct detect_block *now)
                           .dash = now->dash >> 63};
 }
 
-/* All that a start needs to be seen, within the block and the next. What stands before a byte where
- * a text begins ('begins') does not count. */
+/* Those of kinds that have digits. Here as below, all that a start needs to be seen, within the
+ * block and the next. What stands before a byte where a text begins ('begins') does not count. */
+static inline void find_digit_starts(const struct detect_block *now,
+                                     const struct detect_block *next, struct carry carry,
+                                     uint64_t begins, struct starts *starts)
+{
+    struct pair digit = {now->digit, next->digit}, letter = {now->letter, next->letter};
+    struct pair number = {now->number, next->number};
+    uint64_t word = now->digit | now->letter;
+    uint64_t word_start = word & (~(word << 1 | carry.word) | begins);
+    starts->number = runs(number, 7).low & now->digit & word_start;
+    struct pair four = runs(digit, 4);
+    starts->word = four.low & (now->letter << 1 | carry.letter | later(letter, 4).low);
+    starts->iban =
+        now->letter & word_start & later(letter, 1).low & later(digit, 2).low & later(digit, 3).low;
+}
+
 static inline struct starts find_starts(const struct detect_block *now,
                                         const struct detect_block *next, struct carry carry,
                                         uint64_t begins)
 {
     struct starts starts = {.sign = now->sign};
-    struct pair digit = {now->digit, next->digit}, letter = {now->letter, next->letter};
     struct pair token = {now->token, next->token}, dash = {now->dash, next->dash};
-    uint64_t word = now->digit | now->letter;
-    uint64_t word_start = word & (~(word << 1 | carry.word) | begins);
     starts.token = runs(token, 15).low & (~(now->token << 1 | carry.token) | begins);
     if (both(dash, later(dash, 1)).low != 0) {
         starts.pem = runs(dash, 5).low & (~(now->dash << 1 | carry.dash) | begins);
     }
     struct pair w = {now->w, next->w};
     if ((now->w & (w.low >> 1 | w.high << 63)) != 0) {
-        starts.www = runs(w, 3).low & word_start;
+        uint64_t word = now->digit | now->letter;
+        starts.www = runs(w, 3).low & word & (~(word << 1 | carry.word) | begins);
     }
-    if ((now->digit | (next->digit & 7)) == 0) {
-        return starts;
+    if ((now->digit | (next->digit & 7)) != 0) {
+        find_digit_starts(now, next, carry, begins, &starts);
     }
-    struct pair number = {now->number, next->number};
-    starts.number = runs(number, 7).low & now->digit & word_start;
-    struct pair four = runs(digit, 4);
-    starts.word = four.low & (now->letter << 1 | carry.letter | later(letter, 4).low);
-    starts.iban =
-        now->letter & word_start & later(letter, 1).low & later(digit, 2).low & later(digit, 3).low;
     return starts;
 }
 

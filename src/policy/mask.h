@@ -111,6 +111,11 @@ bool mask_rules_can_sieve(const struct mask_rules *rules);
 bool mask_plan_can_sieve(const struct mask_plan *plan);
 void mask_sieve(const struct mask_rules *rules, const struct detect_sieve *sieve,
                 uint64_t *suspects);
+/* Whether mask_text() may return something else for a text in which something is suspect, but
+ * nothing odd; it begins at 'start' of the bytes that were sieved. */
+bool mask_probe(const struct mask_rules *rules, const struct mask_plan *plan,
+                const struct detect_sieve *sieve, const uint64_t *suspects, size_t start,
+                size_t len);
 /* The whole value by a strategy, whatever it holds. */
 enum mask_outcome mask_whole(const struct mask_rules *rules, const struct mask_strategy *strategy,
                              enum mask_form form, struct slice text, struct buf *buf,

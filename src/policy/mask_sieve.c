@@ -33,3 +33,12 @@ void mask_sieve(const struct mask_rules *rules, const struct detect_sieve *sieve
     detect_sieve(&own, suspects);
     mask_sieve_entities(own.bytes, suspects);
 }
+
+bool mask_probe(const struct mask_rules *rules, const struct mask_plan *plan,
+                const struct detect_sieve *sieve, const uint64_t *suspects, size_t start,
+                size_t len)
+{
+    struct detect_sieve own = *sieve;
+    own.set = &rules->set;
+    return detect_probe(&own, suspects, start, len, plan->context);
+}

@@ -28,11 +28,14 @@ static void note_fields(struct copying *copying)
     copying->is_needed = false;
     copying->has_sieved = false;
     copying->is_sieved = true;
+    copying->is_alike = true;
     for (size_t i = 0; i <= copying->column_count; i++) {
         const struct mask_field *field = &copying->fields[i];
         copying->is_needed = copying->is_needed || field->is_needed;
         copying->has_sieved = copying->has_sieved || field->is_sieved;
         copying->is_sieved = copying->is_sieved && (field->is_sieved || !field->is_needed);
+        copying->is_alike = copying->is_alike && field->is_sieved &&
+                            field->plan.context == copying->fields[0].plan.context;
     }
 }
 

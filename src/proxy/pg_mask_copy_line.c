@@ -43,6 +43,7 @@ struct line {
     size_t start; /* of the message, and where it and the row end */
     size_t end;
     size_t row_end;
+    char escape;   /* or quote */
     size_t out_at; /* where the message stands in what goes out, once it changes */
     bool is_changed;
 };
@@ -68,8 +69,12 @@ static enum row_outcome look_at_field(struct line *line, size_t index, size_t st
 {
     struct pg_mask *mask = line->mask;
     const struct mask_field *field = pg_mask_copy_field_at(&mask->copying, index);
+    struct pg_mask_sieve *sieve = &line->run->sieve;
     enum mask_outcome outcome;
-    if (field->is_sieved && !pg_mask_sieve_has(&line->run->sieve, start, end)) {
+    bool is_raw = value.at == line->run->messages.at + start && value.len == end - start;
+    if (value.at == NULL || !field->is_needed ||
+        (is_raw && pg_mask_sieve_passes(mask, sieve, field, start, end)) ||
+        (field->is_sieved && !pg_mask_sieve_has(sieve, start, end))) {
         return ROW_SAME;
     }
     enum row_outcome result = pg_mask_copy_field(mask, field, value, &outcome);
@@ -82,8 +87,8 @@ static enum row_outcome look_at_field(struct line *line, size_t index, size_t st
     return line->run->is_over ? ROW_OVER : result;
 }
 
-/* Fields that are written as they are read, up to the last in which something is suspect. */
-static enum row_outcome look_at_plain(struct line *line)
+/* Fields that are written as they are read, one after the other. */
+static enum row_outcome look_at_each(struct line *line)
 {
     struct copying *copying = &line->mask->copying;
     struct slice null = slice_of(copying->format.null, copying->format.null_len);
@@ -91,14 +96,38 @@ static enum row_outcome look_at_plain(struct line *line)
     enum row_outcome result = ROW_SAME;
     size_t start = line->start + HEADER_SIZE;
     for (size_t index = 0; start <= line->row_end && result < ROW_BLOCKED; index++) {
-        if (copying->is_sieved && !pg_mask_sieve_has(&line->run->sieve, start, line->row_end)) {
-            break;
-        }
         struct slice rest = slice_sub(bytes, start, line->row_end - start);
         size_t end = start + slice_find_byte(rest, copying->format.delimiter);
         struct slice value = slice_sub(bytes, start, end - start);
         value = slice_equals(value, null) ? SLICE_NONE : value;
         result = look_at_field(line, index, start, end, value);
+        start = end + 1;
+    }
+    return result;
+}
+
+/* Only those in which something is suspect, where it does not matter which they are. */
+static enum row_outcome look_at_suspects(struct line *line)
+{
+    struct copying *copying = &line->mask->copying;
+    struct slice null = slice_of(copying->format.null, copying->format.null_len);
+    struct pg_mask_sieve *sieve = &line->run->sieve;
+    struct slice bytes = line->run->messages;
+    enum row_outcome result = ROW_SAME;
+    size_t start = line->start + HEADER_SIZE;
+    while (start < line->row_end && result < ROW_BLOCKED &&
+           pg_mask_sieve_has(sieve, start, line->row_end)) {
+        size_t suspect = sieve->next;
+        struct slice rest = slice_sub(bytes, suspect, line->row_end - suspect);
+        size_t end = suspect + slice_find_byte(rest, copying->format.delimiter);
+        struct slice before = slice_sub(bytes, start, suspect - start);
+        const char *delimiter =
+            before.len > 0 ? memrchr(before.at, copying->format.delimiter, before.len) : NULL;
+        start = delimiter != NULL ? (size_t)(delimiter - bytes.at) + 1 : start;
+        struct slice value = slice_sub(bytes, start, end - start);
+        if (!slice_equals(value, null)) {
+            result = look_at_field(line, 0, start, end, value);
+        }
         start = end + 1;
     }
     return result;
@@ -121,17 +150,38 @@ static enum row_outcome look_at_escaped(struct line *line)
     return walk.is_over ? ROW_OVER : result;
 }
 
-static enum row_outcome look_at_line(struct line *line)
+/* Whether an escape is in the row, or an end of it: what is odd is suspect, where that is known. */
+static bool has_odd(struct line *line)
 {
-    const struct pgwire_copy_format *format = &line->mask->copying.format;
+    struct pg_mask_sieve *sieve = &line->run->sieve;
+    struct slice bytes = line->run->messages;
+    size_t at = line->start + HEADER_SIZE;
+    if (line->end > sieve->end) {
+        struct slice row = slice_sub(bytes, at, line->end - 1 - at);
+        return slice_find_byte(row, '\n') < row.len || slice_find_byte(row, line->escape) < row.len;
+    }
+    for (; at < line->end - 1 && pg_mask_sieve_has(sieve, at, line->end - 1); at++) {
+        at = sieve->next;
+        if (bytes.at[at] == '\n' || bytes.at[at] == line->escape) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum row_outcome look_at_line(struct line *line, bool is_escaped)
+{
+    const struct copying *copying = &line->mask->copying;
     struct copy_run *run = line->run;
     struct slice row =
         slice_sub(run->messages, line->start + HEADER_SIZE, line->end - line->start - HEADER_SIZE);
-    char escape = format->kind == PGWIRE_COPY_CSV ? format->quote : '\\';
     (void)pg_mask_copy_take_line_end(&row);
     line->row_end = line->start + HEADER_SIZE + row.len;
-    enum row_outcome result =
-        slice_find_byte(row, escape) == row.len ? look_at_plain(line) : look_at_escaped(line);
+    bool is_sieved = copying->is_alike && line->end <= run->sieve.end;
+    pg_mask_sieve_rewind(&run->sieve);
+    enum row_outcome result = is_escaped  ? look_at_escaped(line)
+                              : is_sieved ? look_at_suspects(line)
+                                          : look_at_each(line);
     if (result == ROW_BLOCKED || result == ROW_OVER) {
         if (line->is_changed) {
             buf_truncate(run->out, line->out_at);
@@ -171,11 +221,18 @@ bool pg_mask_copy_line(struct pg_mask *mask, struct copy_run *run, size_t start,
     if (copying->is_sieved && !pg_mask_sieve_has(&run->sieve, body, end - 1)) {
         return true;
     }
+    struct line line = {
+        .mask = mask,
+        .run = run,
+        .start = start,
+        .end = end,
+        .escape = copying->format.kind == PGWIRE_COPY_CSV ? copying->format.quote : '\\',
+    };
     struct slice row = slice_sub(run->messages, body, end - body);
-    if (pgwire_copy_row_len(&copying->format, row) != row.len) {
+    bool is_escaped = has_odd(&line);
+    if (is_escaped && pgwire_copy_row_len(&copying->format, row) != row.len) {
         return false;
     }
-    struct line line = {.mask = mask, .run = run, .start = start, .end = end};
-    *ret_row = look_at_line(&line);
+    *ret_row = look_at_line(&line, is_escaped);
     return true;
 }

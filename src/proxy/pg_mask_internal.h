@@ -119,6 +119,7 @@ struct copying {
     bool is_needed;  /* one of the fields is */
     bool has_sieved; /* one of them is */
     bool is_sieved;  /* all that are needed are */
+    bool is_alike;   /* all are, and what is found in them does not depend on which it is */
     struct pgwire_copy_format format;
     size_t column_count;
     struct mask_field *fields;
@@ -254,6 +255,7 @@ struct pg_mask_sieve {
     size_t start;       /* of the part; where it begins and ends, messages do */
     size_t end;
     size_t next; /* the first that is suspect from where was asked last */
+    struct detect_sieve part;
     uint64_t begins[DETECT_SIEVE_WORDS(PG_MASK_SIEVE_SIZE)];
     uint64_t suspects[DETECT_SIEVE_WORDS(PG_MASK_SIEVE_SIZE)];
 };
@@ -264,6 +266,12 @@ void pg_mask_sieve_rows(const struct pg_mask *mask, struct pg_mask_sieve *sieve,
 void pg_mask_sieve_copy(const struct pg_mask *mask, struct pg_mask_sieve *sieve, size_t start);
 size_t pg_mask_sieve_next(struct pg_mask_sieve *sieve, size_t start);
 
+/* What was asked for is asked for again, from before. */
+static inline void pg_mask_sieve_rewind(struct pg_mask_sieve *sieve)
+{
+    sieve->next = 0;
+}
+
 /* Whether anything suspect is there; where nothing was sieved, all is. */
 static inline bool pg_mask_sieve_has(struct pg_mask_sieve *sieve, size_t start, size_t end)
 {
@@ -272,6 +280,10 @@ static inline bool pg_mask_sieve_has(struct pg_mask_sieve *sieve, size_t start, 
     }
     return (sieve->next >= start ? sieve->next : pg_mask_sieve_next(sieve, start)) < end;
 }
+
+/* Whether a value passes without more of a look: what stands there, as it stands. */
+bool pg_mask_sieve_passes(const struct pg_mask *mask, struct pg_mask_sieve *sieve,
+                          const struct mask_field *field, size_t start, size_t end);
 
 /* Of numbers in network order, where the caller knows that they are there. */
 static inline uint32_t pg_mask_u32_at(struct slice bytes, size_t at)

@@ -219,7 +219,7 @@ static bool mask_at(struct pg_mask *mask, struct row_run *run, size_t index, siz
 {
     const struct mask_field *field = pg_mask_field(mask, index);
     size_t at = start + LENGTH_SIZE;
-    if (!field->is_needed || (field->is_sieved && !pg_mask_sieve_has(&run->sieve, at, end))) {
+    if (!field->is_needed || pg_mask_sieve_passes(mask, &run->sieve, field, at, end)) {
         return true;
     }
     return mask_one(mask, field, run, slice_sub(run->messages, at, end - at), start);

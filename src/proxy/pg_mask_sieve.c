@@ -29,13 +29,12 @@ static void begin(struct pg_mask_sieve *sieve, size_t start)
     sieve->next = 0;
 }
 
-static void finish(const struct pg_mask *mask, struct pg_mask_sieve *sieve,
-                   struct detect_sieve *detect)
+static void finish(const struct pg_mask *mask, struct pg_mask_sieve *sieve)
 {
-    detect->bytes = slice_sub(sieve->bytes, sieve->start, sieve->end - sieve->start);
-    detect->begins = sieve->begins;
-    if (detect->bytes.len > 0) {
-        mask_sieve(mask->settings.rules, detect, sieve->suspects);
+    sieve->part.bytes = slice_sub(sieve->bytes, sieve->start, sieve->end - sieve->start);
+    sieve->part.begins = sieve->begins;
+    if (sieve->part.bytes.len > 0) {
+        mask_sieve(mask->settings.rules, &sieve->part, sieve->suspects);
     }
     (void)pg_mask_sieve_next(sieve, sieve->start);
 }
@@ -51,6 +50,17 @@ size_t pg_mask_sieve_next(struct pg_mask_sieve *sieve, size_t start)
     }
     sieve->next = bits == 0 ? NONE : sieve->start + word * 64 + (size_t)__builtin_ctzll(bits);
     return sieve->next;
+}
+
+bool pg_mask_sieve_passes(const struct pg_mask *mask, struct pg_mask_sieve *sieve,
+                          const struct mask_field *field, size_t start, size_t end)
+{
+    if (!field->is_sieved || start < sieve->start || end > sieve->end) {
+        return false;
+    }
+    return !pg_mask_sieve_has(sieve, start, end) ||
+           !mask_probe(mask->settings.rules, &field->plan, &sieve->part, sieve->suspects,
+                       start - sieve->start, end - start);
 }
 
 /* Where the row ends; 0: it is not well-formed, or not all of it is there. A value that is looked
@@ -90,26 +100,26 @@ static size_t mark_row(const struct pg_mask *mask, struct pg_mask_sieve *sieve, 
 
 void pg_mask_sieve_rows(const struct pg_mask *mask, struct pg_mask_sieve *sieve, size_t start)
 {
-    struct detect_sieve detect = {.has_delimiter = false};
     struct slice bytes = slice_sub(sieve->bytes, 0, start + PG_MASK_SIEVE_SIZE);
     begin(sieve, start);
+    sieve->part = (struct detect_sieve){.has_delimiter = false};
     for (size_t end = start; end != 0 && end < bytes.len;) {
         end = mark_row(mask, sieve, end, bytes);
         sieve->end = end != 0 ? end : sieve->end;
     }
-    finish(mask, sieve, &detect);
+    finish(mask, sieve);
 }
 
 void pg_mask_sieve_copy(const struct pg_mask *mask, struct pg_mask_sieve *sieve, size_t start)
 {
     const struct pgwire_copy_format *format = &mask->copying.format;
     struct slice bytes = slice_sub(sieve->bytes, 0, start + PG_MASK_SIEVE_SIZE);
-    struct detect_sieve detect = {
+    begin(sieve, start);
+    sieve->part = (struct detect_sieve){
         .has_delimiter = true,
         .delimiter = format->delimiter,
         .odd = {'\n', format->kind == PGWIRE_COPY_CSV ? format->quote : '\\'},
     };
-    begin(sieve, start);
     for (size_t at = start; bytes.len - at > PGWIRE_HEADER_SIZE;) {
         size_t end = at + 1 + pg_mask_u32_at(bytes, at + 1);
         if (end < at + PGWIRE_HEADER_SIZE || end > bytes.len) {
@@ -118,5 +128,5 @@ void pg_mask_sieve_copy(const struct pg_mask *mask, struct pg_mask_sieve *sieve,
         mark(sieve->begins, at + PGWIRE_HEADER_SIZE - start);
         sieve->end = at = end;
     }
-    finish(mask, sieve, &detect);
+    finish(mask, sieve);
 }

@@ -216,19 +216,25 @@ bool pgwire_copy_next(const struct pgwire_copy_format *format, struct pgwire_cop
 
 /* Writing ------------------------------------------------------------------------------------- */
 
+/* What stands between two bytes that are written otherwise goes in one piece. */
 static void text_write(const struct pgwire_copy_format *format, struct slice value,
                        struct writer *writer)
 {
     static const char bytes[] = "\b\f\n\r\t\v\\";
     static const char letters[] = "bfnrtv\\";
+    size_t written = 0;
     for (size_t i = 0; i < value.len; i++) {
-        const char *found = value.at[i] != '\0' ? strchr(bytes, value.at[i]) : NULL;
-        char byte = found != NULL ? letters[found - bytes] : value.at[i];
-        if (found != NULL || value.at[i] == format->delimiter) {
-            writer_u8(writer, '\\');
+        bool may_be_odd = (unsigned char)value.at[i] < ' ' || value.at[i] == '\\';
+        const char *found = may_be_odd && value.at[i] != '\0' ? strchr(bytes, value.at[i]) : NULL;
+        if (found == NULL && value.at[i] != format->delimiter) {
+            continue;
         }
-        writer_u8(writer, (uint8_t)byte);
+        writer_bytes(writer, slice_sub(value, written, i - written));
+        writer_u8(writer, '\\');
+        writer_u8(writer, (uint8_t)(found != NULL ? letters[found - bytes] : value.at[i]));
+        written = i + 1;
     }
+    writer_bytes(writer, slice_from(value, written));
 }
 
 enum err pgwire_copy_field_write(const struct pgwire_copy_format *format, struct slice value,

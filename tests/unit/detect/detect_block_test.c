@@ -41,12 +41,16 @@ static void every_byte_has_its_marks(void **state)
     for (unsigned byte = 0; byte < 256; byte++) {
         struct detect_marks marks;
         memset(bytes, (int)byte, sizeof(bytes));
-        detect_block_mark(bytes, '\t', (const char[]){'\n', '\\'}, &marks);
+        detect_block_mark(bytes, '\t', (const char[]){'\n', '\\', '@'}, &marks);
         bool is_opening = byte <= ' ' || strchr("(<[{\"", (int)byte) != NULL;
         assert_int_equal(marks.delimiter, byte == '\t' ? UINT64_MAX : 0);
-        assert_int_equal(marks.odd, byte == '\n' || byte == '\\' ? UINT64_MAX : 0);
+        assert_int_equal(marks.odd, byte == '\n' || byte == '\\' || byte == '@' ? UINT64_MAX : 0);
         assert_int_equal(marks.opening, is_opening ? UINT64_MAX : 0);
-        assert_int_equal(marks.at, byte == '@' ? UINT64_MAX : 0);
+        struct detect_block block;
+        detect_block_read(bytes, &block);
+        assert_int_equal(marks.digit, block.digit);
+        assert_int_equal(marks.letter, block.letter);
+        assert_int_equal(marks.number, block.number);
     }
 }
 

@@ -157,6 +157,17 @@ void mask_sieve(const struct mask_rules *rules, const struct detect_sieve *sieve
     }
 }
 
+bool mask_probe(const struct mask_rules *rules, const struct mask_plan *plan,
+                const struct detect_sieve *sieve, const uint64_t *suspects, size_t start,
+                size_t len)
+{
+    (void)rules;
+    (void)plan;
+    (void)suspects;
+    must(len > 0 && start + len <= sieve->bytes.len);
+    return true;
+}
+
 /* Guard rails -----------------------------------------------------------------------------------
  */
 
