@@ -56,7 +56,9 @@ static bool is_file_ending(struct slice label)
                                           "timer",
                                           "socket",
                                           "service"};
-    if (label.len >= sizeof(endings) / sizeof(endings[0])) {
+    static const char last[] = "gfostvlzrp4nxeGFOSTVLZRPNXE"; /* of all, for a quick no */
+    if (label.len >= sizeof(endings) / sizeof(endings[0]) || label.len == 0 ||
+        !is_one_of(label.at[label.len - 1], last)) {
         return false;
     }
     for (const char *ending = endings[label.len]; *ending != '\0'; ending += label.len) {

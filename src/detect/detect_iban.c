@@ -8,6 +8,7 @@
 
 enum {
     IBAN_SIZE_MAX = 34,
+    MOVED = 4, /* of the country and the check digits, to the end */
 };
 
 /* By the two letters of a country, 0 where there is none. */
@@ -53,9 +54,32 @@ static bool check_iban(const uint8_t *values, size_t size)
     return rest % 97 == 1;
 }
 
+/* Together, or in groups of four with a sign before each that may be missing; how many bytes that
+ * are, 0 when it is none. */
+static size_t read_iban(struct slice text, size_t size, uint8_t *values)
+{
+    char sign = text.len > 4 ? text.at[4] : '\0';
+    bool is_grouped = sign == ' ' || sign == '-';
+    size_t len = 0;
+    for (size_t i = 0; i < size;) {
+        size_t end = is_grouped && i + 4 < size ? i + 4 : size;
+        len += is_grouped && i > 0 && len < text.len && text.at[len] == sign;
+        if (text.len - len < end - i) {
+            return 0;
+        }
+        for (; i < end; i++, len++) {
+            values[i] = detect_value[(unsigned char)text.at[len]];
+            if (values[i] >= 36) {
+                return 0;
+            }
+        }
+    }
+    return len;
+}
+
 void detect_find_iban(struct detect_scan *scan, size_t at)
 {
-    uint8_t values[IBAN_SIZE_MAX];
+    uint8_t values[IBAN_SIZE_MAX + MOVED];
     char first = byte_at(scan, at), second = byte_at(scan, at + 1);
     size_t size = is_letter(first) && is_letter(second)
                       ? sizes[to_upper(first) - 'A'][to_upper(second) - 'A']
@@ -63,21 +87,12 @@ void detect_find_iban(struct detect_scan *scan, size_t at)
     if (size == 0 || !is_wanted(scan, DETECT_IBAN_CODE, 100) || !detect_is_start(scan, at)) {
         return;
     }
-    struct slice text = slice_from(scan->text, at);
-    char sign = text.len > 4 ? text.at[4] : '\0';
-    bool is_grouped = sign == ' ' || sign == '-';
-    size_t len = 0;
-    for (size_t i = 0; i < size; i++, len++) {
-        if (is_grouped && i % 4 == 0 && i > 0 && len < text.len && text.at[len] == sign) {
-            len++;
-        }
-        if (len >= text.len || !is_word(text.at[len])) {
-            return;
-        }
-        values[i < 4 ? size - 4 + i : i - 4] = detect_value[(unsigned char)text.at[len]];
+    size_t len = read_iban(slice_from(scan->text, at), size, values);
+    if (len == 0 || values[2] > 9 || values[3] > 9 || !detect_is_end(scan, at + len)) {
+        return;
     }
-    bool has_check_digits = values[size - 1] < 10 && values[size - 2] < 10;
-    if (has_check_digits && detect_is_end(scan, at + len) && check_iban(values, size)) {
+    memcpy(values + size, values, MOVED);
+    if (check_iban(values + MOVED, size)) {
         detect_offer(scan, DETECT_IBAN_CODE, at, at + len, 100);
     }
 }

@@ -387,6 +387,9 @@ static bool follows_version(const struct detect_scan *scan, size_t at)
         start--;
     }
     struct slice word = slice_sub(scan->text, start, at - start);
+    if (word.len < 3) {
+        return false;
+    }
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (slice_equals_nocase(word, words[i])) {
             return true;
@@ -440,10 +443,6 @@ static void find_lettered(struct detect_scan *scan, const struct number *number)
 void detect_find_number(struct detect_scan *scan, size_t at)
 {
     struct number number;
-    if (scan->pending.len > 0 && at < scan->pending.offset + scan->pending.len &&
-        is_digit(scan->text.at[scan->pending.offset + scan->pending.len - 1])) {
-        return; /* a group of a number that is found */
-    }
     number.start = at;
     char before = byte_before(scan, at, 1);
     number.has_plus = before == '+';
