@@ -98,6 +98,7 @@
 #define LIMIT_PG_MASK_ROW_PIECES       64           /* that a row of a copy comes in */
 #define LIMIT_PG_MASK_DEPTH            8            /* of arrays and composites in each other */
 #define LIMIT_PG_MASK_DESCRIBE_STEPS   64           /* back from an Execute */
+#define LIMIT_PG_MASK_SPARE            8            /* places for requests that are kept */
 #define LIMIT_PG_MASK_RELATIONS        2048         /* whose columns' names are known */
 #define LIMIT_PG_MASK_RELATION_COLUMNS 20000        /* that one of them is made of */
 #define LIMIT_PG_MASK_LOOKUP           256          /* tables that are asked for at once */

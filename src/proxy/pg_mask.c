@@ -25,6 +25,7 @@ struct pg_mask *pg_mask_new(const struct pg_mask_settings *settings)
     uint8_t seed[MAP_SEED_SIZE];
     randombytes_buf(seed, sizeof(seed));
     list_init(&mask->asked);
+    list_init(&mask->spare);
     map_init(&mask->statements, seed);
     map_init(&mask->portals, seed);
     map_init(&mask->relations, seed);
@@ -54,6 +55,7 @@ void pg_mask_free(struct pg_mask *mask)
     pg_mask_release_asked(mask);
     pg_mask_forget_names(mask, false);
     release_current(mask);
+    described_unref(mask->recent);
     pg_mask_copy_end(mask);
     pg_mask_release_relations(mask);
     pg_mask_large_release(&mask->large);

@@ -29,8 +29,11 @@ struct described {
     size_t references;
     size_t *total;     /* of the bodies of all */
     struct slice body; /* behind the struct */
-    /* What was made of it, as long as 'generation' is the mask's. */
+    /* What was made of it, as long as 'generation' is the mask's and the statement is such. */
     uint64_t generation;
+    bool is_tainted;
+    bool uses_masked;
+    bool is_settled; /* nothing of it would be asked for again */
     struct mask_field *fields;
     size_t count;
 };
@@ -59,6 +62,7 @@ struct statement {
     size_t references;
     struct statement_nature nature;
     struct described *described; /* NULL: nobody has yet */
+    struct described *recent;    /* of a portal of it; the next one's is the same as a rule */
     struct arena arena;          /* of 'copy' */
     struct copy_statement copy;
 };
@@ -157,6 +161,8 @@ struct pg_mask {
 
     struct list asked; /* oldest first */
     size_t asked_count;
+    struct list spare; /* to be used again */
+    size_t spare_count;
     struct map statements;
     struct map portals;
     size_t described_size;
@@ -172,6 +178,7 @@ struct pg_mask {
     bool has_needed;
     bool has_sieved;
     struct described *of_query; /* what the query under way was described by */
+    struct described *recent;   /* and the one before */
 
     struct copying copying;
     struct large_row large;
@@ -223,6 +230,7 @@ bool pg_mask_copy_read(struct arena *arena, struct slice text, struct copy_state
 
 /* pg_mask_origin.c: whether all tables are known as far as they will be; if not, it was asked. */
 bool pg_mask_knows_tables(struct pg_mask *mask, const struct pgwire_fields *fields);
+bool pg_mask_knows_table(const struct pg_mask *mask, uint32_t oid);
 struct mask_plan pg_mask_plan(struct pg_mask *mask, const struct pgwire_field *field,
                               bool is_tainted);
 void pg_mask_release_relations(struct pg_mask *mask);

@@ -195,6 +195,12 @@ static size_t write_unknown(const struct pg_mask *mask, struct pgwire_fields fie
     return count;
 }
 
+bool pg_mask_knows_table(const struct pg_mask *mask, uint32_t oid)
+{
+    const struct relation *relation = relation_find(mask, oid);
+    return mask->strictest == NULL || (relation != NULL && relation->is_known);
+}
+
 bool pg_mask_knows_tables(struct pg_mask *mask, const struct pgwire_fields *fields)
 {
     if (mask->strictest == NULL || mask->settings.on_lookup == NULL || mask->has_learned) {

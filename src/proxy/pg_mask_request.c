@@ -25,6 +25,12 @@ void described_unref(struct described *described)
     }
 }
 
+static struct described *described_ref(struct described *described)
+{
+    described->references++;
+    return described;
+}
+
 static struct described *described_new(size_t *total, struct slice body)
 {
     struct described *described = memory_new(sizeof(*described) + body.len + 1);
@@ -55,6 +61,7 @@ void statement_unref(struct statement *statement)
 {
     if (statement != NULL && --statement->references == 0) {
         described_unref(statement->described);
+        described_unref(statement->recent);
         arena_release(&statement->arena);
         memory_free(statement);
     }
@@ -122,13 +129,34 @@ void pg_mask_distrust(struct pg_mask *mask)
 
 /* What is asked ------------------------------------------------------------------------------- */
 
+static struct asked *asked_new(struct pg_mask *mask, const struct pg_mask_request *request)
+{
+    struct asked *asked;
+    if (mask->spare_count > 0) {
+        asked = LIST_ITEM(mask->spare.next, struct asked, link);
+        list_remove(&asked->link);
+        mask->spare_count--;
+    } else {
+        asked = memory_new(sizeof(*asked));
+    }
+    *asked = (struct asked){.id = request->id, .type = request->type, .is_own = request->is_own};
+    list_append(&mask->asked, &asked->link);
+    mask->asked_count++;
+    return asked;
+}
+
 static void asked_free(struct pg_mask *mask, struct asked *asked)
 {
     list_remove(&asked->link);
     mask->asked_count--;
     statement_unref(asked->statement);
     portal_free(asked->portal);
-    memory_free(asked);
+    if (mask->spare_count < LIMIT_PG_MASK_SPARE) {
+        list_append(&mask->spare, &asked->link);
+        mask->spare_count++;
+    } else {
+        memory_free(asked);
+    }
 }
 
 static bool take_name(struct slice name, char *at, uint8_t *ret_len)
@@ -282,12 +310,7 @@ enum err pg_mask_request(struct pg_mask *mask, const struct pg_mask_request *req
     if (mask->asked_count >= LIMIT_PGWIRE_OWED) {
         return fail(reterr_error, ERR_LIMIT, "too many requests wait for their answers");
     }
-    struct asked *asked = memory_new(sizeof(*asked));
-    asked->id = request->id;
-    asked->type = request->type;
-    asked->is_own = request->is_own;
-    list_append(&mask->asked, &asked->link);
-    mask->asked_count++;
+    struct asked *asked = asked_new(mask, request);
     enum err err = take(mask, asked, request, reterr_error);
     if (err != ERR_NONE) {
         asked_free(mask, asked);
@@ -314,6 +337,12 @@ void pg_mask_release_asked(struct pg_mask *mask)
     while (!list_is_empty(&mask->asked)) {
         asked_free(mask, LIST_ITEM(mask->asked.next, struct asked, link));
     }
+    while (!list_is_empty(&mask->spare)) {
+        struct asked *spare = LIST_ITEM(mask->spare.next, struct asked, link);
+        list_remove(&spare->link);
+        memory_free(spare);
+    }
+    mask->spare_count = 0;
 }
 
 struct asked *pg_mask_find_asked(struct pg_mask *mask, uint64_t id)
@@ -403,6 +432,14 @@ void pg_mask_apply(struct pg_mask *mask, struct asked *asked)
     }
 }
 
+/* Only as long as there is much room for those that are needed. */
+static void set_recent(struct pg_mask *mask, struct described **recent, struct described *described)
+{
+    described_unref(*recent);
+    *recent =
+        mask->described_size <= LIMIT_PG_MASK_DESCRIBED_SIZE / 2 ? described_ref(described) : NULL;
+}
+
 void pg_mask_apply_description(struct pg_mask *mask, const struct asked *asked, struct slice body)
 {
     struct described **place = &mask->of_query;
@@ -417,10 +454,14 @@ void pg_mask_apply_description(struct pg_mask *mask, const struct asked *asked, 
     if (place == NULL) {
         return;
     }
+    struct described **recent = portal != NULL ? &portal->statement->recent : &mask->recent;
     described_unref(*place);
     *place = NULL; /* unknown, and dealt with as such */
-    if (mask->described_size + body.len <= LIMIT_PG_MASK_DESCRIBED_SIZE) {
+    if (*recent != NULL && (*recent)->is_settled && slice_equals((*recent)->body, body)) {
+        *place = described_ref(*recent);
+    } else if (mask->described_size + body.len <= LIMIT_PG_MASK_DESCRIBED_SIZE) {
         *place = described_new(&mask->described_size, body);
+        set_recent(mask, recent, *place);
     }
 }
 

@@ -17,6 +17,7 @@ static void make_plans(struct pg_mask *mask, struct described *described, bool i
     bool has_masked = false;
     must(pgwire_row_description_read(described->body, &fields, NULL) == ERR_NONE);
     described->count = fields.count;
+    described->is_settled = true;
     memory_free(described->fields);
     described->fields = memory_new_array(fields.count + 1, sizeof(described->fields[0]));
     struct pgwire_fields walk = fields;
@@ -27,6 +28,8 @@ static void make_plans(struct pg_mask *mask, struct described *described, bool i
         }
         made->kind = pgwire_type_kind_of(field.type);
         made->format = field.format;
+        described->is_settled =
+            described->is_settled && (field.table == 0 || pg_mask_knows_table(mask, field.table));
         has_masked = has_masked || (field.table != 0 && made->plan.whole != NULL);
     }
     walk = fields;
@@ -35,22 +38,26 @@ static void make_plans(struct pg_mask *mask, struct described *described, bool i
         plan->whole = field.table == 0 && plan->whole == NULL ? mask->strictest : plan->whole;
     }
     described->generation = mask->generation;
+    described->is_tainted = is_tainted;
+    described->uses_masked = uses_masked;
 }
 
 static bool ensure_plans(struct pg_mask *mask, struct described *described,
                          const struct statement *statement)
 {
     struct pgwire_fields fields;
-    if (described->fields != NULL && described->generation == mask->generation) {
+    bool has_columns = mask->strictest != NULL;
+    bool is_tainted = has_columns && (statement == NULL || statement->nature.is_tainted);
+    bool uses_masked = has_columns && (statement == NULL || statement->nature.uses_masked);
+    if (described->fields != NULL && described->generation == mask->generation &&
+        described->is_tainted == is_tainted && described->uses_masked == uses_masked) {
         return true;
     }
     must(pgwire_row_description_read(described->body, &fields, NULL) == ERR_NONE);
     if (!pg_mask_knows_tables(mask, &fields)) {
         return false;
     }
-    bool has_columns = mask->strictest != NULL;
-    make_plans(mask, described, has_columns && (statement == NULL || statement->nature.is_tainted),
-               has_columns && (statement == NULL || statement->nature.uses_masked));
+    make_plans(mask, described, is_tainted, uses_masked);
     mask->has_learned = false;
     return true;
 }
