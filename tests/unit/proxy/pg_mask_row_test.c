@@ -60,6 +60,59 @@ static void numbers_and_bytes_are_not_looked_into(void **state)
     talk_end(&talk);
 }
 
+/* The same description again, byte for byte, says nothing of what the statement does. */
+static void a_description_is_not_that_of_a_statement_like_it(void **state)
+{
+    static const struct said plain = {.verb = SQL_SELECT};
+    static const struct said tainted = {.verb = SQL_SELECT, .used = "ssn"};
+    static const struct said *const said[] = {&plain, &tainted, &plain, &tainted};
+    const struct column column = {.name = "value", .type = 25};
+    struct talk talk;
+    (void)state;
+    talk_start(&talk);
+    talk.rules.columns[0] = (struct fake_column){.column = "ssn"};
+    talk.rules.column_count = 1;
+    talk_begin(&talk);
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        uint64_t id = talk_query(&talk, "select value", said[i]);
+        say_description(&talk, &column, 1);
+        talk_answer(&talk, id, PG_MASK_SAME);
+        check_value(&talk, id, SLICE("123"), said[i] == &plain ? SLICE("123") : SLICE("[R]"));
+    }
+    talk_end(&talk);
+}
+
+/* Nor are the plans of a portal those of the portal before, once other rules came. */
+static void a_portal_is_described_as_the_one_before(void **state)
+{
+    static const struct said plain = {.verb = SQL_SELECT};
+    const struct column column = {.name = "value", .type = 25};
+    struct talk talk;
+    (void)state;
+    talk_start(&talk);
+    talk_begin(&talk);
+    (void)talk_parse(&talk, "s", "select value", &plain);
+    say(&talk, '1', SLICE(""));
+    talk_answer(&talk, 1, PG_MASK_SAME);
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t id = talk_bind(&talk, "", "s", 0);
+        say(&talk, '2', SLICE(""));
+        talk_answer(&talk, id, PG_MASK_SAME);
+        id = talk_describe(&talk, 'P', "");
+        say_description(&talk, &column, 1);
+        talk_answer(&talk, id, PG_MASK_SAME);
+        if (i == 2) {
+            const struct pg_mask_settings settings = {.rules = &talk.rules};
+            talk.rules.columns[0] = (struct fake_column){.column = "value"};
+            talk.rules.column_count = 1;
+            pg_mask_set_rules(talk.mask, &settings);
+        }
+        id = talk_execute(&talk, "");
+        check_value(&talk, id, SLICE("SECRET"), i < 2 ? SLICE("[S]") : SLICE("[R]"));
+    }
+    talk_end(&talk);
+}
+
 static void documents_keep_their_version(void **state)
 {
     struct talk talk;
@@ -412,6 +465,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_masked_in_both_formats),
         cmocka_unit_test(numbers_and_bytes_are_not_looked_into),
+        cmocka_unit_test(a_description_is_not_that_of_a_statement_like_it),
+        cmocka_unit_test(a_portal_is_described_as_the_one_before),
         cmocka_unit_test(documents_keep_their_version),
         cmocka_unit_test(arrays_are_taken_apart),
         cmocka_unit_test(composites_in_arrays_are_taken_apart),
