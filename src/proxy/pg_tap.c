@@ -38,6 +38,8 @@ struct pg_tap {
     struct tap_way ways[2]; /* by the side that sends */
     struct pg_tap_counts counts;
     bool has_failed;
+    bool is_synced; /* the client's last message was a Sync */
+    bool is_unsaid; /* the server has answered something of which the recording does not say so */
 };
 
 /* What kinds there are. Types that the protocol does not know, or not here, never come so far. */
@@ -94,6 +96,27 @@ static bool is_recorded(enum pump_side side, char type)
 static bool ends_rows(enum pump_side side, char type)
 {
     return !has_trait(side, type, TAP_ROW | TAP_AMID_ROWS);
+}
+
+/* Whether, behind this message of the server, the recording does not show what is answered: what
+ * ends a statement shows it, ParseComplete and its like are not recorded. */
+static bool is_unsaid(char type, bool was_unsaid)
+{
+    switch (type) {
+    case PGWIRE_SERVER_PARSE_COMPLETE:
+    case PGWIRE_SERVER_BIND_COMPLETE:
+    case PGWIRE_SERVER_CLOSE_COMPLETE:
+    case PGWIRE_SERVER_NO_DATA:
+    case PGWIRE_SERVER_PARAMETER_DESCRIPTION:
+        return true;
+    case PGWIRE_SERVER_COMMAND_COMPLETE:
+    case PGWIRE_SERVER_EMPTY_QUERY:
+    case PGWIRE_SERVER_PORTAL_SUSPENDED:
+    case PGWIRE_SERVER_ERROR:
+        return false;
+    default:
+        return was_unsaid;
+    }
 }
 
 /* Telling ------------------------------------------------------------------------------------- */
@@ -228,6 +251,26 @@ static enum err ask_client_state(struct pg_tap *tap, struct tap_way *way,
     return err;
 }
 
+/* A Sync is told of when the client goes on before it is answered: else where a batch ends would be
+ * anybody's guess. One before data of a copy is ignored by the server. */
+static void tell_late_sync(struct pg_tap *tap, struct tap_way *way)
+{
+    static const char of_copies[] = {PGWIRE_CLIENT_COPY_DATA, PGWIRE_CLIENT_COPY_DONE,
+                                     PGWIRE_CLIENT_COPY_FAIL, '\0'};
+    if (tap->is_synced && !pg_tap_is_idle(tap) &&
+        strchr(of_copies, way->framer.frame.type) == NULL) {
+        tell_run(tap, way);
+        tell(tap, &(struct pg_record){
+                      .kind = PG_RECORD_MESSAGE,
+                      .side = way->side,
+                      .type = PGWIRE_CLIENT_SYNC,
+                      .request = way->request,
+                      .is_last = true,
+                  });
+    }
+    tap->is_synced = way->framer.frame.type == PGWIRE_CLIENT_SYNC;
+}
+
 static enum err ask_server_state(struct pg_tap *tap, struct tap_way *way, struct slice body,
                                  struct error *reterr_error)
 {
@@ -248,6 +291,9 @@ static enum err take_header(struct pg_tap *tap, struct tap_way *way, struct slic
     if (way->side == PUMP_TARGET && frame->type == PGWIRE_SERVER_READY) {
         return ERR_NONE; /* means nothing without its body, which is a byte and never in pieces */
     }
+    if (way->side == PUMP_CLIENT) {
+        tell_late_sync(tap, way);
+    }
     enum err err = way->side == PUMP_CLIENT ? ask_client_state(tap, way, reterr_error)
                                             : ask_server_state(tap, way, SLICE_NONE, reterr_error);
     if (err != ERR_NONE) {
@@ -263,6 +309,7 @@ static enum err take_header(struct pg_tap *tap, struct tap_way *way, struct slic
     if (way->side == PUMP_TARGET) {
         tap->counts.statements += frame->type == PGWIRE_SERVER_COMMAND_COMPLETE;
         tap->counts.errors += frame->type == PGWIRE_SERVER_ERROR;
+        tap->is_unsaid = is_unsaid(frame->type, tap->is_unsaid);
     }
     way->is_told = is_recorded(way->side, frame->type);
     if (way->is_told && frame->size == 0) {
@@ -280,9 +327,10 @@ static enum err take_ready(struct pg_tap *tap, struct tap_way *way, struct slice
         return err;
     }
     tell_count(tap, way);
-    if (tap->state.transaction != before) {
+    if (tap->state.transaction != before || tap->is_unsaid || !pg_tap_is_idle(tap)) {
         tell_bytes(tap, way, body, true);
     }
+    tap->is_unsaid = false;
     return ERR_NONE;
 }
 

@@ -30,15 +30,30 @@ static struct replay_request *server_current(struct replay *self)
     return NULL;
 }
 
-static void server_pop_if(struct replay *self, char type)
+/* The Describe that a ParameterDescription, or a RowDescription, is the answer to: the first before
+ * any statement. A statement's parameters are told first, then its columns, or that it has none,
+ * which is not recorded. What stands before it was answered, which is not recorded either. */
+static struct replay_request *server_described(struct replay *self, bool is_of_parameters)
 {
-    struct replay_request *first = replay_request_at(self, 0);
-    if (first != NULL && first->type == type) {
-        replay_request_pop(self);
+    for (size_t i = 0; i < self->count; i++) {
+        struct replay_request *request = replay_request_at(self, i);
+        bool is_statement = request->object == PGWIRE_STATEMENT;
+        if (server_is_statement(request)) {
+            return NULL;
+        }
+        if (request->type == PGWIRE_CLIENT_DESCRIBE &&
+            (is_of_parameters ? is_statement && !request->is_answered
+                              : !is_statement || request->is_answered)) {
+            while (replay_request_at(self, 0) != request) {
+                replay_request_pop(self);
+            }
+            return request;
+        }
     }
+    return NULL;
 }
 
-/* Completions that the server gives to other requests are passed over until here. */
+/* Answers to other requests are not recorded: up to here they came. */
 static void server_pop_execute(struct replay *self)
 {
     struct replay_request *current = server_current(self);
@@ -65,9 +80,9 @@ static enum err server_tell_columns(struct replay *self, const struct replay_mes
 static enum err server_row_description(struct replay *self, const struct replay_message *message,
                                        struct error *reterr)
 {
-    struct replay_request *first = replay_request_at(self, 0);
+    struct replay_request *first = server_described(self, false);
     struct replay_shape *shape = replay_shape_of(self, buf_view(&message->body));
-    if (first != NULL && first->type == PGWIRE_CLIENT_DESCRIBE) {
+    if (first != NULL) {
         struct replay_statement *statement =
             first->object == PGWIRE_STATEMENT ? replay_statement_get(self, first->name) : NULL;
         struct replay_portal *portal =
@@ -102,11 +117,12 @@ static enum err server_row_description(struct replay *self, const struct replay_
 static void server_parameter_description(struct replay *self, const struct replay_message *message)
 {
     struct pgwire_oids types;
-    struct replay_request *first = replay_request_at(self, 0);
-    if (first == NULL || first->object != PGWIRE_STATEMENT ||
+    struct replay_request *first = server_described(self, true);
+    if (first == NULL ||
         pgwire_parameter_description_read(buf_view(&message->body), &types, NULL) != ERR_NONE) {
         return;
     }
+    first->is_answered = true;
     struct replay_statement *statement = replay_statement_get(self, first->name);
     struct replay_shape *shape = replay_shape_new(self, types.count, 0);
     if (statement == NULL || shape == NULL) {
@@ -150,10 +166,20 @@ static enum err server_done(struct replay *self, const struct replay_message *me
     event.statement = current == NULL ? 0 : current->number;
     if (current != NULL) {
         current->has_columns = false; /* of a query's next result */
+        current->is_answered = true;
     }
     enum err err = replay_tell(self, &event, reterr);
     server_pop_execute(self);
     return err;
+}
+
+/* Of a function that was called. */
+static void server_result(struct replay *self)
+{
+    struct replay_request *current = server_current(self);
+    if (current != NULL) {
+        current->is_answered = true;
+    }
 }
 
 static enum err server_notice(struct replay *self, const struct replay_message *message,
@@ -220,7 +246,7 @@ static enum err server_batch_error(struct replay *self, const struct replay_mess
 static enum err server_error(struct replay *self, const struct replay_message *message,
                              struct error *reterr)
 {
-    const struct replay_request *first = replay_request_at(self, 0);
+    struct replay_request *first = replay_request_at(self, 0);
     bool is_alone = first == NULL || first->type == PGWIRE_CLIENT_SYNC ||
                     first->type == PGWIRE_CLIENT_QUERY ||
                     first->type == PGWIRE_CLIENT_FUNCTION_CALL;
@@ -229,6 +255,9 @@ static enum err server_error(struct replay *self, const struct replay_message *m
     }
     uint64_t number = first == NULL ? 0 : first->number;
     self->told_number = number;
+    if (first != NULL) {
+        first->is_answered = true;
+    }
     return server_notice(self, message, number, reterr);
 }
 
@@ -267,18 +296,6 @@ enum err replay_server_message(struct replay *self, const struct replay_message 
                                bool is_cut, struct error *reterr)
 {
     switch (message->type) {
-    case PGWIRE_SERVER_PARSE_COMPLETE:
-        server_pop_if(self, PGWIRE_CLIENT_PARSE);
-        return ERR_NONE;
-    case PGWIRE_SERVER_BIND_COMPLETE:
-        server_pop_if(self, PGWIRE_CLIENT_BIND);
-        return ERR_NONE;
-    case PGWIRE_SERVER_CLOSE_COMPLETE:
-        server_pop_if(self, PGWIRE_CLIENT_CLOSE);
-        return ERR_NONE;
-    case PGWIRE_SERVER_NO_DATA:
-        server_pop_if(self, PGWIRE_CLIENT_DESCRIBE);
-        return ERR_NONE;
     case PGWIRE_SERVER_READY:
         server_ready(self);
         return ERR_NONE;
@@ -292,6 +309,9 @@ enum err replay_server_message(struct replay *self, const struct replay_message 
     case PGWIRE_SERVER_COMMAND_COMPLETE:
     case PGWIRE_SERVER_EMPTY_QUERY:
         return server_done(self, message, REPLAY_DONE, reterr);
+    case PGWIRE_SERVER_FUNCTION_RESULT:
+        server_result(self);
+        return ERR_NONE;
     case PGWIRE_SERVER_PORTAL_SUSPENDED:
         return server_done(self, message, REPLAY_SUSPENDED, reterr);
     case PGWIRE_SERVER_ERROR:

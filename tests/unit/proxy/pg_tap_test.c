@@ -90,7 +90,7 @@ static void each_statement_has_a_limit_of_its_own(void **state)
     watch_pass(&watch, PUMP_TARGET, rows);
     watch_say(&watch, PUMP_TARGET, "CZ");
     watch_told(&watch, ">0Q >1Q >2B >3E >4E <0D <0D <0#3/60! <0C <0D <0D <0#3/60! <0E "
-                       "<1D <1#1/20 <1C <1C <3D <3D <3#3/60! <3s <4D <4D <4#3/60! <4C");
+                       "<0Z <1D <1#1/20 <1C <1C <1Z <3D <3D <3#3/60! <3s <4D <4D <4#3/60! <4C");
     assert_int_equal(pg_tap_counts(watch.tap)->rows, 13);
     assert_int_equal(pg_tap_counts(watch.tap)->row_bytes, 13 * ROW_SIZE);
     assert_int_equal(pg_tap_counts(watch.tap)->statements, 4);
@@ -154,7 +154,7 @@ static void copies_are_limited_in_both_directions(void **state)
     watch_say(&watch, PUMP_TARGET, "CZH");
     watch_pass(&watch, PUMP_TARGET, rows_of('d', 3, memory));
     watch_say(&watch, PUMP_TARGET, "cCZ");
-    watch_told(&watch, ">0Q <0G >1d >2d >1#6/120! >10Q <0C <10H <10d <10d <10#3/60! <10C");
+    watch_told(&watch, ">0Q <0G >1d >2d >1#6/120! >10Q <0C <0Z <10H <10d <10d <10#3/60! <10C");
     watch_say(&watch, PUMP_CLIENT, "Q");
     watch_say(&watch, PUMP_TARGET, "G");
     watch_pass(&watch, PUMP_CLIENT, rows_of('d', 2, memory));
@@ -220,7 +220,7 @@ static void only_what_says_something_is_recorded(void **state)
     watch_start(&watch, 0);
     watch_say(&watch, PUMP_CLIENT, "PBDECHS");
     watch_say(&watch, PUMP_TARGET, "12nC3Z");
-    watch_told(&watch, ">0P >1B >2D >3E >4C <3C");
+    watch_told(&watch, ">0P >1B >2D >3E >4C <3C <6Z");
     assert_false(pg_tap_is_terminated(watch.tap));
     watch_say(&watch, PUMP_CLIENT, "FX");
     assert_true(pg_tap_is_terminated(watch.tap) && !pg_tap_is_idle(watch.tap));
@@ -245,7 +245,7 @@ static void readiness_is_recorded_when_the_transaction_changes(void **state)
     watch_message(&watch, PUMP_TARGET, 'Z', SLICE("E"));
     assert_int_equal(pg_tap_transaction(watch.tap), PGWIRE_FAILED_TRANSACTION);
     watch_say(&watch, PUMP_TARGET, "CZ");
-    watch_told(&watch, ">0Q >1Q >2Q >3Q <0C <0Z <1C <2E <2Z <3C <3Z");
+    watch_told(&watch, ">0Q >1Q >2Q >3Q <0C <0Z <1C <1Z <2E <2Z <3C <3Z");
     watch_end(&watch);
 }
 
@@ -261,7 +261,8 @@ static void an_error_in_a_pipeline_skips_to_the_sync(void **state)
     watch_say(&watch, PUMP_TARGET, "C2");
     watch_pass(&watch, PUMP_TARGET, rows_of('D', 1, memory));
     watch_say(&watch, PUMP_TARGET, "EZ2CZ");
-    watch_told(&watch, ">0P >1B >2E >3B >4E >5B >6E >8B >9E <2D <2#2/40! <2C <4D <4#1/20 <4E <9C");
+    watch_told(&watch, ">0P >1B >2E >3B >4E >5B >6E >7S >8B >9E <2D <2#2/40! <2C <4D <4#1/20 <4E "
+                       "<7Z <9C");
     assert_true(pg_tap_is_idle(watch.tap));
     watch_end(&watch);
 }
@@ -281,7 +282,7 @@ static void notifications_come_when_nobody_asked(void **state)
     watch_say(&watch, PUMP_TARGET, "A");
     watch_say(&watch, PUMP_CLIENT, "S");
     watch_say(&watch, PUMP_TARGET, "AZ");
-    watch_told(&watch, "<*A <*S <*N >0P <*A <1A");
+    watch_told(&watch, "<*A <*S <*N >0P <*A <1A <1Z");
     assert_true(pg_tap_is_idle(watch.tap));
     watch_end(&watch);
 }
@@ -452,6 +453,10 @@ static void a_client_that_asks_for_too_much_is_to_be_stopped(void **state)
         watch_say(&watch, PUMP_TARGET, "Z");
     }
     assert_true(pg_tap_is_idle(watch.tap));
+    buf_release(&watch.log);
+    buf_release(&watch.details);
+    buf_release(&watch.bodies[0]);
+    buf_release(&watch.bodies[1]);
     assert_true(in_use() - before < LIMIT_KIB(4)); /* the queue is gone */
     watch_end(&watch);
 }

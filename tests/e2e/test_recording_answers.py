@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Which answer of a session is shown with which statement."""
+import json
+
+import pytest
+
+from conftest import wait_for
+from native import Target, credential, psql
+from pgwire import Wire, message, text
+
+SCRIPT = """SELECT 'one';
+SELECT 'two';
+BEGIN;
+SELECT 'four';
+COMMIT;
+SELECT 1/0;
+CREATE TEMP TABLE seven (a int);
+COPY seven FROM STDIN;
+8
+\\.
+SELECT 'nine' \\; SELECT 'nine again';
+SELECT 'ten';
+"""
+TAGS = [(1, "SELECT 1"), (2, "SELECT 1"), (3, "BEGIN"), (4, "SELECT 1"), (5, "COMMIT"),
+        (7, "CREATE TABLE"), (8, "COPY 1"), (9, "SELECT 1"), (9, "SELECT 1"), (10, "SELECT 1")]
+
+
+@pytest.fixture(scope="module")
+def target(postgres):
+    return Target(postgres)
+
+
+def events_of(admin, name):
+    def done():
+        found = admin.get(f"/sessions?connection={name}").json["data"]
+        return found[0] if found and found[0]["status"] == "done" else None
+    session = wait_for(done, what="the session's end")
+    answer = admin.get(f"/sessions/{session['id']}/download?extension=jsonl")
+    assert answer.status == 200, answer
+    return [json.loads(line) for line in answer.body.splitlines()]
+
+
+def of(events, kind, member):
+    return [(event["statement"], event[member]) for event in events if event["type"] == kind]
+
+
+def test_what_psql_asked(admin, target):
+    name = target.connection(admin)
+    psql(credential(admin, name), SCRIPT, "-v", "ON_ERROR_STOP=0")
+    events = events_of(admin, name)
+    assert [number for number, _text in of(events, "statement", "text")] == list(range(1, 11))
+    assert of(events, "row", "values") == [
+        (1, ["one"]), (2, ["two"]), (4, ["four"]), (9, ["nine"]), (9, ["nine again"]),
+        (10, ["ten"])]
+    assert of(events, "done", "tag") == TAGS
+    assert of(events, "error", "code") == [(6, "22012")]
+    assert of(events, "copy", "data")[0][0] == 8
+
+
+def parse(name, query):
+    return message(b"P", text(name, query) + b"\0\0")
+
+
+def run(name=""):
+    return (message(b"B", text("", name) + b"\0\0\0\0\0\0") +
+            message(b"E", text("") + b"\0\0\0\0"))
+
+
+def test_what_a_pipeline_asked(admin, target):
+    """Batches that do not wait for one another; an error ends its own alone."""
+    name = target.connection(admin)
+    sync = message(b"S")
+    with Wire(credential(admin, name)) as wire:
+        wire.send(parse("", "SELECT 'one'"), run(), parse("", "SELECT 1/0"), run(),
+                  parse("", "SELECT 'three'"), run(), sync, parse("", "SELECT 'four'"), run(), sync,
+                  message(b"Q", text("SELECT 'five'; SELECT 'and five'")),
+                  message(b"Q", text("SELECT 'six'")))
+        for _ in range(4):
+            while wire.read()[0] != b"Z":
+                pass
+        for number in "ab":  # statements that are only prepared and described
+            wire.send(parse(number, f"SELECT '{number}' AS {number}"),
+                      message(b"D", b"S" + text(number)), sync)
+            wire.until_ready()
+        wire.send(run("b"), sync)
+        wire.until_ready()
+        wire.send(run("a"), sync)
+        wire.until_ready()
+        wire.ask("SELECT 'nine'")
+    events = events_of(admin, name)
+    assert of(events, "row", "values") == [
+        (1, ["one"]), (4, ["four"]), (5, ["five"]), (5, ["and five"]), (6, ["six"]), (7, ["b"]),
+        (8, ["a"]), (9, ["nine"])]
+    assert of(events, "error", "code") == [(2, "22012")]
+    assert [event["statement"] for event in events if event["type"] == "skipped"] == [3]
+    assert dict(of(events, "columns", "columns")) | {7: ["b"], 8: ["a"]} == \
+        dict(of(events, "columns", "columns"))
