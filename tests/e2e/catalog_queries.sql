@@ -1,64 +1,98 @@
--- What tools ask when they connect and when they show a database, as they word it: none of it may
--- be stopped by a preset. One statement, or one text of several, up to each line of dashes.
-SET DateStyle=ISO; SET client_min_messages=notice; SELECT set_config('bytea_output','hex',false) FROM pg_show_all_settings() WHERE name = 'bytea_output'; SET client_encoding='UTF8';
+-- What DBeaver and Metabase ask when they connect and when they show a database. The words are our
+-- own. Catalogs, joins, functions and casts are those that the sources of DBeaver
+-- (plugins/org.jkiss.dbeaver.ext.postgresql) and Metabase (src/metabase/driver/postgres.clj) use. None
+-- of it may be stopped by a preset. One statement, or one text of several, up to each line of dashes.
+SET extra_float_digits = 3
 ----
-SELECT db.oid AS did, db.datname, db.datallowconn, pg_encoding_to_char(db.encoding) AS serverencoding, has_database_privilege(db.oid, 'CREATE') AS cancreate, datistemplate FROM pg_catalog.pg_database db WHERE db.datname = current_database()
+SET application_name = 'DBeaver 25.2.0 - Metadata <orders>'
 ----
-SELECT roles.oid AS id, roles.rolname AS name, roles.rolsuper AS is_superuser, CASE WHEN roles.rolsuper THEN true ELSE roles.rolcreaterole END AS can_create_role, CASE WHEN roles.rolsuper THEN true ELSE roles.rolcreatedb END AS can_create_db, CASE WHEN 'pg_signal_backend' = ANY(ARRAY(WITH RECURSIVE cte AS (SELECT pg_roles.oid, pg_roles.rolname FROM pg_roles WHERE pg_roles.oid = roles.oid UNION ALL SELECT m.roleid, pgr.rolname FROM cte cte_1 JOIN pg_auth_members m ON m.member = cte_1.oid JOIN pg_roles pgr ON pgr.oid = m.roleid) SELECT rolname FROM cte)) THEN True ELSE False END AS can_signal_backend FROM pg_catalog.pg_roles AS roles WHERE rolname = current_user
+SET application_name = 'PostgreSQL JDBC Driver'
 ----
-SELECT CASE WHEN usesuper THEN pg_is_in_recovery() ELSE FALSE END AS inrecovery, CASE WHEN usesuper AND pg_is_in_recovery() THEN pg_is_wal_replay_paused() ELSE FALSE END AS isreplaypaused FROM pg_user WHERE usename=current_user
-----
-SELECT 'session_stats' AS chart_name, pg_catalog.row_to_json(t) AS chart_data FROM (SELECT (SELECT count(*) FROM pg_catalog.pg_stat_activity) AS "Total", (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE state = 'active') AS "Active", (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE state = 'idle') AS "Idle") t UNION ALL SELECT 'tps_stats' AS chart_name, pg_catalog.row_to_json(t) AS chart_data FROM (SELECT (SELECT sum(xact_commit) + sum(xact_rollback) FROM pg_catalog.pg_stat_database) AS "Transactions") t
-----
-SELECT pid, datname, usename, application_name, client_addr, pg_catalog.to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ') AS backend_start, state, wait_event_type || ': ' || wait_event AS wait_event, array_to_string(pg_catalog.pg_blocking_pids(pid), ', ') AS blocking_pids, query FROM pg_catalog.pg_stat_activity WHERE datname = current_database() ORDER BY pid
-----
-SELECT nsp.oid, nsp.nspname AS name, pg_catalog.has_schema_privilege(nsp.oid, 'CREATE') AS can_create, pg_catalog.has_schema_privilege(nsp.oid, 'USAGE') AS has_usage, des.description FROM pg_catalog.pg_namespace nsp LEFT OUTER JOIN pg_catalog.pg_description des ON (des.objoid=nsp.oid AND des.classoid='pg_namespace'::regclass) WHERE nspname NOT LIKE E'pg\\_%' ORDER BY nspname
-----
-SELECT rel.oid, rel.relname AS name, (SELECT count(*) FROM pg_catalog.pg_trigger WHERE tgrelid=rel.oid AND tgisinternal = FALSE) AS triggercount, rel.reltuples::bigint, pg_catalog.pg_get_userbyid(rel.relowner) AS relowner, pg_catalog.pg_relation_size(rel.oid), array_to_string(rel.relacl::text[], ', ') AS acl FROM pg_catalog.pg_class rel WHERE rel.relkind IN ('r','s','t','p') AND NOT rel.relispartition ORDER BY rel.relname
+SET search_path = "$user",public
 ----
 SHOW search_path
 ----
+SHOW timezone;
+----
 SELECT version()
 ----
-SELECT current_schema(),session_user
+SELECT current_schema(), session_user
 ----
-SET application_name = 'DBeaver 24.1.0 - Main <postgres>'
+SELECT dbs.oid, dbs.* FROM pg_catalog.pg_database dbs WHERE dbs.datallowconn AND NOT dbs.datistemplate AND dbs.datname = current_database() ORDER BY dbs.datname
 ----
-SET extra_float_digits = 3
+SELECT * FROM pg_catalog.pg_settings WHERE name = 'standard_conforming_strings'
 ----
-SELECT n.oid,n.*,d.description FROM pg_catalog.pg_namespace n LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid=n.oid AND d.objsubid=0 AND d.classoid='pg_namespace'::regclass ORDER BY nspname
+SELECT string_agg(word, ',') FROM pg_catalog.pg_get_keywords() WHERE word <> ALL ('{a,abs,all,and,any,as,at,by,select,where}'::text[])
 ----
-SELECT db.oid,db.* FROM pg_catalog.pg_database db WHERE datallowconn AND NOT datistemplate
+SELECT ns.nspname = ANY(current_schemas(true)), ns.nspname, ty.typname FROM pg_catalog.pg_type ty JOIN pg_catalog.pg_namespace ns ON ns.oid = ty.typnamespace WHERE ty.oid = 1034
 ----
-SELECT c.oid,c.*,d.description,pg_catalog.pg_get_expr(c.relpartbound, c.oid) as partition_expr, pg_catalog.pg_get_partkeydef(c.oid) as partition_key FROM pg_catalog.pg_class c LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid=c.oid AND d.objsubid=0 AND d.classoid='pg_class'::regclass WHERE c.relnamespace=2200 AND c.relkind not in ('i','I','c')
+SELECT ns.oid, ns.*, txt.description FROM pg_catalog.pg_namespace ns LEFT OUTER JOIN pg_catalog.pg_description txt ON txt.objoid = ns.oid AND txt.classoid = 'pg_namespace'::regclass AND txt.objsubid = 0 ORDER BY ns.nspname
 ----
-SELECT c.relname,a.*,pg_catalog.pg_get_expr(ad.adbin, ad.adrelid, true) as def_value,dsc.description,dep.objid FROM pg_catalog.pg_attribute a INNER JOIN pg_catalog.pg_class c ON (a.attrelid=c.oid) LEFT OUTER JOIN pg_catalog.pg_attrdef ad ON (a.attrelid=ad.adrelid AND a.attnum = ad.adnum) LEFT OUTER JOIN pg_catalog.pg_description dsc ON (c.oid=dsc.objoid AND a.attnum = dsc.objsubid) LEFT OUTER JOIN pg_depend dep on dep.refobjid = a.attrelid AND dep.deptype = 'i' and dep.refobjsubid = a.attnum and dep.classid = dep.refclassid WHERE NOT a.attisdropped AND c.relkind not in ('i','I','c') ORDER BY a.attnum
+SELECT rel.oid, rel.*, txt.description, pg_catalog.pg_get_expr(rel.relpartbound, rel.oid) AS bound, pg_catalog.pg_get_partkeydef(rel.oid) AS parted_by FROM pg_catalog.pg_class rel LEFT OUTER JOIN pg_catalog.pg_description txt ON txt.objoid = rel.oid AND txt.classoid = 'pg_class'::regclass AND txt.objsubid = 0 WHERE rel.relkind NOT IN ('i', 'I', 'c') AND rel.relnamespace = 'public'::regnamespace
 ----
-SELECT t.oid,t.*,c.relkind,format_type(nullif(t.typbasetype, 0), t.typtypmod) as base_type_name, d.description FROM pg_catalog.pg_type t LEFT OUTER JOIN pg_catalog.pg_type et ON et.oid=t.typelem LEFT OUTER JOIN pg_catalog.pg_class c ON c.oid=t.typrelid LEFT OUTER JOIN pg_catalog.pg_description d ON t.oid=d.objoid WHERE t.typname IS NOT NULL AND (c.relkind IS NULL OR c.relkind = 'c') AND (et.typcategory IS NULL OR et.typcategory <> 'C')
+SELECT rel.oid, pg_catalog.pg_relation_size(rel.oid) AS own_size, pg_catalog.pg_total_relation_size(rel.oid) AS size_in_all FROM pg_catalog.pg_class rel WHERE rel.relnamespace = 'public'::regnamespace
 ----
-SELECT a.oid,a.*,pd.description FROM pg_catalog.pg_roles a left join pg_catalog.pg_shdescription pd on a.oid = pd.objoid ORDER BY a.rolname
+SELECT rel.relname, col.*, txt.description, needs.objid, pg_catalog.pg_get_expr(std.adbin, std.adrelid, true) AS standard FROM pg_catalog.pg_attribute col INNER JOIN pg_catalog.pg_class rel ON (rel.oid = col.attrelid) LEFT OUTER JOIN pg_catalog.pg_attrdef std ON (std.adnum = col.attnum AND std.adrelid = col.attrelid) LEFT OUTER JOIN pg_catalog.pg_description txt ON (txt.objsubid = col.attnum AND txt.objoid = rel.oid) LEFT OUTER JOIN pg_depend needs ON needs.refobjsubid = col.attnum AND needs.refobjid = col.attrelid AND needs.refclassid = needs.classid AND needs.deptype = 'i' WHERE rel.relkind NOT IN ('i', 'I', 'c') AND NOT col.attisdropped ORDER BY col.attnum
 ----
-SELECT x.oid,x.*,p.pronamespace as proc_schema, pg_catalog.pg_get_functiondef(p.oid) FROM pg_catalog.pg_trigger x INNER JOIN pg_catalog.pg_proc p ON p.oid=x.tgfoid WHERE NOT x.tgisinternal
+SELECT ty.oid, ty.*, rel.relkind, txt.description, format_type(nullif(ty.typbasetype, 0), ty.typtypmod) AS base FROM pg_catalog.pg_type ty LEFT OUTER JOIN pg_catalog.pg_class rel ON rel.oid = ty.typrelid LEFT OUTER JOIN pg_catalog.pg_type part ON part.oid = ty.typelem LEFT OUTER JOIN pg_catalog.pg_description txt ON txt.objoid = ty.oid WHERE (rel.relkind = 'c' OR rel.relkind IS NULL) AND (part.typcategory <> 'C' OR part.typcategory IS NULL) AND ty.typname IS NOT NULL
 ----
-SELECT NULL AS TABLE_CAT, n.nspname AS TABLE_SCHEM, c.relname AS TABLE_NAME, CASE n.nspname ~ '^pg_' OR n.nspname = 'information_schema' WHEN true THEN CASE WHEN n.nspname = 'pg_catalog' OR n.nspname = 'information_schema' THEN CASE c.relkind WHEN 'r' THEN 'SYSTEM TABLE' WHEN 'v' THEN 'SYSTEM VIEW' WHEN 'i' THEN 'SYSTEM INDEX' ELSE NULL END ELSE NULL END WHEN false THEN CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'p' THEN 'PARTITIONED TABLE' WHEN 'v' THEN 'VIEW' ELSE NULL END ELSE NULL END AS TABLE_TYPE, d.description AS REMARKS, '' as TYPE_CAT FROM pg_catalog.pg_namespace n, pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_description d ON (c.oid = d.objoid AND d.objsubid = 0 and d.classoid = 'pg_class'::regclass) WHERE c.relnamespace = n.oid AND (false OR ( c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ) ) ORDER BY TABLE_TYPE,TABLE_SCHEM,TABLE_NAME
+SELECT val.enumlabel, val.enumsortorder FROM pg_catalog.pg_enum val WHERE val.enumtypid = 0 ORDER BY val.enumsortorder
 ----
-SELECT * FROM (SELECT current_database() AS current_database, n.nspname,c.relname,a.attname,a.atttypid,a.attnotnull OR (t.typtype = 'd' AND t.typnotnull) AS attnotnull,a.atttypmod,a.attlen,t.typtypmod,row_number() OVER (PARTITION BY a.attrelid ORDER BY a.attnum) AS attnum, nullif(a.attidentity, '') as attidentity,nullif(a.attgenerated, '') as attgenerated,pg_catalog.pg_get_expr(def.adbin, def.adrelid) AS adsrc,dsc.description,t.typbasetype,t.typtype FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON (c.relnamespace = n.oid) JOIN pg_catalog.pg_attribute a ON (a.attrelid=c.oid) JOIN pg_catalog.pg_type t ON (a.atttypid = t.oid) LEFT JOIN pg_catalog.pg_attrdef def ON (a.attrelid=def.adrelid AND a.attnum = def.adnum) LEFT JOIN pg_catalog.pg_description dsc ON (c.oid=dsc.objoid AND a.attnum = dsc.objsubid) WHERE c.relkind in ('r','p','v','f','m') and a.attnum > 0 AND NOT a.attisdropped AND n.nspname LIKE 'public') c WHERE true ORDER BY nspname,c.relname,attnum
+SELECT con.oid, con.*, rel.relname AS of_table, other.relnamespace AS other_schema, txt.description, pg_catalog.pg_get_constraintdef(con.oid) AS words FROM pg_catalog.pg_constraint con INNER JOIN pg_catalog.pg_class rel ON rel.oid = con.conrelid LEFT OUTER JOIN pg_catalog.pg_class other ON other.oid = con.confrelid LEFT OUTER JOIN pg_catalog.pg_description txt ON txt.objoid = con.oid AND txt.objsubid = 0 AND txt.classoid = 'pg_constraint'::regclass WHERE rel.relnamespace = 'public'::regnamespace ORDER BY con.oid
 ----
-SELECT result.TABLE_CAT, result.TABLE_SCHEM, result.TABLE_NAME, result.COLUMN_NAME, result.KEY_SEQ, result.PK_NAME FROM (SELECT NULL AS TABLE_CAT, n.nspname AS TABLE_SCHEM, ct.relname AS TABLE_NAME, a.attname AS COLUMN_NAME, (information_schema._pg_expandarray(i.indkey)).n AS KEY_SEQ, ci.relname AS PK_NAME, information_schema._pg_expandarray(i.indkey) AS KEYS, a.attnum AS A_ATTNUM FROM pg_catalog.pg_class ct JOIN pg_catalog.pg_attribute a ON (ct.oid = a.attrelid) JOIN pg_catalog.pg_namespace n ON (ct.relnamespace = n.oid) JOIN pg_catalog.pg_index i ON ( a.attrelid = i.indrelid) JOIN pg_catalog.pg_class ci ON (ci.oid = i.indexrelid) WHERE i.indisprimary) result where result.A_ATTNUM = (result.KEYS).x ORDER BY result.table_name, result.pk_name, result.key_seq
+SELECT ix.*, ix.indkey AS at, own.relname, own.relam, own.relnamespace, rel.relname AS of_table, txt.description, pg_catalog.pg_get_expr(ix.indpred, ix.indrelid) AS only_where, pg_catalog.pg_get_expr(ix.indexprs, ix.indrelid, true) AS of_what, pg_catalog.pg_relation_size(ix.indexrelid) AS size, pg_catalog.pg_stat_get_numscans(ix.indexrelid) AS scans FROM pg_catalog.pg_index ix INNER JOIN pg_catalog.pg_class own ON own.oid = ix.indexrelid INNER JOIN pg_catalog.pg_class rel ON rel.oid = ix.indrelid LEFT OUTER JOIN pg_catalog.pg_description txt ON txt.objoid = ix.indexrelid ORDER BY rel.relname, own.relname
 ----
-SELECT c.relname AS "table-name", n.nspname AS "schema", a.attname AS "name", format_type(a.atttypid, a.atttypmod) AS "database-type", a.attnum - 1 AS "database-position", coalesce(pk.pk, false) AS "pk?", NOT a.attnotnull AS "database-is-nullable" FROM pg_catalog.pg_class c INNER JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace INNER JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid LEFT JOIN (SELECT i.indrelid, unnest(i.indkey) AS attnum, true AS pk FROM pg_catalog.pg_index i WHERE i.indisprimary) pk ON pk.indrelid = c.oid AND pk.attnum = a.attnum WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v', 'f', 'm') AND n.nspname !~ '^information_schema|catalog_history|pg_' ORDER BY "schema", "table-name", "database-position"
+SELECT pg_catalog.pg_get_indexdef(ix.indexrelid, 1, true) FROM pg_catalog.pg_index ix LIMIT 5
 ----
-with table_privileges as (select NULL as role, t.schemaname as schema, t.objectname as table, pg_catalog.has_any_column_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"', 'update') as update, pg_catalog.has_any_column_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"', 'insert') as insert, pg_catalog.has_table_privilege(current_user, '"' || replace(t.schemaname, '"', '""') || '"' || '.' || '"' || replace(t.objectname, '"', '""') || '"', 'delete') as delete from (select schemaname, tablename as objectname from pg_catalog.pg_tables union select schemaname, viewname as objectname from pg_views) t where t.schemaname !~ '^pg_' and t.schemaname <> 'information_schema') select t.* from table_privileges t
+SELECT fn.oid, fn.*, txt.description FROM pg_catalog.pg_proc fn LEFT OUTER JOIN pg_catalog.pg_description txt ON txt.objoid = fn.oid WHERE fn.pronamespace = 'public'::regnamespace ORDER BY fn.proname
 ----
-SELECT table_schema, table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, ordinal_position
+SELECT pg_catalog.pg_get_functiondef(fn.oid) FROM pg_catalog.pg_proc fn WHERE fn.prokind = 'f' LIMIT 3
 ----
--- Metabase:: userID: 1 queryType: native queryHash: 6c1f
-SELECT "pg_catalog"."pg_class"."relkind" AS "relkind", COUNT(*) AS "count" FROM "pg_catalog"."pg_class" GROUP BY "pg_catalog"."pg_class"."relkind" ORDER BY "pg_catalog"."pg_class"."relkind" ASC LIMIT 2000
+SELECT pg_catalog.pg_get_viewdef('pg_catalog.pg_views'::regclass, true)
 ----
-BEGIN; SET TRANSACTION READ ONLY; SELECT 1; COMMIT
+SELECT trg.oid, trg.*, fn.pronamespace AS fn_schema, txt.description, pg_catalog.pg_get_triggerdef(trg.oid) AS words FROM pg_catalog.pg_trigger trg INNER JOIN pg_catalog.pg_proc fn ON fn.oid = trg.tgfoid LEFT OUTER JOIN pg_catalog.pg_description txt ON txt.objoid = trg.oid WHERE NOT trg.tgisinternal
+----
+SELECT rl.oid, rl.*, txt.description FROM pg_catalog.pg_roles rl LEFT JOIN pg_catalog.pg_shdescription txt ON txt.objoid = rl.oid ORDER BY rl.rolname
+----
+SELECT own.setconfig, dbs.datname FROM pg_catalog.pg_db_role_setting own LEFT JOIN pg_catalog.pg_database dbs ON dbs.oid = own.setdatabase WHERE own.setrole = 10
+----
+SELECT * FROM information_schema.table_privileges WHERE grantee = 'nobody' AND table_catalog = current_database()
+----
+SELECT * FROM information_schema.routine_privileges WHERE grantee = 'nobody' AND specific_catalog = current_database()
+----
+SELECT * FROM (SELECT DISTINCT relnamespace, relacl, relname, relkind, (aclexplode(relacl)).grantee AS whose FROM pg_class WHERE relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname <> 'information_schema' AND nspname NOT LIKE 'pg_%') AND relacl IS NOT NULL UNION ALL SELECT DISTINCT ns.oid, ns.nspacl, ns.nspname, cast('C' AS "char"), (aclexplode(ns.nspacl)).grantee FROM pg_catalog.pg_namespace ns WHERE ns.nspacl IS NOT NULL) AS acl WHERE acl.relkind IN ('S', 'm', 'C') AND pg_get_userbyid(acl.whose) = current_user
+----
+SELECT conv.contoencoding AS id, pg_catalog.pg_encoding_to_char(conv.contoencoding) AS named FROM pg_catalog.pg_conversion conv GROUP BY conv.contoencoding ORDER BY 2
+----
+SELECT lang.oid, lang.* FROM pg_catalog.pg_language lang ORDER BY lang.oid; SELECT am.oid, am.* FROM pg_catalog.pg_am am ORDER BY am.oid; SELECT place.oid, place.*, pg_tablespace_location(place.oid) AS folder FROM pg_catalog.pg_tablespace place ORDER BY place.oid
+----
+SELECT fdw.oid, fdw.*, fn.pronamespace AS fn_schema FROM pg_catalog.pg_foreign_data_wrapper fdw LEFT OUTER JOIN pg_catalog.pg_proc fn ON fn.oid = fdw.fdwhandler ORDER BY fdw.fdwname; SELECT far.oid, far.* FROM pg_catalog.pg_foreign_server far ORDER BY far.srvname
+----
+SELECT rel.oid, rel.relname, rel.relkind, rel.relnamespace FROM pg_catalog.pg_class rel WHERE rel.relname ILIKE '%kept%' AND rel.relkind IN ('r', 'v', 'm') ORDER BY rel.relname LIMIT 10
+----
+SELECT col.attname, col.atttypid, col.attrelid, rel.relnamespace FROM pg_catalog.pg_class rel, pg_catalog.pg_attribute col WHERE col.attname ILIKE '%id%' AND col.attrelid = rel.oid ORDER BY col.attname LIMIT 10
+----
+SELECT needs.deptype, needs.classid, needs.objid, kind.relkind, CASE WHEN kind.relname IS NOT NULL THEN kind.relname || coalesce('.' || col.attname, '') ELSE coalesce(fn.proname, con.conname, trg.tgname, rule.rulename) END AS named FROM pg_catalog.pg_depend needs LEFT JOIN pg_class kind ON kind.oid = needs.objid LEFT JOIN pg_attribute col ON col.attrelid = needs.objid AND col.attnum = needs.objsubid LEFT JOIN pg_proc fn ON fn.oid = needs.objid LEFT JOIN pg_constraint con ON con.oid = needs.objid LEFT JOIN pg_trigger trg ON trg.oid = needs.objid LEFT JOIN pg_rewrite rule ON rule.oid = needs.objid WHERE needs.refobjid = 'pg_class'::regclass
+----
+SELECT one.* FROM pg_catalog.pg_stat_activity one; SELECT held.locktype, held.mode, held.granted, one.usename, pg_catalog.pg_blocking_pids(one.pid) AS waits_for FROM pg_catalog.pg_locks held JOIN pg_catalog.pg_stat_activity one ON one.pid = held.pid
 ----
 SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED
 ----
-SET statement_timeout = 0; SET lock_timeout = 0; SELECT pg_catalog.set_config('search_path', '', false)
+BEGIN READ ONLY; SELECT 1; COMMIT
 ----
-DISCARD ALL
+SELECT nspname, typname FROM pg_type ty JOIN pg_namespace ns ON ty.typnamespace = ns.oid WHERE ty.oid IN (SELECT DISTINCT val.enumtypid FROM pg_enum val)
+----
+SELECT "ns"."nspname" AS "schema", "rel"."relname" AS "name", CASE "rel"."relkind" WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'f' THEN 'FOREIGN TABLE' WHEN 'v' THEN 'VIEW' WHEN 'p' THEN 'PARTITIONED TABLE' WHEN 'r' THEN 'TABLE' ELSE NULL END AS "type", "txt"."description", "seen"."n_live_tup" AS "about" FROM "pg_catalog"."pg_class" AS "rel" INNER JOIN "pg_catalog"."pg_namespace" AS "ns" ON "rel"."relnamespace" = "ns"."oid" LEFT JOIN "pg_catalog"."pg_description" AS "txt" ON ("txt"."objoid" = "rel"."oid") AND ("txt"."objsubid" = 0) AND ("txt"."classoid" = 'pg_class'::regclass) LEFT JOIN "pg_stat_user_tables" AS "seen" ON ("seen"."relname" = "rel"."relname") AND ("seen"."schemaname" = "ns"."nspname") WHERE ("ns"."nspname" !~ '^pg_') AND ("ns"."nspname" <> 'information_schema') AND rel.relkind IN ('r', 'p', 'v', 'f', 'm') ORDER BY "type" ASC, "schema" ASC, "name" ASC
+----
+SELECT "col"."column_name" AS "name", CASE WHEN "col"."udt_schema" IN ('public', 'pg_catalog') THEN FORMAT('%s', "col"."udt_name") ELSE FORMAT('"%s"."%s"', "col"."udt_schema", "col"."udt_name") END AS "kind", "col"."ordinal_position" - 1 AS "place", "key"."column_name" IS NOT NULL AS "is-key", COL_DESCRIPTION(CAST(CAST(FORMAT('%I.%I', CAST("col"."table_schema" AS TEXT), CAST("col"."table_name" AS TEXT)) AS REGCLASS) AS OID), "col"."ordinal_position") AS "words", (("column_default" IS NOT NULL) AND ("column_default" LIKE '%nextval(%')) OR ("is_identity" <> 'NO') AS "counts" FROM "information_schema"."columns" AS "col" LEFT JOIN (SELECT "con"."table_schema", "con"."table_name", "part"."column_name" FROM "information_schema"."table_constraints" AS "con" INNER JOIN "information_schema"."key_column_usage" AS "part" ON ("part"."constraint_name" = "con"."constraint_name") AND ("part"."table_schema" = "con"."table_schema") AND ("part"."table_name" = "con"."table_name") WHERE "con"."constraint_type" = 'PRIMARY KEY') AS "key" ON ("key"."table_schema" = "col"."table_schema") AND ("key"."table_name" = "col"."table_name") AND ("key"."column_name" = "col"."column_name") WHERE "col"."table_schema" !~ '^(information_schema|pg_)' UNION ALL SELECT "at"."attname", FORMAT('%s', "ty"."typname"), "at"."attnum" - 1, FALSE, NULL, FALSE FROM "pg_catalog"."pg_class" AS "rel" INNER JOIN "pg_catalog"."pg_attribute" AS "at" ON "at"."attrelid" = "rel"."oid" INNER JOIN "pg_catalog"."pg_type" AS "ty" ON "ty"."oid" = "at"."atttypid" WHERE ("rel"."relkind" = 'm') AND ("at"."attnum" >= 1) ORDER BY "place" ASC
+----
+SELECT "ns"."nspname" AS "from-schema", "rel"."relname" AS "from-table", "col"."attname" AS "from-column", "other"."relname" AS "to-table", "key"."attname" AS "to-column" FROM "pg_constraint" AS "con" INNER JOIN "pg_class" AS "rel" ON "rel"."oid" = "con"."conrelid" INNER JOIN "pg_namespace" AS "ns" ON "ns"."oid" = "con"."connamespace" INNER JOIN "pg_attribute" AS "col" ON "col"."attrelid" = "con"."conrelid" INNER JOIN "pg_class" AS "other" ON "other"."oid" = "con"."confrelid" INNER JOIN "pg_attribute" AS "key" ON "key"."attrelid" = "con"."confrelid" WHERE ns.nspname !~ '^(information_schema|pg_)' AND ("con"."contype" = 'f'::char) AND ("col"."attnum" = ANY(con.conkey)) AND ("key"."attnum" = ANY(con.confkey)) ORDER BY "from-schema" ASC, "from-table" ASC
+----
+SELECT "one"."schema", "one"."table", TRIM(BOTH '"' FROM PG_CATALOG.PG_GET_INDEXDEF("one"."oid", "one"."at", FALSE)) AS "field" FROM (SELECT "ns"."nspname" AS "schema", "rel"."relname" AS "table", "own"."oid", (INFORMATION_SCHEMA._PG_EXPANDARRAY("ix"."indkey")).n AS "at" FROM "pg_catalog"."pg_class" AS "rel" INNER JOIN "pg_catalog"."pg_namespace" AS "ns" ON "ns"."oid" = "rel"."relnamespace" INNER JOIN "pg_catalog"."pg_index" AS "ix" ON "ix"."indrelid" = "rel"."oid" INNER JOIN "pg_catalog"."pg_class" AS "own" ON "own"."oid" = "ix"."indexrelid" WHERE PG_CATALOG.PG_GET_EXPR("ix"."indpred", "ix"."indrelid") IS NULL) AS "one" WHERE "one"."at" = 1
+----
+WITH rights AS (SELECT NULL AS role, named.schemaname AS schema, named.it AS table, pg_catalog.has_any_column_privilege(current_user, named.path, 'select') AS select, pg_catalog.has_any_column_privilege(current_user, named.path, 'insert') AS insert, pg_catalog.has_any_column_privilege(current_user, named.path, 'update') AS update, pg_catalog.has_table_privilege(current_user, named.path, 'delete') AS delete FROM (SELECT kinds.schemaname, kinds.it, '"' || replace(kinds.schemaname, '"', '""') || '"."' || replace(kinds.it, '"', '""') || '"' AS path FROM (SELECT schemaname, tablename AS it FROM pg_catalog.pg_tables UNION SELECT schemaname, viewname FROM pg_catalog.pg_views UNION SELECT schemaname, matviewname FROM pg_catalog.pg_matviews) kinds) named WHERE named.schemaname <> 'information_schema' AND named.schemaname !~ '^pg_' AND pg_catalog.has_schema_privilege(current_user, named.schemaname, 'usage')) SELECT rights.* FROM rights
+----
+-- Metabase:: userID: 1 queryType: MBQL queryHash: 5b1e
+SELECT "source"."relkind" AS "relkind", COUNT(*) AS "count", CAST(DATE_TRUNC('week', CAST(NOW() AS timestamp) + INTERVAL '1 day') AS timestamp) AS "week", CAST(EXTRACT(dow FROM CAST(NOW() AS timestamp)) AS integer) AS "day", PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY "source"."relpages") AS "median", SUBSTRING('a1' FROM '[0-9]') AS "digit", TIMEZONE('UTC', NOW()) AS "there" FROM "pg_catalog"."pg_class" AS "source" WHERE (LOWER("source"."relname") LIKE '%a%') AND ("source"."reltuples" >= -1) GROUP BY "source"."relkind" ORDER BY "source"."relkind" ASC LIMIT 2000
+----
+DISCARD TEMP

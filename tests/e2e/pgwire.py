@@ -89,8 +89,9 @@ class Wire:
         kind, body = self.expect()
         while kind == b"v":
             kind, body = self.expect()
-        assert kind == b"R" and body[:4] == b"\0\0\0\x0a", (kind, body)
-        self.prove()
+        if (kind, body) != (b"R", bytes(4)):  # a server that trusts wants no proof
+            assert kind == b"R" and body[:4] == b"\0\0\0\x0a", (kind, body)
+            self.prove()
         self.until_ready()
 
     def prove(self):
