@@ -69,8 +69,8 @@ def unpacked_wheel(tools, name, source, wanted):
     """Of the one wheel that the requirements file source pins, without what it depends on, the
     files whose names match. Tools is the folder of pip."""
     def make(folder):
-        run(os.path.join(tools, "pip"), "download", "-q", "--no-deps", "--only-binary=:all:", "--require-hashes",
-            "--dest", folder, "-r", source)
+        run(os.path.join(tools, "pip"), "download", "-q", "--no-deps", "--only-binary=:all:",
+            "--require-hashes", "--dest", folder, "-r", source)
         wheel, = glob.glob(os.path.join(glob.escape(folder), "*.whl"))
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder, [file for file in archive.namelist()

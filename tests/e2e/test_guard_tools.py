@@ -160,7 +160,8 @@ NAMES = {"name": "kept", "schema": "public", "schema_name": "public", "nspname":
          "nsp_name": "public", "object_name": "kept", "table": "kept", "table_name": "kept",
          "tname": "kept", "sname": "public", "table_nspname": "public", "rule_name": "kept_rule",
          "basensp": "public", "indextype": "btree", "type": "int4", "constraint_type": "p",
-         "pname": "told", "pubname": "told", "fname": "looked", "lanname": "sql", "ename": "plpgsql",
+         "pname": "told", "pubname": "told", "fname": "looked", "lanname": "sql",
+         "ename": "plpgsql",
          "datatype": "int4", "search_text": "%kept%", "obj_type": "all", "schema_names": ["public"],
          "subname": "none", "srctyp": "int4", "trgtyp": "int8", "column": "id", "colcnt": 1}
 SWITCHES = {"show_system_objects": True, "showsysobj": True, "show_sysobj": True,

@@ -2,8 +2,8 @@
 """What pgAdmin asks of a server, made of its own templates: pgadmin_questions.py FOLDER < CONTEXTS
 
 FOLDER has the templates as the package has them. CONTEXTS is a JSON list: {"version": 150000,
-"values": {…}}, each a place in the tree at which all templates are filled in. Printed is a JSON list
-of {"template": NAME, "sql": TEXT}, each text once."""
+"values": {…}}, each a place in the tree at which all templates are filled in. Printed is a JSON
+list of {"template": NAME, "sql": TEXT}, each text once."""
 import json
 import os
 import re
