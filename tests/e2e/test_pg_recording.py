@@ -12,7 +12,7 @@ import time
 import pytest
 
 from api import register
-from conftest import BINARY, IS_SANITIZED, PATIENCE, wait_for
+from conftest import BINARY, IS_SANITIZED, PATIENCE, receive_all, wait_for
 from native import Target, address, credential, psql
 from pgwire import Refused, Wire, message, text
 from store import Store
@@ -209,6 +209,51 @@ def test_a_full_disk_ends_sessions_in_words_and_harms_nothing_else(start, target
     assert done.returncode == 2 and "the session cannot be recorded" in done.stderr, done.stderr
     small.empty()
     assert psql(made, "SELECT 1").stdout == "1\n"
+
+
+LARGE = "SELECT string_agg(md5(n::text), '') FROM generate_series(1, 500000) n"
+
+
+@pytest.mark.parametrize("mode", ["standard", "strict"])
+def test_a_full_disk_amid_a_message(start, target, tmp_path, disk, mode):
+    """Of the server's: there is no place for words before its end, which cannot come, so the client
+    is cut off. Of the client's: it is told. The record says why."""
+    small = disk(tmp_path / "gateway" / "data" / "recordings", "3m")
+    gateway = start("--recording", mode, folder=tmp_path / "gateway")
+    admin = register(gateway)
+    made = credential(admin, target.connection(admin, recording_row_limit=64 << 20))
+
+    def check_record(count):
+        rows = wait_for(lambda: Store(gateway).ask(
+            "SELECT id, end_reason, recording_error FROM session WHERE status = 'done' ORDER BY "
+            "started_at")[count - 1:], what="the end")
+        session_id, reason, error = rows[0]
+        assert reason == "the session cannot be recorded" and "disk is full" in error, rows
+        assert recording(gateway, "verify", session_id).returncode == 0
+        for path, _, names in os.walk(small.folder):
+            for one in names:
+                os.unlink(os.path.join(path, one))
+
+    with Wire(made) as wire:
+        wire.send(message(b"Q", text(LARGE)))
+        while wire.receive(1) != b"D":
+            wire.receive(int.from_bytes(wire.receive(4), "big") - 4)
+        announced = int.from_bytes(wire.receive(4), "big") - 4
+        passed = len(receive_all(wire.conn))
+        assert announced == 16_000_006 and 1 << 20 < passed < announced - (1 << 20)
+    check_record(1)
+    libpq = psql(made, LARGE, check=False)
+    assert libpq.returncode == 2 and not libpq.stdout
+    assert "server closed the connection unexpectedly" in libpq.stderr, libpq.stderr
+    check_record(2)
+    with Wire(made) as wire:
+        try:
+            noise = "".join(random.choices("0123456789abcdef", k=16_000_000))
+            wire.send(message(b"Q", text(f"SELECT length('{noise}')")))
+        except OSError:
+            pass  # it is not read to its end
+        assert wire.fatal()["C"] == "58030"
+    check_record(3)
 
 
 def test_a_full_data_folder_is_survived(start, target, tmp_path, disk):
