@@ -28,7 +28,7 @@ def clone(folder):
 
 
 def test_the_first_two_minutes_are_as_they_are_told():
-    (first, *typed), (shown,) = blocks()
+    (first, *typed), (shown, masked) = blocks()
     assert first == ("git clone <this repository> gatehouse && cd gatehouse\n"
                      "./dev run\n")
     folder = new_folder()
@@ -37,7 +37,7 @@ def test_the_first_two_minutes_are_as_they_are_told():
     try:
         port, password = re.search(LINE, run.line()).groups()
         script = "\n".join(typed).replace("127.0.0.1:8009", f"127.0.0.1:{run.port}")
-        assert script.count("api") >= 7 and script.count("psql") == 1
+        assert script.count("api") >= 7 and script.count("psql") == 2
         script = script.replace("port=15432", f"port={port}").replace("password=…",
                                                                      f"password={password}")
         result = subprocess.run(["bash", "-euxo", "pipefail", "-c", script], cwd=folder,
@@ -45,6 +45,9 @@ def test_the_first_two_minutes_are_as_they_are_told():
                                 text=True, timeout=4 * PATIENCE, check=False)
         assert result.returncode == 0, result.stderr
         assert result.stdout.startswith(shown)
+        rows, refusal = masked.split("ERROR: ")
+        assert rows in result.stdout and "ERROR: " + refusal in result.stderr
+        assert "#1 > SELECT name, email, phone FROM customers" in result.stdout
         assert '"connection":"demo"' in result.stdout and '"name":"orders-ro"' in result.stdout
         assert "each in its place" in result.stdout
         assert result.stdout.endswith("the demonstration is gone\n")
