@@ -6,13 +6,15 @@
  * Recorded whole is what says what was run, with which values, and what came of it: all messages of
  * the client but CopyData, CopyDone, Sync and Flush (Describe and Close are needed to tell whose
  * columns are described, and which statement a name stands for); of the server all but DataRow,
- * CopyData, CopyDone, ParseComplete, BindComplete, CloseComplete, NoData, and ReadyForQuery. That is
- * recorded where it tells another transaction status than before, where more was asked meanwhile,
- * and where the batch did not end with the end of a statement; a Sync when the client's next message
- * came before its answer, then right before that. So a recording shows which answer is whose, and
- * of a client that waits for each answer nothing more is recorded. DataRow and CopyData, "rows" here, are recorded
- * up to a limit for each statement, and counted. Keys and passwords are not for a session that has
- * started: they are errors. */
+ * CopyData, CopyDone, ParseComplete, BindComplete, CloseComplete, NoData and ReadyForQuery.
+ *
+ * So that it shows which answer is whose, there are exceptions. ReadyForQuery is recorded where it
+ * tells another transaction status than before, where more was asked meanwhile, and where a batch
+ * did not end with the end of a statement. Sync is, right before the client's next message, where
+ * that came before the answer. Of a client that waits for each answer nothing more is recorded.
+ *
+ * DataRow and CopyData, "rows" here, are recorded up to a limit for each statement, and counted.
+ * Keys and passwords are not for a session that has started: they are errors. */
 #ifndef GH_PROXY_PG_TAP_H
 #define GH_PROXY_PG_TAP_H
 

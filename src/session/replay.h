@@ -2,7 +2,7 @@
 /* What happened in a session, from the records of its PostgreSQL messages: which statement ran with
  * which values, and what came back for which. In constant memory: bodies are collected up to
  * LIMIT_RECORDING_MESSAGE_SIZE, and what is remembered of prepared statements has limits, too.
- * Not all messages are on record (proxy/pg_tap.h): which answer is whose follows from those that are.
+ * Not all messages are on record (proxy/pg_tap.h): whose an answer is follows from those that are.
  * Messages that do not fit together (some may not have been kept) are passed over. */
 #ifndef GH_SESSION_REPLAY_H
 #define GH_SESSION_REPLAY_H
