@@ -155,15 +155,15 @@ PLACES = {
 # One object of its kind, whichever: nothing is there, and so is the answer.
 OTHER_PLACES = ("clid", "dcid", "opid", "exid", "fkid", "etid", "eid", "umid", "subid", "pid",
                 "oid", "type_id", "obj_id", "object_id", "policy_table_id", "attrelid", "nspid",
-                "fserid", "fdwid", "parseroid", "pga_id", "confrelid", "out_arg_oid")
+                "fserid", "fdwid", "parseroid", "confrelid", "out_arg_oid")
 NAMES = {"name": "kept", "schema": "public", "schema_name": "public", "nspname": "public",
          "nsp_name": "public", "object_name": "kept", "table": "kept", "table_name": "kept",
          "tname": "kept", "sname": "public", "table_nspname": "public", "rule_name": "kept_rule",
          "basensp": "public", "indextype": "btree", "type": "int4", "constraint_type": "p",
          "pname": "told", "pubname": "told", "fname": "looked", "lanname": "sql",
-         "ename": "plpgsql",
-         "datatype": "int4", "search_text": "%kept%", "obj_type": "all", "schema_names": ["public"],
-         "subname": "none", "srctyp": "int4", "trgtyp": "int8", "column": "id", "colcnt": 1}
+         "ename": "plpgsql", "datatype": "int4", "search_text": "%kept%", "obj_type": "all",
+         "schema_names": ["public"], "subname": "none", "srctyp": "int4", "trgtyp": "int8",
+         "column": "id", "colcnt": 1}
 SWITCHES = {"show_system_objects": True, "showsysobj": True, "show_sysobj": True,
             "show_sys_objects": True, "add_serials": True, "show_internal": True}
 # They do something, or read files of the server, which presets are there to stop.
