@@ -205,9 +205,9 @@ class PostgresServer:
             self.command("pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)),
             cwd="/").returncode == 0, what="PostgreSQL")
 
-    def stop(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(PATIENCE)
+    def stop(self, how=signal.SIGINT):
+        self.process.send_signal(how)
+        self.process.wait(4 * PATIENCE)
 
     def create(self, name):
         self.run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", name)
@@ -220,7 +220,7 @@ def postgres():
     folder = tempfile.mkdtemp(prefix="gatehouse-postgres-")
     server = PostgresServer(folder)
     yield server
-    server.stop()
+    server.stop(signal.SIGQUIT)  # nobody needs what it would still write
     shutil.rmtree(folder)
 
 
