@@ -11,6 +11,7 @@
 #define VAIN_MAX      10     /* then it sleeps a thousand times before it looks again */
 #define OTHERS_RAN_NS 10000  /* a look that took as long: somebody needed the processor */
 #define CROWDED_NS    500000 /* and as long: many do, and would wait for us at each look */
+#define CROWD_MAX     8      /* looks that others interrupted, more than half as many useful ones */
 #define REST_NS       100000000
 #define REST_MAX_NS   1000000000
 
@@ -65,11 +66,40 @@ void loop_free(struct loop *loop)
     memory_free(loop);
 }
 
+/* Looking only takes time from those who would send something. */
+static void loop_rest(struct loop *loop, uint64_t now)
+{
+    loop->rest_ns = loop->rest_ns == 0 ? REST_NS : loop->rest_ns * 2;
+    loop->rest_ns = loop->rest_ns > REST_MAX_NS ? REST_MAX_NS : loop->rest_ns;
+    loop->rest_until = now + loop->rest_ns;
+    loop->crowd = CROWD_MAX / 2;
+}
+
+/* What a look came to that found nothing, and of which the last piece took this long. */
+static void loop_learn(struct loop *loop, uint64_t now, uint64_t last_ns)
+{
+    if (last_ns < OTHERS_RAN_NS) {
+        loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
+        loop->sleep_count = (1U << loop->vain_count) - 1;
+        return;
+    }
+    loop->crowd++;
+    if (last_ns >= CROWDED_NS || loop->crowd >= CROWD_MAX) {
+        loop_rest(loop, now);
+    }
+}
+
+static void loop_look_was_useful(struct loop *loop)
+{
+    loop->crowd -= loop->crowd < 2 ? loop->crowd : 2;
+    loop->rest_ns = loop->crowd == 0 ? 0 : loop->rest_ns;
+}
+
 /* To sleep and be woken takes a processor longer than most databases need for a short answer. So a
  * loop that has just carried something looks again for a while, and lets others run between two
- * looks. When others did, it sleeps; when they did for long, it looks no more for a time; when
- * nothing came, it sleeps at once the next times, too, twice as many each time. Whether there was
- * anything. */
+ * looks. When others did, it sleeps; when that is the rule, or they did for long, it looks no more
+ * for a time; when nothing came, it sleeps at once the next times, too, twice as many each time.
+ * Whether there was anything. */
 static bool loop_look_again(struct loop *loop)
 {
     uint64_t before = loop->carried;
@@ -88,20 +118,15 @@ static bool loop_look_again(struct loop *loop)
         (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
         if (loop->is_stopped || loop->carried != before) {
             loop->vain_count = 0;
-            loop->rest_ns = 0;
+            if (look != start) {
+                loop_look_was_useful(loop);
+            }
             return true;
         }
         (void)sched_yield();
         now = uv_hrtime();
     } while (now - start < loop->patience_ns && now - look < OTHERS_RAN_NS);
-    if (now - look >= CROWDED_NS) {
-        loop->rest_ns = loop->rest_ns == 0 ? REST_NS : loop->rest_ns * 2;
-        loop->rest_ns = loop->rest_ns > REST_MAX_NS ? REST_MAX_NS : loop->rest_ns;
-        loop->rest_until = now + loop->rest_ns;
-    } else if (now - look < OTHERS_RAN_NS) {
-        loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
-        loop->sleep_count = (1U << loop->vain_count) - 1;
-    }
+    loop_learn(loop, now, now - look);
     return false;
 }
 

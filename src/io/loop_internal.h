@@ -26,6 +26,7 @@ struct loop {
     uint64_t patience_ns;
     unsigned vain_count;  /* looks again in a row that found nothing */
     unsigned sleep_count; /* so often it sleeps at once */
+    unsigned crowd;       /* grows with looks that others interrupted, shrinks with useful ones */
     uint64_t rest_ns;     /* how long it looks no more where the processors are crowded */
     uint64_t rest_until;
 };
