@@ -342,8 +342,9 @@ struct slice block_seal(struct block_codec *codec, const struct block_key *key,
     EVP_CIPHER_CTX *cipher = block_cipher(codec, key, flags, salt, true);
     size_t size = head_size + block_encrypt(cipher, place, block, plain, block + head_size);
     if ((flags & BLOCK_IS_LAST) != 0) {
-        (void)memcpy(block + size, BLOCK_FILE_END, BLOCK_FILE_END_SIZE);
-        size += BLOCK_FILE_END_SIZE;
+        const struct slice end = SLICE(BLOCK_FILE_END);
+        (void)memcpy(block + size, end.at, end.len);
+        size += end.len;
     }
     return slice_of(block, size);
 }
