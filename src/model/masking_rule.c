@@ -230,7 +230,7 @@ static const struct shape_field rule_fields[] = {
      .about = "redact, when it is not given"},
     {.name = "on_unexaminable",
      .kind = SHAPE_TEXT,
-     .flags = SHAPE_NULL_IN | SHAPE_KEPT,
+     .flags = SHAPE_NULLABLE | SHAPE_KEPT,
      AT(masking_rule, on_unexaminable),
      .choices = unexaminable_ways,
      .about = "what cannot be examined (too large, of an unknown type) is masked whole, or the "

@@ -74,7 +74,7 @@ def test_a_rule_is_created_read_replaced_and_deleted(boss, home):
     assert less["description"] == "" and less["connection_ids"] == less["attributes"] == []
     assert less["supported_entity_types"] == less["custom_entity_types"] == []
     assert less["columns"] == [{"name": "salary"}]
-    assert less["score_threshold"] is None and less["strategy"] is None
+    assert less["score_threshold"] is less["strategy"] is less["on_unexaminable"] is None
     assert less["updated_at"] >= made["updated_at"]
     gone = boss.delete(path)
     assert gone.status == 204 and gone.body == b""
