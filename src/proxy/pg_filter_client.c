@@ -35,6 +35,18 @@ static void pg_filter_warn(struct pg_filter *filter, uint64_t id,
     }
 }
 
+static enum err pg_filter_send_judged(struct pg_filter *filter,
+                                      const struct pg_filter_message *message,
+                                      const struct guard_verdict *verdict, uint64_t *ret_id,
+                                      struct error *reterr_error)
+{
+    enum err err = pg_filter_send_message(filter, message, ret_id, reterr_error);
+    if (err == ERR_NONE) {
+        pg_filter_warn(filter, *ret_id, verdict);
+    }
+    return err;
+}
+
 /* Whether the message may be sent next: by its verdict, by what is masked, and as pg_mask has room
  * for it; if not, it was refused. */
 static enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
@@ -125,9 +137,8 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
         }
         return ERR_NONE;
     }
-    err = pg_filter_send_message(filter, message, &id, reterr_error);
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
-        pg_filter_warn(filter, id, &judgement.verdict);
         pg_filter_define_prepared(filter, id, text, &judgement.script);
         pg_filter_limit_request(filter, id, &judgement.facts);
     }
@@ -153,11 +164,7 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
     if (err != ERR_NONE || !passes) {
         return err;
     }
-    err = pg_filter_send_message(filter, message, &id, reterr_error);
-    if (err == ERR_NONE) {
-        pg_filter_warn(filter, id, &judgement.verdict);
-    }
-    return err;
+    return pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
 }
 
 /* The extended protocol -------------------------------------------------------------------------
@@ -187,12 +194,11 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     if (err != ERR_NONE || !passes) {
         return err;
     }
-    err = pg_filter_send_message(filter, message, &id, reterr_error);
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
         struct pg_filter_statement *statement = pg_filter_statement_new(filter, parse.text);
         statement->facts = judgement.facts;
         statement->generation = filter->policy.generation;
-        pg_filter_warn(filter, id, &judgement.verdict);
         pg_filter_change_add(filter, pg_filter_request_add(filter, id), PG_FILTER_DEFINES_STATEMENT,
                              parse.statement, statement);
     }
@@ -292,9 +298,8 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     if (err != ERR_NONE || !passes) {
         return err;
     }
-    err = pg_filter_send_message(filter, message, &id, reterr_error);
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
-        pg_filter_warn(filter, id, &judgement.verdict);
         if (statement != NULL) {
             pg_filter_change_add(filter, pg_filter_request_add(filter, id),
                                  PG_FILTER_DEFINES_PORTAL, bind.portal,
@@ -368,9 +373,8 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
     if (err != ERR_NONE || !passes || way == PG_FILTER_STAYS) {
         return err;
     }
-    err = pg_filter_send_message(filter, message, &id, reterr_error);
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
-        pg_filter_warn(filter, id, &judgement.verdict);
         pg_filter_limit_request(filter, id, &judgement.facts);
         pg_filter_note_run(filter, id, statement);
     }
