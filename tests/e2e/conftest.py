@@ -316,6 +316,18 @@ def gateway(tmp_path_factory):
     assert gateway.stop() == 0, gateway.text()
 
 
+@pytest.fixture(scope="module")
+def quick(gateway):
+    """Its first admin, on SQLite alone: for what the store has no part in."""
+    return register(gateway)
+
+
+@pytest.fixture(scope="module")
+def target(postgres):
+    from native import Target
+    return Target(postgres)
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def admin(request, tmp_path_factory):
     """The first admin of a gateway of this file, on both stores."""

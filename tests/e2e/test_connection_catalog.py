@@ -12,7 +12,7 @@ import pytest
 
 from api import Api, b64, unique
 from conftest import PATIENCE, Gateway, lasting_port, wait_for
-from native import TARGET_PASSWORD, Target, sql
+from native import TARGET_PASSWORD, sql
 from store import Store
 
 INJECTIONS = ["'; DROP TABLE victim; --", "\"; DROP TABLE victim; --", "$1; DROP TABLE victim",
@@ -26,11 +26,6 @@ NAMES = ["plain", "With Case", "it's", 'a "quoted" one', "grün", "桜", "semi;c
 
 def identifier(name):
     return '"' + name.replace('"', '""') + '"'
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,10 @@
 import json
 import time
 
-import pytest
-
 from api import connection, unique
 from conftest import wait_for
-from native import Session, Target, psql
+from native import Session, psql
 from store import Store, new_organization
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
 
 
 def make(admin, **members):

@@ -16,11 +16,6 @@ AT_ONCE = 5 if IS_SANITIZED else 1
 SLACK = 0.5  # of a machine that does other things, too
 
 
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
-
-
 @pytest.fixture
 def boss(admin):
     return new_organization(admin)

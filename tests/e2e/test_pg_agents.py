@@ -27,11 +27,6 @@ ROUNDS = 8  # the kernel gives connections to the workers as it likes
 
 
 @pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
-
-
-@pytest.fixture(scope="module")
 def strict():
     """On a server that has room for many, and asks for passwords."""
     place = tempfile.mkdtemp(prefix="gatehouse-postgres-")

@@ -11,17 +11,12 @@ import pytest
 
 from api import register
 from conftest import IS_SANITIZED, Gateway, wait_for
-from native import Target, address, credential, sql
+from native import address, credential, sql
 from pgwire import Refused, Wire, cancel, message, rows_of, text
 from test_pg_recording import recording
 from test_pg_sessions import url
 
 CANCELLED = "57014"
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
 
 
 @pytest.fixture(scope="module")

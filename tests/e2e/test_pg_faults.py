@@ -27,11 +27,6 @@ AT_ONCE = 5 if IS_SANITIZED else 1.5
 
 
 @pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
-
-
-@pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     gateway = Gateway(tmp_path_factory.mktemp("quick"), "--workers", 2)
     yield register(gateway)

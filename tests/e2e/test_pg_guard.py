@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from api import register, unique
-from conftest import PATIENCE, Gateway, wait_for
-from native import Session, Target, credential, psql, sql
+from api import unique
+from conftest import PATIENCE, wait_for
+from native import Session, credential, psql, sql
 from pgwire import Wire, message, text
 
 NO_WHERE = {"type": "sql", "name": "with where", "operations": ["update", "delete"],
@@ -16,19 +16,6 @@ NO_DROP = {"type": "deny_words_list", "name": "words", "words": ["geheim"]}
 WARNED = {"type": "sql", "name": "look", "operations": ["truncate"], "action": "warn"}
 OBSERVED = {"type": "sql", "name": "seen", "operations": ["create"], "action": "observe"}
 ROWS = {"type": "sql", "name": "few", "operations": ["insert", "update", "delete"], "max_rows": 5}
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    gateway = Gateway(tmp_path_factory.mktemp("guarded"))
-    yield register(gateway)
-    assert gateway.is_alive(), gateway.text()
-    assert gateway.stop() == 0, gateway.text()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from agent import Agent, make_agent, wait_connected
 from api import register, unique
-from conftest import BINARY, IS_SANITIZED, PATIENCE, Gateway, wait_for
+from conftest import BINARY, IS_SANITIZED, PATIENCE, wait_for
 from native import Target, credential, psql, sql
 from pgwire import Refused, Wire, fields_of, message, rows_of, text
 from store import Store
@@ -19,19 +19,6 @@ MAIL, CARD, IBAN = "ann.lee@example.com", "4111111111111111", "DE893704004405320
 PII = [{"name": "PII", "entity_types": ["EMAIL_ADDRESS", "CREDIT_CARD", "IBAN_CODE"]}]
 FOUND = {"supported_entity_types": PII}
 ROWS = 200_000
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    gateway = Gateway(tmp_path_factory.mktemp("masked"))
-    yield register(gateway)
-    assert gateway.is_alive(), gateway.text()
-    assert gateway.stop() == 0, gateway.text()
 
 
 @pytest.fixture(scope="module")

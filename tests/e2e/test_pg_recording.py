@@ -13,16 +13,11 @@ import pytest
 
 from api import register
 from conftest import BINARY, IS_SANITIZED, PATIENCE, receive_all, wait_for
-from native import Target, address, credential, psql
+from native import address, credential, psql
 from pgwire import Refused, Wire, message, text
 from store import Store
 
 KILLS = 2 if IS_SANITIZED else 5
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
 
 
 def at(gateway, made):

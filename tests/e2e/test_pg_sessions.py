@@ -12,23 +12,9 @@ import threading
 import pytest
 
 from api import register, unique
-from conftest import IS_SANITIZED, PATIENCE, Gateway, wait_for
-from native import Target, address, credential, psql, sql
+from conftest import IS_SANITIZED, PATIENCE, wait_for
+from native import address, credential, psql, sql
 from pgwire import Refused, Wire, message, rows_of, text
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """An admin of a gateway on SQLite alone, for what the store has no part in."""
-    gateway = Gateway(tmp_path_factory.mktemp("quick"))
-    yield register(gateway)
-    assert gateway.is_alive(), gateway.text()
-    assert gateway.stop() == 0, gateway.text()
 
 
 @pytest.fixture(scope="module")

@@ -8,24 +8,11 @@ import pytest
 from agent import Agent, make_agent, wait_connected
 from api import login, register, unique
 from conftest import PATIENCE, Gateway, wait_for
-from native import Session, Target, credential, psql, sql
+from native import Session, credential, psql, sql
 from pgwire import Wire, fields_of, message, text
 
 MANY = "SELECT generate_series(1, {})"  # one by one, not all at first
 SPENT = "the read budget of {} is spent"
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    gateway = Gateway(tmp_path_factory.mktemp("budget"))
-    yield register(gateway)
-    assert gateway.is_alive(), gateway.text()
-    assert gateway.stop() == 0, gateway.text()
 
 
 def rule(per="session", **members):

@@ -2,10 +2,8 @@
 """Which answer of a session is shown with which statement."""
 import json
 
-import pytest
-
 from conftest import wait_for
-from native import Target, credential, psql
+from native import credential, psql
 from pgwire import Wire, message, text
 
 SCRIPT = """SELECT 'one';
@@ -23,11 +21,6 @@ SELECT 'ten';
 """
 TAGS = [(1, "SELECT 1"), (2, "SELECT 1"), (3, "BEGIN"), (4, "SELECT 1"), (5, "COMMIT"),
         (7, "CREATE TABLE"), (8, "COPY 1"), (9, "SELECT 1"), (9, "SELECT 1"), (10, "SELECT 1")]
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
 
 
 def events_of(admin, name):

@@ -7,16 +7,11 @@ import pytest
 
 from api import register
 from conftest import wait_for
-from native import Target, credential, psql
+from native import credential, psql
 from store import Store
 
 DAY = 86_400_000_000  # in microseconds
 ROWS = "SELECT repeat('x', 100) FROM generate_series(1, 1000)"
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
 
 
 def session_of(admin, name):

@@ -14,14 +14,9 @@ import pytest
 
 from api import PASSWORD, login, register, unique
 from conftest import PATIENCE, wait_for
-from native import Target, credential, psql
+from native import credential, psql
 from psql_session import PsqlSession
 from test_tls import make_certificate
-
-
-@pytest.fixture(scope="module")
-def target(postgres):
-    return Target(postgres)
 
 
 @pytest.fixture(scope="module")
