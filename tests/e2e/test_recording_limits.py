@@ -68,10 +68,12 @@ def test_old_recordings_go_each_after_its_own_time(start, target):
     again = start("--recording-days", "5", folder=gateway.folder)
     admin.gateway = again
     gone = {"own", "usual"}
-    wait_for(lambda: not any(os.path.exists(file_of(gateway, sessions[title])) for title in gone),
-             20, "the removal of old recordings")
+
+    def is_gone(title):
+        return admin.get(f"/sessions/{sessions[title]['id']}").json["recording_removed_at"] is not None
+    wait_for(lambda: all(is_gone(title) for title in gone), 20, "the removal of old recordings")
     for title, session in sessions.items():
-        read = admin.get(f"/sessions/{session['id']}").json
-        assert (read["recording_removed_at"] is not None) == (title in gone), title
+        assert is_gone(title) == (title in gone), title
+        assert os.path.exists(file_of(gateway, session)) == (title not in gone), title
         answer = admin.get(f"/sessions/{session['id']}/download?extension=txt")
         assert answer.status == (404 if title in gone else 200), title
