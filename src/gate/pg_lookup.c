@@ -14,7 +14,7 @@ struct pg_lookup {
     struct arena arena; /* wiped at the end */
     struct slice credential_id;
     struct slice database;
-    struct slice oids;
+    struct slice tables;
     struct slice files_id; /* whose the files of its secrets are */
     struct gate_job *job;  /* that asks whether it may */
     struct admit_job *admitted;
@@ -130,7 +130,7 @@ static void pg_lookup_on_open(void *owner, const struct pg_target_ready *ready,
     }
     const struct pg_query_settings settings = {
         .text = slice_of_text(pg_mask_lookup_text),
-        .values = &lookup->oids,
+        .values = &lookup->tables,
         .value_count = 1,
         .column_count = PG_MASK_LOOKUP_COLUMNS,
         .row_count_max = LIMIT_GATE_LOOKUP_ROWS,
@@ -192,7 +192,7 @@ struct pg_lookup *pg_lookup_start(struct gate_worker *door, const struct pg_look
     arena_hold_secrets(&lookup->arena);
     lookup->credential_id = arena_copy(&lookup->arena, request->credential_id);
     lookup->database = arena_copy(&lookup->arena, request->database);
-    lookup->oids = arena_copy(&lookup->arena, request->oids);
+    lookup->tables = arena_copy(&lookup->arena, request->tables);
     lookup->files_id = session_files_id_in(&lookup->arena);
     pg_way_init(&lookup->way, &road, settings->registry, &lookup->arena);
     timer_init(&lookup->deadline, pg_lookup_on_time, lookup);

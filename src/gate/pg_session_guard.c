@@ -217,13 +217,13 @@ static void pg_session_on_learned(void *owner, const struct pg_rows *rows,
     pg_session_go_on(session);
 }
 
-static void pg_session_on_lookup(void *owner, struct slice oids)
+static void pg_session_on_lookup(void *owner, struct slice tables)
 {
     struct pg_session *session = owner;
     const struct pg_lookup_request request = {
         .credential_id = session->session.credential_id,
         .database = session->database,
-        .oids = oids,
+        .tables = tables,
     };
     session->lookup = pg_lookup_start(session->door, &request, pg_session_on_learned, session);
 }

@@ -80,7 +80,7 @@ struct pg_filter_settings {
     uint8_t seed[HASH_SEED_SIZE]; /* random */
     void (*on_event)(void *owner, const struct pg_filter_event *event);
     /* As pg_mask_settings has it; answered by pg_filter_learn_row() and pg_filter_learn_done(). */
-    void (*on_lookup)(void *owner, struct slice oids);
+    void (*on_lookup)(void *owner, struct slice tables);
     /* An answer is blocked: what the server does is to be cancelled; then pg_filter_cancelled().
      * NULL: it goes on, unseen. */
     void (*on_block)(void *owner);

@@ -27,11 +27,11 @@ void pg_filter_mask_release(struct pg_filter *filter)
     buf_wipe(&filter->wait.rest);
 }
 
-static void pg_filter_on_lookup(void *owner, struct slice oids)
+static void pg_filter_on_lookup(void *owner, struct slice tables)
 {
     struct pg_filter *filter = owner;
     filter->wait.is_for_lookup = true;
-    filter->settings.on_lookup(filter->settings.owner, oids);
+    filter->settings.on_lookup(filter->settings.owner, tables);
 }
 
 /* Of an answer of many rows, once; when there is no room to tell, again. */

@@ -36,6 +36,7 @@ struct pg_mask *pg_mask_new(const struct pg_mask_settings *settings)
     buf_init(&mask->copying.carry, LIMIT_MASK_MESSAGE_SIZE);
     pg_mask_large_init(&mask->large);
     mask->is_encoding_unsafe = settings->is_encoding_unsafe;
+    mask->is_idle = true;
     take_rules(mask, settings);
     return mask;
 }
@@ -79,6 +80,7 @@ void pg_mask_set_rules(struct pg_mask *mask, const struct pg_mask_settings *sett
     mask->has_tainted = mask->has_tainted || mask->strictest != NULL;
     mask->generation++;
     mask->is_current = false;
+    mask->is_idle = false; /* for all that is known */
     if (mask->copying.is_on) {
         pg_mask_copy_replan(mask);
     }
@@ -141,7 +143,8 @@ static void take_ready(struct pg_mask *mask, struct slice body)
         mask->is_blocked = false;
         pg_mask_forget_names(mask, false);
     }
-    if (slice_equals(body, SLICE("I"))) {
+    mask->is_idle = slice_equals(body, SLICE("I"));
+    if (mask->is_idle) {
         pg_mask_forget_portals(mask);
         if (mask->has_ddl) {
             mask->has_ddl = false;
@@ -154,6 +157,7 @@ static void take_ready(struct pg_mask *mask, struct slice body)
 static enum err take_state(struct pg_mask *mask, struct asked *asked, char type, struct slice body,
                            enum pg_mask_verdict *ret_verdict, struct error *reterr_error)
 {
+    mask->is_idle = mask->is_idle && type == PGWIRE_SERVER_COPY_OUT;
     switch (type) {
     case PGWIRE_SERVER_ROW_DESCRIPTION:
         return take_description(mask, asked, body, ret_verdict, reterr_error);
@@ -263,7 +267,13 @@ enum err pg_mask_answer(struct pg_mask *mask, uint64_t request, struct slice mes
     if (messages.len < PGWIRE_HEADER_SIZE || !pg_mask_wants(mask, messages.at[0])) {
         return ERR_NONE;
     }
-    struct asked *asked = pg_mask_find_asked(mask, request);
+    bool has_run = messages.at[0] == PGWIRE_SERVER_READY; /* nothing more comes to the request */
+    struct asked *asked = pg_mask_find_asked(mask, has_run ? request + 1 : request);
+    asked = has_run ? NULL : asked;
+    if (messages.at[0] == PGWIRE_SERVER_COPY_OUT && !pg_mask_copy_is_known(mask, asked)) {
+        *ret_verdict = PG_MASK_WAIT;
+        return ERR_NONE;
+    }
     if (messages.at[0] == PGWIRE_SERVER_DATA_ROW) {
         if (!pg_mask_make_current(mask, asked, request)) {
             *ret_verdict = PG_MASK_WAIT;

@@ -28,10 +28,10 @@ struct pg_mask_settings {
     /* As the server's start said of client_encoding (pg_mask_is_encoding_unsafe); what it says of
      * it later is noticed. */
     bool is_encoding_unsafe;
-    /* Where the columns of these tables come from is asked: pg_mask_lookup_text with 'oids' as its
-     * only parameter, answered by pg_mask_learn_row() and pg_mask_learn_done(), never inside. NULL:
+    /* Where the columns of tables come from is asked: pg_mask_lookup_text with 'tables' as its only
+     * parameter, answered by pg_mask_learn_row() and pg_mask_learn_done(), never inside. NULL:
      * nobody can tell, and such columns are masked as strictly as the rules can. */
-    void (*on_lookup)(void *owner, struct slice oids);
+    void (*on_lookup)(void *owner, struct slice tables);
     /* May be NULL. A rule on output that matched, whatever its action. */
     void (*on_finding)(void *owner, const struct guard_finding *finding);
     void *owner;
@@ -113,7 +113,8 @@ enum err pg_mask_large_part(struct pg_mask *mask, struct slice part, struct buf 
 /* Origins ------------------------------------------------------------------------------------- */
 
 #define PG_MASK_LOOKUP_COLUMNS 6
-/* One parameter, the text of an array of oids; rows of text. */
+/* One parameter, the text of an array: of oids, or of "name", a schema or nothing, and a table's
+ * name. Rows of text. */
 extern const char pg_mask_lookup_text[];
 
 /* A row of the answer; at == NULL is NULL. May be told twice. */

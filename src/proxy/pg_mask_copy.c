@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* COPY to the client. Rows may come in any pieces; one that is not whole yet is held back. Columns
- * are known by the statement's list; without one, or for a query, each field is masked as strictly
- * as the rules can when the statement may give masked columns at all. */
+ * are known by the statement's list, or from the catalog for a whole table; where neither tells, or
+ * for a query, each field is masked as strictly as the rules can when the statement may give masked
+ * columns at all. */
 #include "base/must.h"
 #include "base/writer.h"
 #include "proxy/pg_mask_internal.h"
@@ -56,6 +57,49 @@ static void plan_columns(struct pg_mask *mask, const struct copy_statement *copy
     }
 }
 
+static bool is_ascii(struct slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (((unsigned char)text.at[i] & 0x80U) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the catalog, as others see it, can tell what a copy of a whole table gives: a table that
+ * the transaction itself made or altered is not in it. */
+static bool asks_for_columns(const struct pg_mask *mask, const struct asked *asked,
+                             const struct statement *statement)
+{
+    return mask->strictest != NULL && mask->is_idle && !mask->has_ddl && statement != NULL &&
+           asked->type == PGWIRE_CLIENT_QUERY && statement->nature.is_alone &&
+           statement->nature.is_copy_known && !statement->nature.is_tainted &&
+           !statement->copy.is_query && statement->copy.columns == NULL &&
+           is_ascii(statement->copy.schema) && is_ascii(statement->copy.table);
+}
+
+bool pg_mask_copy_is_known(struct pg_mask *mask, const struct asked *asked)
+{
+    const struct statement *statement = pg_mask_statement_of(mask, asked);
+    return !asks_for_columns(mask, asked, statement) ||
+           pg_mask_knows_named(mask, statement->copy.schema, statement->copy.table);
+}
+
+/* By the catalog. What nobody knows stays as it is. */
+static void plan_table(struct pg_mask *mask)
+{
+    struct copying *copying = &mask->copying;
+    struct mask_plan *plans = memory_new_array(copying->column_count + 1, sizeof(plans[0]));
+    bool is_known = pg_mask_plan_named(mask, plans, copying->column_count);
+    for (size_t i = 0; i < copying->column_count && is_known; i++) {
+        copying->fields[i].plan.whole = plans[i].whole;
+        copying->fields[i].plan.context = plans[i].context;
+        pg_mask_set_needed(mask, &copying->fields[i]);
+    }
+    memory_free(plans);
+}
+
 /* Whether masked columns may be among what comes. */
 static bool may_be_masked(const struct pg_mask *mask, const struct statement *statement,
                           bool is_known)
@@ -102,9 +146,13 @@ enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, str
     for (size_t i = 0; i <= copying->column_count; i++) {
         copying->fields[i] = field_of(mask, copying, whole);
     }
-    if (whole == NULL && mask->strictest != NULL && !statement->copy.is_query) {
+    if (is_known && asks_for_columns(mask, asked, statement)) {
+        plan_table(mask);
+    } else if (whole == NULL && mask->strictest != NULL && !statement->copy.is_query) {
         plan_columns(mask, &statement->copy);
     }
+    mask->is_idle = false;
+    mask->has_learned = false;
     note_fields(copying);
     return ERR_NONE;
 }

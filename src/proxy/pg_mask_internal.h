@@ -45,6 +45,7 @@ struct statement_nature {
     bool changes_names; /* statements and portals may mean others afterwards */
     bool changes_tables;
     bool is_copy_known; /* 'copy' is of the only COPY in it */
+    bool is_alone;      /* it is one statement */
 };
 
 /* What a COPY says about what comes; see pg_mask_copy_read(). */
@@ -188,6 +189,7 @@ struct pg_mask {
     bool has_learned; /* and answered: what is not known now stays unknown for this message */
     bool is_learned_complete;
     bool asks_for_all;   /* of the description's tables */
+    bool is_idle;        /* nothing has run since the last transaction ended */
     bool has_ddl;        /* that is not committed, or not seen to be */
     uint64_t generation; /* of what plans are made from */
 
@@ -234,6 +236,11 @@ bool pg_mask_knows_table(const struct pg_mask *mask, uint32_t oid);
 struct mask_plan pg_mask_plan(struct pg_mask *mask, const struct pgwire_field *field,
                               bool is_tainted);
 void pg_mask_release_relations(struct pg_mask *mask);
+/* For a table that is known by its name only: whether its columns are known as far as they will be;
+ * if not, it was asked. */
+bool pg_mask_knows_named(struct pg_mask *mask, struct slice schema, struct slice table);
+/* Of the table that was asked for last, whose rows have 'count' columns; false: nobody knows. */
+bool pg_mask_plan_named(struct pg_mask *mask, struct mask_plan *plans, size_t count);
 
 /* pg_mask_value.c: 'buf' gets what takes its place. */
 enum mask_outcome pg_mask_value(struct pg_mask *mask, const struct mask_field *field,
@@ -317,7 +324,8 @@ const struct mask_field *pg_mask_field(const struct pg_mask *mask, size_t index)
 enum err pg_mask_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
                       enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
 
-/* pg_mask_copy.c */
+/* pg_mask_copy.c: false: what the table's columns are was asked for. */
+bool pg_mask_copy_is_known(struct pg_mask *mask, const struct asked *asked);
 enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, struct slice body,
                             struct error *reterr_error) MUST_USE;
 enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct buf *out,

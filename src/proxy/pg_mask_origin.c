@@ -15,8 +15,15 @@
 
 /* A view that takes whole rows depends on no column of their table, so it uses all of them. */
 const char pg_mask_lookup_text[] =
-    "with recursive reach(root, oid, kind) as ("
-    " select o, o, 'c'::text from unnest($1::text::oid[]) as asked(o)"
+    "with recursive asked(item) as (select $1::text::text[]),"
+    " wanted(oid) as ("
+    " select o::oid from asked, unnest(item) as o where item[1] <> 'name'"
+    " union all select c.oid from asked join pg_catalog.pg_class c on c.relname = item[3]::name"
+    " and c.relkind not in ('i', 'I', 'c')"
+    " join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
+    " where item[1] = 'name' and item[2] in ('', n.nspname)),"
+    " reach(root, oid, kind) as ("
+    " select oid, oid, 'c'::text from wanted"
     " union select r.root, e.oid, e.kind from reach r, lateral ("
     " select d.refobjid as oid, 'v'::text as kind from pg_catalog.pg_rewrite w"
     " join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass"
@@ -227,6 +234,45 @@ bool pg_mask_knows_tables(struct pg_mask *mask, const struct pgwire_fields *fiel
     return false;
 }
 
+static void write_item(struct writer *writer, struct slice text)
+{
+    writer_u8(writer, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] == '"' || text.at[i] == '\\') {
+            writer_u8(writer, '\\');
+        }
+        writer_u8(writer, (uint8_t)text.at[i]);
+    }
+    writer_u8(writer, '"');
+}
+
+/* What was known is asked for again: a table may have been altered since by others, and nothing
+ * that comes would tell. */
+bool pg_mask_knows_named(struct pg_mask *mask, struct slice schema, struct slice table)
+{
+    if (mask->settings.on_lookup == NULL || mask->has_learned) {
+        return true;
+    }
+    if (mask->is_asking) {
+        return false;
+    }
+    pg_mask_release_relations(mask);
+    buf_truncate(&mask->line, 0);
+    struct writer writer = writer_to(&mask->line);
+    writer_bytes(&writer, SLICE("{name,"));
+    write_item(&writer, schema);
+    writer_u8(&writer, ',');
+    write_item(&writer, table);
+    writer_u8(&writer, '}');
+    if (writer_done(&writer) != ERR_NONE) {
+        return true;
+    }
+    mask->is_asking = true;
+    mask->asks_for_all = true;
+    mask->settings.on_lookup(mask->settings.owner, buf_view(&mask->line));
+    return false;
+}
+
 /* What it means ------------------------------------------------------------------------------- */
 
 static struct mask_plan plan_in(const struct pg_mask *mask, const struct relation_column *origin,
@@ -307,4 +353,43 @@ struct mask_plan pg_mask_plan(struct pg_mask *mask, const struct pgwire_field *f
         plan.whole = mask->strictest;
     }
     return plan;
+}
+
+/* Of a table that may be the one: masked is what would be in any of them. False: it is not clear
+ * which columns these are. */
+static bool add_named_plans(const struct pg_mask *mask, const struct relation *relation,
+                            struct mask_plan *plans, size_t count)
+{
+    size_t index = 0;
+    for (size_t number = 1; number <= relation->column_capacity; number++) {
+        const struct pgwire_field field = {.name = relation->columns[number - 1],
+                                           .table = relation->oid,
+                                           .column = (uint16_t)number};
+        if (field.name.at == NULL) {
+            continue; /* dropped */
+        }
+        if (index == count) {
+            return false;
+        }
+        struct mask_plan plan = plan_of_relation(mask, relation, &field);
+        const struct mask_strategy *before = plans[index].whole;
+        bool differs = before != NULL && plan.whole != NULL && before != plan.whole;
+        plans[index].whole = differs ? mask->strictest : before == NULL ? plan.whole : before;
+        plans[index++].context = plan.context;
+    }
+    return relation->is_known && index == count;
+}
+
+/* The path along which the session finds names is not known: all tables of the name are looked at.
+ * A copy leaves generated columns out, which shows where the counts differ. */
+bool pg_mask_plan_named(struct pg_mask *mask, struct mask_plan *plans, size_t count)
+{
+    struct slice key;
+    void *relation;
+    size_t found = 0;
+    bool is_clear = mask->has_learned && mask->is_learned_complete;
+    for (size_t at = 0; is_clear && map_next(&mask->relations, &at, &key, &relation); found++) {
+        is_clear = add_named_plans(mask, relation, plans, count);
+    }
+    return is_clear && found > 0 && found <= LIMIT_PG_MASK_LOOKUP;
 }

@@ -190,6 +190,7 @@ static void read_copy(struct statement *statement, const struct pg_mask_request 
     }
     if (count == 1 && copy->verb == SQL_COPY && !copy->is_unknown) {
         struct slice text = slice_sub(request->text, copy->offset, copy->len);
+        statement->nature.is_alone = script->count == 1;
         statement->nature.is_copy_known =
             pg_mask_copy_read(&statement->arena, text, &statement->copy);
     }

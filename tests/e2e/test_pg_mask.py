@@ -212,6 +212,42 @@ def test_copies_are_masked(quick, target, table, options):
         assert data.count(b"[EMAIL_ADDRESS]") == 2 and data.count(b"[REDACTED]") == 1
 
 
+def copied(wire, table, options=""):
+    wire.send(message(b"Q", text(f"COPY {table} TO STDOUT {options}")))
+    return b"".join(body for kind, body in wire.until_ready() if kind == b"d")
+
+
+@pytest.mark.parametrize("options", ["", "WITH (FORMAT csv, HEADER)", "WITH (FORMAT binary)"])
+def test_copies_of_whole_tables_are_masked_by_their_columns(quick, target, table, options):
+    with Wire(masked(quick, target, FOUND, column(f"{table}.secret"))) as wire:
+        for name in (table, f"public.{table}", f'"public"."{table}"'):
+            data = copied(wire, name, options)
+            assert b"example" not in data and b"nobody" not in data and b"Ann" in data, name
+            assert data.count(b"[REDACTED]") == 1 and data.count(b"[EMAIL_ADDRESS]") == 2, name
+
+
+def test_copies_of_tables_that_others_do_not_see_are_masked_whole(quick, target, table):
+    name = f"{table}_made"
+    with Wire(masked(quick, target, column(f"{name}.secret"))) as wire:
+        wire.ask(f"CREATE TABLE {name} AS SELECT id, name, secret FROM {table}")
+        assert copied(wire, name) == b"1\tAnn\t[REDACTED]\n2\tBob\t\\N\n"
+        wire.ask("BEGIN")
+        assert copied(wire, name).count(b"[REDACTED]") == 5
+        wire.ask(f"ALTER TABLE {name} RENAME secret TO other")
+        wire.ask(f"ALTER TABLE {name} RENAME name TO secret")
+        assert copied(wire, name).count(b"[REDACTED]") == 5
+        wire.ask("ROLLBACK")
+        # One of the session's own hides the other, and its columns stand elsewhere.
+        wire.ask(f"CREATE TEMP TABLE {name} AS SELECT secret, id, name FROM public.{name}")
+        assert copied(wire, name) == b"[REDACTED]\t1\t[REDACTED]\n\\N\t2\t[REDACTED]\n"
+        wire.ask(f"DROP TABLE pg_temp.{name}")
+        # A generated column is left out.
+        wire.ask(f"ALTER TABLE {name} ADD g text GENERATED ALWAYS AS (secret || '') STORED")
+        data = copied(wire, name)
+        assert b"nobody" not in data and b"Ann" not in data and data.count(b"[REDACTED]") == 5
+        wire.ask(f"DROP TABLE {name}")
+
+
 def test_messages_of_the_server_are_masked(quick, target, table):
     made = masked(quick, target, FOUND)
     other = Wire(credential(quick, target.connection(quick)))

@@ -33,6 +33,7 @@ struct run {
     struct buf passed_rows;
     bool has_ended;
     bool has_found; /* something was blocked after all */
+    bool is_asked;  /* what the catalog says */
 };
 
 /* Messages, in one place without what frames rows of copies. False: not well framed. */
@@ -68,6 +69,35 @@ static void on_finding(void *owner, const struct guard_finding *finding)
     struct run *run = owner;
     (void)finding;
     run->has_found = true;
+}
+
+static void on_lookup(void *owner, struct slice tables)
+{
+    struct run *run = owner;
+    must(!run->is_asked && slice_starts_with(tables, SLICE("{")));
+    run->is_asked = true;
+}
+
+/* What the catalog says: columns of a few tables. */
+static void teach(struct run *run, struct reader *reader)
+{
+    static const struct slice names[] = {SLICE_INIT("a"), SLICE_INIT("b"), SLICE_INIT("t"),
+                                         SLICE_INIT("")};
+    static const struct slice kinds[] = {SLICE_INIT("c"), SLICE_INIT("p"), SLICE_INIT("v"),
+                                         SLICE_INIT("c")};
+    must(run->is_asked);
+    run->is_asked = false;
+    unsigned head = reader_u8(reader);
+    for (unsigned i = 0; i < (head & 15); i++) {
+        unsigned row = reader_u8(reader);
+        char oid[] = {(char)('0' + (row >> 6)), '\0'};
+        char number[] = {(char)('0' + i), '\0'};
+        const struct slice values[PG_MASK_LOOKUP_COLUMNS] = {
+            slice_of_text(oid), kinds[row & 3],      slice_of_text(number),
+            SLICE("s"),         names[row >> 2 & 3], names[row >> 4 & 3]};
+        pg_mask_learn_row(run->mask, values);
+    }
+    pg_mask_learn_done(run->mask, (head & 0x10) == 0);
 }
 
 /* Rows of the copy that was, of which some may have been held back for good. */
@@ -125,9 +155,15 @@ static void answer(struct run *run, struct reader *reader, unsigned step)
     memcpy(copy, buf_view(&messages).at, messages.len);
     struct slice said = slice_of(copy, messages.len);
     enum err err = pg_mask_answer(run->mask, id, said, &out, &verdict, NULL);
+    if (err == ERR_NONE && verdict == PG_MASK_WAIT) {
+        must(out.len == 0);
+        teach(run, reader);
+        err = pg_mask_answer(run->mask, id, said, &out, &verdict, NULL);
+        must(err != ERR_NONE || verdict != PG_MASK_WAIT);
+    }
     must(err == ERR_NONE || out.len == 0);
     must(err == ERR_NONE || err == ERR_INPUT || err == ERR_LIMIT);
-    run->has_ended = err != ERR_NONE || verdict == PG_MASK_BLOCKED || verdict == PG_MASK_WAIT;
+    run->has_ended = err != ERR_NONE || verdict == PG_MASK_BLOCKED;
     if (err == ERR_NONE) {
         must(verdict == PG_MASK_CHANGED || verdict == PG_MASK_BLOCKED || out.len == 0);
         struct slice passes = verdict == PG_MASK_SAME ? said : buf_view(&out);
@@ -160,8 +196,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     rules.columns[0] = (struct fake_column){.column = "a"};
     rules.column_count = run.mode == MODE_COLUMNS || (bytes[0] & 0x40) != 0;
     rules.column_count = run.mode == MODE_NOTHING ? 0 : rules.column_count;
-    const struct pg_mask_settings settings = {
-        .rules = &rules, .scope = &scope, .on_finding = on_finding, .owner = &run};
+    const struct pg_mask_settings settings = {.rules = &rules,
+                                              .scope = &scope,
+                                              .on_lookup =
+                                                  (bytes[0] & 0x80) != 0 ? on_lookup : NULL,
+                                              .on_finding = on_finding,
+                                              .owner = &run};
     run.mask = pg_mask_new(&settings);
     struct buf *bufs[] = {&run.came, &run.passed, &run.came_rows, &run.passed_rows};
     for (size_t i = 0; i < COUNT_OF(bufs); i++) {
