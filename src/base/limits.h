@@ -184,7 +184,6 @@
 #define LIMIT_GUARD_CACHE_ENTRIES   8192
 #define LIMIT_GUARD_CACHE_SIZE      LIMIT_MIB(16)
 #define LIMIT_GUARD_CACHE_TEXT_SIZE LIMIT_KIB(16) /* of a text that is remembered */
-#define LIMIT_GUARD_CACHE_COLUMNS   256           /* that are used in it, likewise */
 
 /* guard rails: trials on what is on record */
 #define LIMIT_TRIAL_DAYS           90

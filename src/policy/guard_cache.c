@@ -24,7 +24,7 @@ struct cache_finding {
 };
 
 struct cache_entry {
-    char *memory; /* of all that it points to; NULL: the entry is free */
+    void *memory; /* of all that it points to; NULL: the entry is free */
     size_t size;
     struct slice text;
     uint64_t hash;
@@ -133,38 +133,19 @@ static uint32_t cache_make_room(struct guard_cache *cache, size_t size)
     }
 }
 
-/* The memory of an entry, given out piece by piece. */
-struct cache_memory {
-    char *at;
-    size_t used;
-};
-
-static void *cache_take(struct cache_memory *memory, size_t size)
-{
-    void *at = memory->at + memory->used;
-    memory->used += (size + 15) / 16 * 16;
-    return at;
-}
-
-static struct slice cache_keep(struct cache_memory *memory, struct slice text)
-{
-    char *at = cache_take(memory, text.len);
-    for (size_t i = 0; i < text.len; i++) {
-        at[i] = text.at[i];
-    }
-    return slice_of(at, text.len);
-}
-
+/* What an entry points to: findings, which have to be aligned, and behind them texts. */
 static size_t cache_size_of(struct slice text, const struct guard_verdict *verdict,
                             const struct guard_facts *facts)
 {
-    size_t size = text.len + facts->prepared.len + 32;
-    size += verdict->count * sizeof(struct cache_finding) + 16;
-    size += facts->used_column_count * sizeof(struct sql_column) + 16;
-    for (size_t i = 0; i < facts->used_column_count; i++) {
-        size += facts->used_columns[i].qualifier.len + facts->used_columns[i].name.len + 32;
+    return verdict->count * sizeof(struct cache_finding) + facts->prepared.len + text.len;
+}
+
+static struct slice cache_keep(char *at, struct slice text)
+{
+    if (text.len > 0) {
+        memcpy(at, text.at, text.len);
     }
-    return size;
+    return slice_of(at, text.len);
 }
 
 static struct cache_finding cache_finding_of(const struct guard_finding *finding)
@@ -187,27 +168,20 @@ static struct guard_finding cache_finding_again(const struct guard_scope *scope,
 static void cache_fill(struct cache_entry *entry, const struct guard_verdict *verdict,
                        const struct guard_facts *facts, struct slice text)
 {
-    struct cache_memory memory = {.at = entry->memory};
     entry->action = verdict->action;
     entry->max_rows = verdict->max_rows;
     if (verdict->max_rows >= 0) {
         entry->max_rows_rule = cache_finding_of(&verdict->max_rows_rule);
     }
     entry->finding_count = verdict->count;
-    entry->findings = cache_take(&memory, verdict->count * sizeof(*entry->findings));
+    entry->findings = entry->memory;
     for (size_t i = 0; i < verdict->count; i++) {
         entry->findings[i] = cache_finding_of(&verdict->findings[i]);
     }
+    char *texts = (char *)(entry->findings + verdict->count);
     entry->facts = *facts;
-    struct sql_column *columns = cache_take(&memory, facts->used_column_count * sizeof(*columns));
-    for (size_t i = 0; i < facts->used_column_count; i++) {
-        columns[i] = facts->used_columns[i];
-        columns[i].qualifier = cache_keep(&memory, columns[i].qualifier);
-        columns[i].name = cache_keep(&memory, columns[i].name);
-    }
-    entry->facts.used_columns = columns;
-    entry->facts.prepared = cache_keep(&memory, facts->prepared);
-    entry->text = cache_keep(&memory, text);
+    entry->facts.prepared = cache_keep(texts, facts->prepared);
+    entry->text = cache_keep(texts + facts->prepared.len, text);
 }
 
 /* A place in the table for what was judged just now. */
@@ -215,7 +189,7 @@ static struct cache_entry *cache_add(struct guard_cache *cache, uint64_t hash, s
 {
     uint32_t index = cache_make_room(cache, size);
     struct cache_entry *entry = &cache->entries[index];
-    *entry = (struct cache_entry){.memory = memory_new(size), .size = size, .hash = hash};
+    *entry = (struct cache_entry){.memory = memory_resize(NULL, size), .size = size, .hash = hash};
     uint32_t *bucket = cache_bucket(cache, hash);
     entry->next = *bucket;
     *bucket = index;
@@ -257,34 +231,7 @@ static bool cache_is_counted_write(const struct sql_script *script, struct slice
     return !has_with || cache_count_write_words(statement) == 1;
 }
 
-static size_t cache_count_columns(const struct sql_script *script)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < script->count; i++) {
-        for (size_t j = 0; j < script->statements[i].column_count; j++) {
-            count += script->statements[i].columns[j].is_used ? 1 : 0;
-        }
-    }
-    return count;
-}
-
-static void cache_note_columns(struct arena *arena, const struct sql_script *script,
-                               struct guard_facts *facts)
-{
-    size_t count = cache_count_columns(script);
-    struct sql_column *columns = arena_alloc_array(arena, count, sizeof(*columns));
-    for (size_t i = 0; i < script->count; i++) {
-        for (size_t j = 0; j < script->statements[i].column_count; j++) {
-            if (script->statements[i].columns[j].is_used) {
-                columns[facts->used_column_count++] = script->statements[i].columns[j];
-            }
-        }
-    }
-    facts->used_columns = columns;
-}
-
-struct guard_facts guard_facts_in(struct arena *arena, struct slice text,
-                                  const struct sql_script *script)
+static struct guard_facts cache_facts_of(const struct sql_script *script, struct slice text)
 {
     struct guard_facts facts = {
         .statement_count = script->count,
@@ -302,7 +249,6 @@ struct guard_facts guard_facts_in(struct arena *arena, struct slice text,
         facts.prepared = script->statements[0].prepared;
     }
     facts.is_counted_write = cache_is_counted_write(script, text);
-    cache_note_columns(arena, script, &facts);
     return facts;
 }
 
@@ -326,15 +272,14 @@ static void cache_answer(const struct cache_entry *entry, const struct guard_sco
 
 /* What the next one may be judged by; a failure for want of memory is not kept. */
 static bool cache_is_kept(const struct guard_scope *scope, struct slice text,
-                          const struct guard_verdict *verdict, const struct guard_facts *facts)
+                          const struct guard_verdict *verdict)
 {
     for (size_t i = 0; i < verdict->count; i++) {
         if (verdict->findings[i].rule == SIZE_MAX) {
             return false;
         }
     }
-    return !scope->is_broken && text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE &&
-           facts->used_column_count <= LIMIT_GUARD_CACHE_COLUMNS;
+    return !scope->is_broken && text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
 }
 
 void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scope,
@@ -363,8 +308,8 @@ void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scop
     __builtin_prefetch(cache_bucket(cache, oldest->hash), 1);
     __builtin_prefetch(oldest->memory, 1);
     guard_judge_input(scope, text, settings, &script, ret_verdict);
-    *ret_facts = guard_facts_in(&cache->arena, text, &script);
-    if (cache_is_kept(scope, text, ret_verdict, ret_facts)) {
+    *ret_facts = cache_facts_of(&script, text);
+    if (cache_is_kept(scope, text, ret_verdict)) {
         size_t size = cache_size_of(text, ret_verdict, ret_facts);
         struct cache_entry *entry = cache_add(cache, hash, size);
         entry->scope[0] = scope->id[0];

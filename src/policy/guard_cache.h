@@ -27,15 +27,7 @@ struct guard_facts {
      * counts all rows that it changes itself. */
     bool is_counted_write;
     struct slice prepared; /* of the first statement: as sql_statement has it */
-    /* Columns that are used beyond being handed out, of all statements (sql_column.is_used). */
-    const struct sql_column *used_columns;
-    size_t used_column_count;
 };
-
-/* Of a script that somebody analyzed himself. Its columns lie in the arena, the rest where the
- * script's does. */
-struct guard_facts guard_facts_in(struct arena *arena, struct slice text,
-                                  const struct sql_script *script);
 
 /* guard_judge_input() of what sql_analyze() says about the text, or the same verdict from before.
  */

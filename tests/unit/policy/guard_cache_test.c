@@ -144,22 +144,6 @@ static void facts_tell_what_a_script_is(void **state)
     assert_int_equal(facts.verb, SQL_OTHER);
 }
 
-static void columns_that_are_used_are_kept(void **state)
-{
-    (void)state;
-    use("");
-    for (int i = 0; i < 2; i++) {
-        judge(SLICE("select a from t where t.phone = '1'"));
-        bool is_there = false;
-        for (size_t j = 0; j < facts.used_column_count; j++) {
-            assert_true(facts.used_columns[j].is_used);
-            is_there = is_there || slice_equals(facts.used_columns[j].name, SLICE("phone"));
-        }
-        assert_true(is_there);
-    }
-    assert_int_equal(guard_cache_counts(cache).hits, 1);
-}
-
 static void memory_is_bounded_and_old_ones_make_room(void **state)
 {
     (void)state;
@@ -228,7 +212,6 @@ int main(void)
         TEST(other_rules_scopes_and_settings_are_judged_anew),
         TEST(writes_whose_tag_counts_them_all_are_told),
         TEST(facts_tell_what_a_script_is),
-        TEST(columns_that_are_used_are_kept),
         TEST(memory_is_bounded_and_old_ones_make_room),
         TEST(bytes_are_bounded_too),
         TEST(what_is_too_long_is_not_kept),
