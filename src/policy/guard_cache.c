@@ -304,7 +304,7 @@ void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scop
     const struct cache_entry *oldest = &cache->entries[cache->hand];
     __builtin_prefetch(oldest, 1);
     __builtin_prefetch(&oldest->facts, 1);
-    struct sql_script script = sql_analyze(&cache->arena, settings, text);
+    struct sql_script script = sql_analyze_effects(&cache->arena, settings, text);
     __builtin_prefetch(cache_bucket(cache, oldest->hash), 1);
     __builtin_prefetch(oldest->memory, 1);
     guard_judge_input(scope, text, settings, &script, ret_verdict);

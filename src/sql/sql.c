@@ -144,8 +144,8 @@ static const char *sql_take_text(struct sql_splitter *splitter, struct slice tex
     return refused;
 }
 
-struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
-                              struct slice text)
+static struct sql_script sql_split(struct arena *arena, const struct sql_settings *settings,
+                                   struct slice text, bool wants_columns)
 {
     struct sql_desk desk; /* not cleared: nothing of it is read that was not written */
     /* Where memory lies is nothing that those who write SQL know. */
@@ -160,6 +160,7 @@ struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *se
                  .frame_capacity = COUNT_OF(desk.frames),
                  .entries = desk.entries,
                  .entry_capacity = COUNT_OF(desk.entries),
+                 .wants_columns = wants_columns,
                  .seed = (uint64_t)(uintptr_t)arena * UINT64_C(0x9e3779b97f4a7c15)},
     };
     const char *refused = sql_take_text(&splitter, text);
@@ -183,4 +184,16 @@ struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *se
     splitter.script.gaps = splitter.lexer.gaps;
     splitter.script.gap_count = splitter.lexer.gap_count;
     return splitter.script;
+}
+
+struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
+                              struct slice text)
+{
+    return sql_split(arena, settings, text, true);
+}
+
+struct sql_script sql_analyze_effects(struct arena *arena, const struct sql_settings *settings,
+                                      struct slice text)
+{
+    return sql_split(arena, settings, text, false);
 }

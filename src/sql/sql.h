@@ -141,6 +141,9 @@ struct sql_settings {
  * is unknown. */
 struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
                               struct slice text);
+/* The same, for who does not ask for columns: they may be missing. */
+struct sql_script sql_analyze_effects(struct arena *arena, const struct sql_settings *settings,
+                                      struct slice text);
 
 const char *sql_operation_word(enum sql_operation operation);
 /* The operation of a word of SQL_OPERATIONS; false: there is none. */

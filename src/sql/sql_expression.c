@@ -88,8 +88,11 @@ static bool sql_is_handed_out(const struct sql_scan *scan, const struct sql_fram
             label != SQL_WORD_NOTNULL && sql_ends_item(scan, scan->at + 1));
 }
 
-static bool sql_collects_columns(const struct sql_frame *frame)
+static bool sql_collects_columns(const struct sql_scan *scan, const struct sql_frame *frame)
 {
+    if (!scan->has_columns) {
+        return false;
+    }
     switch ((enum sql_clause)frame->clause) {
     case SQL_IN_EXPRESSION:
     case SQL_IN_LIST:
@@ -248,7 +251,7 @@ static struct sql_parts sql_take_parts(struct sql_scan *scan)
         }
     }
     parts.qualifier = parts.schema;
-    if (parts.count == 3) {
+    if (parts.count == 3 && scan->has_columns) {
         struct slice written =
             arena_format(scan->arena, "%.*s.%.*s%*s", SLICE_ARG(sql_token_name(scan, start)),
                          SLICE_ARG(parts.schema), SQL_PADDING, "");
@@ -281,7 +284,7 @@ static void sql_expression_name(struct sql_scan *scan, struct sql_frame *frame)
     bool is_literal = next == SQL_TOKEN_STRING || next == SQL_TOKEN_STRING_UNICODE;
     bool is_label = is_behind && parts.count == 1;
     bool is_argument = next == SQL_TOKEN_ARROW || next == SQL_TOKEN_ASSIGN;
-    if (is_literal || is_label || is_argument || !sql_collects_columns(frame) ||
+    if (is_literal || is_label || is_argument || !sql_collects_columns(scan, frame) ||
         (parts.count == 1 && sql_is_grammar(scan, word, start))) {
         return;
     }

@@ -118,10 +118,12 @@ struct sql_scan {
     size_t relation_capacity;
     size_t function_capacity;
     size_t column_capacity;
-    bool is_planned;  /* EXPLAIN: nothing of it happens */
-    bool is_kept;     /* what the outermost query gives does not go to the client */
-    bool is_combined; /* there is a UNION, INTERSECT or EXCEPT: columns take others' names */
-    bool is_schema;   /* elements of CREATE SCHEMA are read, up to 'schema_end' */
+    bool wants_columns; /* of any statement */
+    bool has_columns;   /* they are kept of this one, and what FROM names, which may be one's row */
+    bool is_planned;    /* EXPLAIN: nothing of it happens */
+    bool is_kept;       /* what the outermost query gives does not go to the client */
+    bool is_combined;   /* there is a UNION, INTERSECT or EXCEPT: columns take others' names */
+    bool is_schema;     /* elements of CREATE SCHEMA are read, up to 'schema_end' */
     bool is_stopped;
     size_t schema_end;
 };

@@ -24,6 +24,8 @@ void sql_names_clear(struct sql_scan *scan)
     struct sql_desk *desk = scan->desk;
     scan->entry_count = 0;
     scan->with_count = 0;
+    /* Too many names make a statement unknown, whoever asks; no token makes more than four. */
+    scan->has_columns = scan->wants_columns || scan->token_count > LIMIT_SQL_NAMES / 4;
     scan->statement->relations = desk->relations;
     scan->relation_capacity = COUNT_OF(desk->relations);
     scan->statement->functions = desk->functions;
@@ -318,6 +320,9 @@ void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice 
 {
     struct sql_statement *statement = scan->statement;
     bool is_new = false;
+    if (!scan->has_columns) {
+        return;
+    }
     struct sql_entry wanted = {qualifier, name, .kind = SQL_ENTRY_COLUMN};
     struct sql_entry *entry = sql_intern(scan, &wanted, &is_new);
     if (is_new) {
@@ -332,6 +337,9 @@ void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice 
 void sql_add_alias(struct sql_scan *scan, struct slice name)
 {
     bool is_new = false;
+    if (!scan->has_columns) {
+        return;
+    }
     struct sql_entry wanted = {.second = name, .kind = SQL_ENTRY_ALIAS};
     (void)sql_intern(scan, &wanted, &is_new);
 }

@@ -422,6 +422,29 @@ static void too_many_names_are_unknown(void **state)
     assert_true(script.count > LIMIT_SQL_NAMES);
 }
 
+/* Of a text with few columns, and of one with so many that there are too many names. */
+static void who_asks_for_no_columns_is_told_the_same(void **state)
+{
+    (void)state;
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES};
+    struct buf effects CLEANUP(buf_release);
+    buf_init(&effects, LIMIT_MIB(4));
+    for (size_t i = 0; i < COUNT_OF(shapes) * 2; i++) {
+        size_t size = i % 2 == 0 ? LIMIT_KIB(4) : LIMIT_KIB(300);
+        struct slice text = shape_fill(&arena, &shapes[i / 2], size);
+        struct sql_script script = analyze(text);
+        buf_truncate(&found, 0);
+        summary_write(&found, &script, false);
+        script = sql_analyze_effects(&arena, &settings, text);
+        buf_truncate(&effects, 0);
+        summary_write(&effects, &script, false);
+        if (!slice_equals(buf_view(&found), buf_view(&effects))) {
+            fail_msg("%s%s", shapes[i / 2].head, shapes[i / 2].piece);
+        }
+        arena_reset(&arena);
+    }
+}
+
 static void a_statement_is_read_in_microseconds(void **state)
 {
     (void)state;
@@ -465,6 +488,7 @@ int main(void)
         cmocka_unit_test(operations_have_words),
         cmocka_unit_test(a_megabyte_of_anything_is_read_in_linear_time),
         cmocka_unit_test(too_many_names_are_unknown),
+        cmocka_unit_test(who_asks_for_no_columns_is_told_the_same),
         cmocka_unit_test(a_statement_is_read_in_microseconds),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
