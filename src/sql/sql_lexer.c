@@ -6,22 +6,23 @@
 #include "sql/sql_lexer_parts.h"
 #include "sql/sql_words.h"
 
-/* What a token begins with. */
+/* What a token begins with; or, from START_COMMENT on, what may be none. */
 enum sql_start {
     START_OTHER, /* nothing that PostgreSQL knows */
     START_WORD,
-    START_PREFIX, /* a word, or a letter before a string */
-    START_END,    /* the zeros behind the text */
-    START_SPACE,
+    START_PREFIX,  /* a word, or a letter before a string */
+    START_UNICODE, /* a word, or U& before a string or a quoted name */
     START_DIGIT,
     START_DOT,
     START_QUOTE,
     START_DOUBLE,
     START_DOLLAR,
     START_OPERATOR,
-    START_COMMENT, /* or an operator */
     START_COLON,
-    START_SINGLE, /* what is a token by itself */
+    START_SINGLE,  /* what is a token by itself */
+    START_COMMENT, /* or an operator */
+    START_SPACE,
+    START_END, /* the zeros behind the text */
 };
 
 /* Of a text in lower case. */
@@ -35,8 +36,8 @@ static const uint8_t sql_starts[256] = {
     ['a'] = START_WORD, PAIR(START_WORD, 'c'), FOUR(START_WORD, 'f'), FOUR(START_WORD, 'j'),
     FOUR(START_WORD, 'o'), PAIR(START_WORD, 's'), PAIR(START_WORD, 'v'), PAIR(START_WORD, 'y'),
     ['_'] = START_WORD,
-    ['b'] = START_PREFIX, ['e'] = START_PREFIX, ['n'] = START_PREFIX, ['u'] = START_PREFIX,
-    ['x'] = START_PREFIX,
+    ['b'] = START_PREFIX, ['e'] = START_PREFIX, ['n'] = START_PREFIX, ['x'] = START_PREFIX,
+    ['u'] = START_UNICODE,
     FOUR(START_DIGIT, '0'), FOUR(START_DIGIT, '4'), PAIR(START_DIGIT, '8'),
     ['.'] = START_DOT, ['\''] = START_QUOTE, ['"'] = START_DOUBLE, ['$'] = START_DOLLAR,
     ['-'] = START_COMMENT, ['/'] = START_COMMENT, [':'] = START_COLON,
@@ -115,21 +116,14 @@ static inline size_t sql_name_end(const uint8_t *marks, size_t at)
     }
 }
 
-static inline void sql_take_word_row(struct sql_token *token, const struct sql_word_row *row)
-{
-    token->word = row->word;
-    token->kind = row->kind;
-    token->escape = row->escape;
-    token->is_name = row->is_name;
-    token->is_end = row->is_end;
-}
-
 /* What is read byte by byte. */
 static uint8_t sql_read_other(struct sql_lexer *lexer, enum sql_start start)
 {
     switch (start) {
     case START_PREFIX:
         return sql_prefixed(lexer);
+    case START_UNICODE:
+        return sql_unicode(lexer);
     case START_DIGIT:
     case START_DOT:
         return sql_number(lexer);
@@ -187,122 +181,100 @@ static inline size_t sql_plain_number_end(const struct sql_lexer *lexer, size_t 
     return lexer->marks[at] == 0 && lexer->lower[at] != '.' ? at : 0;
 }
 
-/* A token of one of the kinds that most are, without a call; where it ends, or 0: it is another. */
-static inline size_t sql_read_plain(const struct sql_lexer *lexer, size_t at, enum sql_start start,
-                                    struct sql_token *token)
+/* A token that is no word; returns where it ends. Most kinds are read without a call. */
+static inline size_t sql_read_mark(struct sql_lexer *lexer, size_t at, enum sql_start start,
+                                   struct sql_token *token)
 {
     const char *here = lexer->lower + at;
-    uint8_t next = sql_starts[(uint8_t)here[1]];
+    enum sql_start next = (enum sql_start)sql_starts[(uint8_t)here[1]];
+    size_t end = 0;
     switch ((int)start) {
     case START_SINGLE:
         token->kind = sql_singles[(uint8_t)here[0]];
+        lexer->depth += here[0] == '(' ? 1 : 0;
+        lexer->depth -= here[0] == ')' && lexer->depth > 0 ? 1 : 0;
         return at + 1;
     case START_DOT:
         token->kind = SQL_TOKEN_DOT;
-        return next == START_DIGIT ? 0 : at + 1;
+        end = next == START_DIGIT ? 0 : at + 1;
+        break;
     case START_DIGIT:
         token->kind = SQL_TOKEN_NUMBER;
-        return sql_plain_number_end(lexer, at);
+        end = sql_plain_number_end(lexer, at);
+        break;
     case START_QUOTE:
         token->kind = SQL_TOKEN_STRING;
-        return sql_plain_string_end(lexer, at);
+        end = sql_plain_string_end(lexer, at);
+        break;
     case START_OPERATOR:
     case START_COMMENT:
         token->kind = sql_operator_kind(here[0]);
-        return next == START_OPERATOR || next == START_COMMENT ? 0 : at + 1;
+        end = next == START_OPERATOR || next == START_COMMENT ? 0 : at + 1;
+        break;
     default:
-        return 0;
+        break;
     }
-}
-
-/* A token that is no word; returns where it ends. */
-static size_t sql_read_mark(struct sql_lexer *lexer, size_t at, enum sql_start start,
-                            struct sql_token *token)
-{
-    *token = (struct sql_token){.escape = '\\'};
-    size_t end = sql_read_plain(lexer, at, start, token);
-    if (end == 0) {
+    if (end == 0) { /* of another kind, or longer */
         lexer->at = at;
         token->kind = sql_read_other(lexer, start);
+        token->is_name = token->kind == SQL_TOKEN_QUOTED || token->kind == SQL_TOKEN_QUOTED_UNICODE;
         end = lexer->at;
-    }
-    switch (token->kind) {
-    case SQL_TOKEN_OPEN:
-        lexer->depth++;
-        break;
-    case SQL_TOKEN_CLOSE:
-        lexer->depth -= lexer->depth > 0 ? 1 : 0;
-        break;
-    case SQL_TOKEN_QUOTED:
-    case SQL_TOKEN_QUOTED_UNICODE:
-        token->is_name = true;
-        break;
-    default:
-        break;
     }
     return end;
 }
 
-static inline bool sql_is_gap(const char *here, enum sql_start start)
+static inline bool sql_is_comment(const char *here)
 {
-    return start == START_SPACE || (start == START_COMMENT && ((here[0] == '-' && here[1] == '-') ||
-                                                               (here[0] == '/' && here[1] == '*')));
+    return (here[0] == '-' && here[1] == '-') || (here[0] == '/' && here[1] == '*');
 }
 
-/* The end of the text, or white space and comments, behind the last token and one blank at most.
- * Returns the kind of what ends the tokens; WORD: they go on. */
-static uint8_t sql_read_gap(struct sql_lexer *lexer, size_t at)
+/* A letter right before a quote belongs to a string. */
+static inline bool sql_is_word(const char *here, enum sql_start start)
 {
-    bool is_end = at == lexer->text.len;
+    return start == START_WORD || (start == START_PREFIX && here[1] != '\'') ||
+           (start == START_UNICODE && (here[1] != '&' || (here[2] != '\'' && here[2] != '"')));
+}
+
+/* White space and comments, all of it, behind a token that ended at 'end' and one blank at most.
+ * False: a comment does not end. */
+static bool sql_read_gap(struct sql_lexer *lexer, size_t at, size_t end)
+{
     lexer->at = at;
-    if (!is_end && !sql_skip_space(lexer)) {
-        return sql_bad(lexer, "a comment does not end");
+    bool is_read = sql_skip_space(lexer);
+    if (is_read && lexer->at > end) {
+        sql_add_gap(lexer, end, lexer->at);
     }
-    if (lexer->at > lexer->end) {
-        sql_add_gap(lexer, lexer->end, lexer->at);
-    }
-    lexer->end = lexer->at;
-    return is_end ? SQL_TOKEN_END : SQL_TOKEN_WORD;
-}
-
-static inline bool sql_is_escape(const struct sql_token *tokens, size_t index)
-{
-    return tokens[index].kind == SQL_TOKEN_STRING && index > 1 &&
-           tokens[index - 1].word == SQL_WORD_UESCAPE;
-}
-
-/* A letter that may belong to a string. */
-static inline bool sql_is_prefix(const char *here)
-{
-    return here[1] == '\'' || here[1] == '&';
+    return is_read;
 }
 
 uint8_t sql_lexer_read(struct sql_lexer *lexer)
 {
     const char *lower = lexer->lower;
     size_t at = lexer->at;
-    for (uint8_t kind = SQL_TOKEN_END; kind != SQL_TOKEN_SEMICOLON;) {
+    size_t end = lexer->end;
+    uint8_t kind = SQL_TOKEN_END;
+    while (kind != SQL_TOKEN_SEMICOLON) {
         enum sql_start start = (enum sql_start)sql_starts[(uint8_t)lower[at]];
-        size_t end = at;
-        lexer->tokens = sql_room(lexer->arena, lexer->tokens, lexer->count, &lexer->capacity,
-                                 sizeof(*lexer->tokens));
-        struct sql_token *token = &lexer->tokens[lexer->count];
-        token->kind = SQL_TOKEN_WORD;
-        if (start == START_END || sql_is_gap(lower + at, start)) {
-            uint8_t found = sql_read_gap(lexer, at);
+        if (start >= START_COMMENT && (start != START_COMMENT || sql_is_comment(lower + at))) {
+            if (!sql_read_gap(lexer, at, end)) {
+                return sql_bad(lexer, "a comment does not end");
+            }
             at = lexer->at;
-            if (found != SQL_TOKEN_WORD) {
-                return found;
+            if (at == lexer->text.len) {
+                return SQL_TOKEN_END;
             }
             continue;
         }
-        if (start != START_WORD && (start != START_PREFIX || sql_is_prefix(lower + at))) {
-            end = sql_read_mark(lexer, at, start, token);
-        }
-        if (token->kind == SQL_TOKEN_WORD) {
+        lexer->tokens = sql_room(lexer->arena, lexer->tokens, lexer->count, &lexer->capacity,
+                                 sizeof(*lexer->tokens));
+        struct sql_token *token = &lexer->tokens[lexer->count];
+        if (sql_is_word(lower + at, start)) {
             end = sql_name_end(lexer->marks, at);
-            sql_take_word_row(token, kind == SQL_TOKEN_DOT ? &sql_word_rows[SQL_NO_WORD]
-                                                           : sql_word_find(lower + at, end - at));
+            *token = kind == SQL_TOKEN_DOT ? sql_word_rows[SQL_NO_WORD].token
+                                           : sql_word_find(lower + at, end - at)->token;
+        } else {
+            *token = (struct sql_token){0};
+            end = sql_read_mark(lexer, at, start, token);
         }
         kind = token->kind;
         if (kind == SQL_TOKEN_BAD) {
@@ -310,13 +282,13 @@ uint8_t sql_lexer_read(struct sql_lexer *lexer)
         }
         token->offset = (uint32_t)at;
         token->len = (uint32_t)(end - at);
-        lexer->end = end;
         lexer->count++;
-        if (sql_is_escape(lexer->tokens, lexer->count - 1) && !sql_take_escape(lexer)) {
+        if (kind == SQL_TOKEN_STRING && !sql_take_escape(lexer)) {
             return sql_bad(lexer, "UESCAPE has no escape character");
         }
         at = end + (lower[end] == ' ' ? 1 : 0);
     }
     lexer->at = at;
-    return SQL_TOKEN_SEMICOLON;
+    lexer->end = end;
+    return kind;
 }

@@ -40,7 +40,7 @@ struct sql_token {
     uint32_t len;
     uint16_t word; /* enum sql_word, of SQL_TOKEN_WORD alone; none behind a dot */
     uint8_t kind;
-    char escape;  /* of QUOTED_UNICODE */
+    char escape;  /* of QUOTED_UNICODE, where it is no backslash */
     bool is_name; /* it can name something: all but key words that are reserved */
     bool is_end;  /* what follows it is no operand */
 };

@@ -288,35 +288,30 @@ uint8_t sql_operator(struct sql_lexer *lexer)
     return is_arrow ? SQL_TOKEN_ARROW : SQL_TOKEN_OPERATOR;
 }
 
-/* A word that stands right before a quote, or the string itself. */
+/* A letter before a quote. */
 uint8_t sql_prefixed(struct sql_lexer *lexer)
 {
-    char next = sql_peek(lexer, lexer->at + 1);
-    char third = sql_peek(lexer, lexer->at + 2);
     switch (lexer->lower[lexer->at]) {
     case 'e':
-        return next == '\'' ? sql_string(lexer, 1, true, true) : SQL_TOKEN_WORD;
+        return sql_string(lexer, 1, true, true);
     case 'n':
-        return next == '\'' ? sql_string(lexer, 1, lexer->is_backslash_quoted, true)
-                            : SQL_TOKEN_WORD;
-    case 'b':
-    case 'x':
-        return next == '\'' ? sql_string(lexer, 1, false, false) : SQL_TOKEN_WORD;
-    case 'u':
-        if (next == '&' && third == '"') {
-            return sql_quoted(lexer, 2);
-        }
-        if (next != '&' || third != '\'') {
-            return SQL_TOKEN_WORD;
-        }
-        if (lexer->is_backslash_quoted) {
-            return sql_bad(lexer, "U&'' where backslashes escape");
-        }
-        return sql_string(lexer, 2, false, true) == SQL_TOKEN_STRING ? SQL_TOKEN_STRING_UNICODE
-                                                                     : SQL_TOKEN_BAD;
-    default:
-        return SQL_TOKEN_WORD;
+        return sql_string(lexer, 1, lexer->is_backslash_quoted, true);
+    default: /* b and x */
+        return sql_string(lexer, 1, false, false);
     }
+}
+
+/* U&'…' and U&"…". */
+uint8_t sql_unicode(struct sql_lexer *lexer)
+{
+    if (sql_peek(lexer, lexer->at + 2) == '"') {
+        return sql_quoted(lexer, 2);
+    }
+    if (lexer->is_backslash_quoted) {
+        return sql_bad(lexer, "U&'' where backslashes escape");
+    }
+    return sql_string(lexer, 2, false, true) == SQL_TOKEN_STRING ? SQL_TOKEN_STRING_UNICODE
+                                                                 : SQL_TOKEN_BAD;
 }
 
 /* U&"…" UESCAPE '!': the name's token takes the character, and the two others go. */

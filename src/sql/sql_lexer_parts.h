@@ -15,8 +15,10 @@ uint8_t sql_quoted(struct sql_lexer *lexer, size_t prefix);
 uint8_t sql_dollar(struct sql_lexer *lexer);
 uint8_t sql_number(struct sql_lexer *lexer);
 uint8_t sql_operator(struct sql_lexer *lexer);
-/* A string, or SQL_TOKEN_WORD and nothing is read: the letter belongs to a name. */
+/* A letter and the string behind it. */
 uint8_t sql_prefixed(struct sql_lexer *lexer);
+/* U& and what is in quotes behind it. */
+uint8_t sql_unicode(struct sql_lexer *lexer);
 /* Behind a string, the last token. False: what it says is no escape character. */
 bool sql_take_escape(struct sql_lexer *lexer);
 

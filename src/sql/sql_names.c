@@ -165,7 +165,7 @@ struct slice sql_token_name_other(struct sql_scan *scan, size_t index)
     case SQL_TOKEN_QUOTED:
         return sql_cut(sql_unquote(scan, written));
     case SQL_TOKEN_QUOTED_UNICODE:
-        return sql_cut(sql_decode(scan, written, token->escape));
+        return sql_cut(sql_decode(scan, written, token->escape == '\0' ? '\\' : token->escape));
     default:
         return sql_cut((struct slice){scan->lower + token->offset, token->len});
     }

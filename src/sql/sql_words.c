@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "sql/sql_words.h"
 
-#include "sql/sql_lexer.h"
 #include "sql/sql_word_slots.h"
 
 const struct sql_word_row sql_word_rows[SQL_WORD_COUNT] = {
-    [SQL_NO_WORD] = {.kind = SQL_TOKEN_WORD, .escape = '\\', .is_name = true, .is_end = true},
+    [SQL_NO_WORD] = {.token = {.kind = SQL_TOKEN_WORD, .is_name = true, .is_end = true}},
 #define SQL_WORD(name, spelled, word_class, end)                                                   \
     [SQL_WORD_##name] = {.text = spelled,                                                          \
-                         .word = SQL_WORD_##name,                                                  \
-                         .kind = SQL_TOKEN_WORD,                                                   \
-                         .escape = '\\',                                                           \
-                         .class = SQL_WORD_IS_##word_class,                                        \
-                         .len = sizeof(spelled) - 1,                                               \
-                         .is_name = SQL_WORD_IS_##word_class != SQL_WORD_IS_RESERVED,              \
-                         .is_end = end},
+                         .token = {.len = sizeof(spelled) - 1,                                     \
+                                   .word = SQL_WORD_##name,                                        \
+                                   .kind = SQL_TOKEN_WORD,                                         \
+                                   .is_name = SQL_WORD_IS_##word_class != SQL_WORD_IS_RESERVED,    \
+                                   .is_end = end},                                                 \
+                         .class = SQL_WORD_IS_##word_class},
     SQL_WORDS(SQL_WORD)
 #undef SQL_WORD
 };
@@ -40,18 +38,21 @@ static inline uint64_t sql_word_part(const char *lower, size_t at, size_t len)
 
 const struct sql_word_row *sql_word_find(const char *lower, size_t len)
 {
+    const struct sql_word_row *none = &sql_word_rows[SQL_NO_WORD];
     uint32_t lengths = sql_word_lengths[(uint8_t)lower[0] & 31];
     if (len > SQL_WORD_SIZE || (lengths >> len & 1) == 0) { /* most names */
-        return &sql_word_rows[SQL_NO_WORD];
+        return none;
     }
     uint64_t first = sql_word_part(lower, 0, len);
+    if (len <= 8) {
+        const struct sql_word_row *row = sql_word_candidate(first);
+        return row->token.len == len && sql_load(row->text) == first ? row : none;
+    }
     uint64_t second = sql_word_part(lower, 8, len);
     uint64_t third = sql_word_part(lower, 16, len);
     const struct sql_word_row *row =
         sql_word_candidate(first ^ (second << 5 | second >> 59) ^ third);
-    bool is_same = row->len == len && sql_load(row->text) == first;
-    if (len > 8) {
-        is_same = is_same && sql_load(row->text + 8) == second && sql_load(row->text + 16) == third;
-    }
-    return is_same ? row : &sql_word_rows[SQL_NO_WORD];
+    bool is_same = row->token.len == len && sql_load(row->text) == first &&
+                   sql_load(row->text + 8) == second && sql_load(row->text + 16) == third;
+    return is_same ? row : none;
 }

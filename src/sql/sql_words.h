@@ -4,9 +4,7 @@
 #ifndef GH_SQL_SQL_WORDS_H
 #define GH_SQL_SQL_WORDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sql/sql_lexer.h"
 
 /* From the appendix on key words of PostgreSQL's manual: RESERVED is never a name; TYPE may name
  * functions and types; COLUMN may name columns and tables; FREE may name anything. 'is_end': what
@@ -411,14 +409,9 @@ enum sql_word_class {
 #define SQL_WORD_SIZE 17 /* of the longest */
 
 struct sql_word_row {
-    char text[24]; /* with zeros behind it */
-    uint16_t word; /* enum sql_word; SQL_NO_WORD: it is none */
-    uint8_t kind;  /* these four as in a token of it */
-    char escape;
-    bool is_name; /* it can name something: all but the words that are reserved */
-    bool is_end;
-    uint8_t class; /* enum sql_word_class */
-    uint8_t len;
+    char text[24];          /* with zeros behind it */
+    struct sql_token token; /* of it, but for the place; 'word' SQL_NO_WORD: it is none */
+    uint8_t class;          /* enum sql_word_class */
 };
 
 /* Eight bytes, the first of them lowest. Written out, so that it becomes one load. */
@@ -430,10 +423,10 @@ static inline uint64_t sql_load(const void *at)
            (uint64_t)bytes[6] << 48 | (uint64_t)bytes[7] << 56;
 }
 
+/* By enum sql_word; the first is for all names that are no key words. */
+extern const struct sql_word_row sql_word_rows[SQL_WORD_COUNT];
 /* Of a name in lower case, with seven bytes behind it that can be read. */
 const struct sql_word_row *sql_word_find(const char *lower, size_t len);
-/* Of a name that is no key word whatever it is. */
-extern const struct sql_word_row sql_word_rows[SQL_WORD_COUNT];
 
 static inline enum sql_word_class sql_word_class(enum sql_word word)
 {
