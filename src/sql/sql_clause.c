@@ -44,8 +44,7 @@ static void sql_clause_into(struct sql_scan *scan, struct sql_frame *frame)
         scan->at += is_option ? 1 : 0;
     }
     (void)sql_take_word(scan, SQL_WORD_TABLE);
-    if (!sql_take_relation(scan, SQL_BIT(SQL_CREATE), &index)) {
-        sql_stop(scan, "the name of a table is missing");
+    if (!sql_need_relation(scan, SQL_BIT(SQL_CREATE), &index)) {
         return;
     }
     sql_operate(scan, SQL_CREATE);

@@ -16,11 +16,15 @@ static bool sql_define_relation(struct sql_scan *scan, uint64_t operations)
 {
     size_t index = 0;
     (void)sql_take_if_exists(scan);
-    if (!sql_take_relation(scan, operations, &index)) {
-        sql_stop(scan, "the name of a table is missing");
-        return false;
-    }
-    return true;
+    return sql_need_relation(scan, operations, &index);
+}
+
+/* Goes to the word, and over the table behind it, on which something is created. */
+static bool sql_define_on(struct sql_scan *scan, enum sql_word word)
+{
+    size_t index = 0;
+    (void)sql_skip_to(scan, word); /* without it there is no table either */
+    return sql_need_relation(scan, sql_create_bit, &index);
 }
 
 /* name …, or name … AS query | EXECUTE. */
@@ -71,10 +75,8 @@ static bool sql_create_view(struct sql_scan *scan, bool is_recursive)
 /* [CONCURRENTLY] [[IF NOT EXISTS] name] ON [ONLY] table … */
 static bool sql_create_index(struct sql_scan *scan)
 {
-    size_t index = 0;
     scan->statement->needs_no_transaction |= sql_take_word(scan, SQL_WORD_CONCURRENTLY);
-    if (!sql_skip_to(scan, SQL_WORD_ON) || !sql_take_relation(scan, sql_create_bit, &index)) {
-        sql_stop(scan, "the name of a table is missing");
+    if (!sql_define_on(scan, SQL_WORD_ON)) {
         return false;
     }
     scan->at += sql_word_at(scan, scan->at) == SQL_WORD_USING ? 2 : 0; /* and its method */
@@ -85,8 +87,7 @@ static bool sql_create_index(struct sql_scan *scan)
 static bool sql_create_on(struct sql_scan *scan)
 {
     size_t index = 0;
-    if (!sql_skip_to(scan, SQL_WORD_ON) || !sql_take_relation(scan, sql_create_bit, &index)) {
-        sql_stop(scan, "the name of a table is missing");
+    if (!sql_define_on(scan, SQL_WORD_ON)) {
         return false;
     }
     if (sql_take_word(scan, SQL_WORD_FROM)) {
@@ -107,9 +108,7 @@ static bool sql_create_on(struct sql_scan *scan)
 /* name AS ON event TO table [WHERE …] DO [ALSO | INSTEAD] NOTHING | statement | (statements). */
 static bool sql_create_rule(struct sql_scan *scan)
 {
-    size_t index = 0;
-    if (!sql_skip_to(scan, SQL_WORD_TO) || !sql_take_relation(scan, sql_create_bit, &index)) {
-        sql_stop(scan, "the name of a table is missing");
+    if (!sql_define_on(scan, SQL_WORD_TO)) {
         return false;
     }
     size_t action = sql_find_word(scan, SQL_WORD_DO);

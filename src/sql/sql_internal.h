@@ -261,6 +261,8 @@ void sql_utility_copy(struct sql_scan *scan);
 bool sql_take_relations(struct sql_scan *scan, uint64_t operations);
 /* [ONLY] name [*]; false: there is none. */
 bool sql_take_relation(struct sql_scan *scan, uint64_t operations, size_t *ret_index);
+/* The same where one must be: without it the rest is not looked at. */
+bool sql_need_relation(struct sql_scan *scan, uint64_t operations, size_t *ret_index);
 /* Goes to the first such word outside of parentheses, and over it; false: at the end. */
 bool sql_skip_to(struct sql_scan *scan, enum sql_word word);
 /* Where it is, or 'end'. */

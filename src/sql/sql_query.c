@@ -2,19 +2,17 @@
 #include "sql/sql_internal.h"
 
 /* [ONLY] name, of a statement that writes it; parentheses are possible behind ONLY. */
-static bool sql_query_takes_target(struct sql_scan *scan, struct sql_frame *frame,
+static void sql_query_takes_target(struct sql_scan *scan, struct sql_frame *frame,
                                    enum sql_operation operation)
 {
     size_t index = 0;
-    if (!sql_take_relation(scan, SQL_BIT(operation), &index)) {
-        sql_stop(scan, "the name of a table is missing");
-        return false;
+    if (!sql_need_relation(scan, SQL_BIT(operation), &index)) {
+        return;
     }
     sql_add_alias(scan, scan->statement->relations[index].name.name);
     sql_operate(scan, operation);
     frame->verb = (uint8_t)operation;
     frame->target = (uint32_t)index + 1;
-    return true;
 }
 
 static void sql_query_write(struct sql_scan *scan, struct sql_frame *frame, enum sql_word word)
@@ -26,25 +24,25 @@ static void sql_query_write(struct sql_scan *scan, struct sql_frame *frame, enum
             break;
         }
         frame->clause = SQL_IN_INSERT;
-        (void)sql_query_takes_target(scan, frame, SQL_INSERT);
+        sql_query_takes_target(scan, frame, SQL_INSERT);
         return;
     case SQL_WORD_UPDATE:
         frame->clause = SQL_IN_TARGET;
-        (void)sql_query_takes_target(scan, frame, SQL_UPDATE);
+        sql_query_takes_target(scan, frame, SQL_UPDATE);
         return;
     case SQL_WORD_DELETE:
         if (!sql_take_word(scan, SQL_WORD_FROM)) {
             break;
         }
         frame->clause = SQL_IN_TARGET;
-        (void)sql_query_takes_target(scan, frame, SQL_DELETE);
+        sql_query_takes_target(scan, frame, SQL_DELETE);
         return;
     default:
         if (!sql_take_word(scan, SQL_WORD_INTO)) {
             break;
         }
         frame->clause = SQL_IN_TARGET;
-        (void)sql_query_takes_target(scan, frame, SQL_MERGE);
+        sql_query_takes_target(scan, frame, SQL_MERGE);
         return;
     }
     sql_stop(scan, "a verb that no table follows");
@@ -73,8 +71,7 @@ static void sql_query_table(struct sql_scan *scan, struct sql_frame *frame)
     if (sql_token_is_name(scan, scan->at) && sql_kind_at(scan, scan->at + 1) != SQL_TOKEN_DOT &&
         sql_with_has(scan, sql_token_name(scan, scan->at))) {
         scan->at++;
-    } else if (!sql_take_relation(scan, 0, &index)) {
-        sql_stop(scan, "the name of a table is missing");
+    } else if (!sql_need_relation(scan, 0, &index)) {
         return;
     }
     sql_add_column(scan, SLICE_NONE, sql_all(), !frame->is_outer);

@@ -73,12 +73,20 @@ bool sql_take_relation(struct sql_scan *scan, uint64_t operations, size_t *ret_i
     return true;
 }
 
+bool sql_need_relation(struct sql_scan *scan, uint64_t operations, size_t *ret_index)
+{
+    bool is_there = sql_take_relation(scan, operations, ret_index);
+    if (!is_there) {
+        sql_stop(scan, "the name of a table is missing");
+    }
+    return is_there;
+}
+
 bool sql_take_relations(struct sql_scan *scan, uint64_t operations)
 {
     size_t index = 0;
     do {
-        if (!sql_take_relation(scan, operations, &index)) {
-            sql_stop(scan, "the name of a table is missing");
+        if (!sql_need_relation(scan, operations, &index)) {
             return false;
         }
     } while (sql_kind_at(scan, scan->at) == SQL_TOKEN_COMMA && ++scan->at > 0);
