@@ -175,6 +175,16 @@ static bool function_is_listed(struct slice name)
     return false;
 }
 
+static bool function_is_of_a_kind(struct slice name)
+{
+    for (size_t i = 0; i < COUNT_OF(harmless_prefixes); i++) {
+        if (slice_starts_with(name, slice_of_text(harmless_prefixes[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool guard_function_is_harmless(const struct sql_name *function)
 {
     if (slice_equals(function->schema, SLICE("information_schema"))) {
@@ -183,12 +193,7 @@ bool guard_function_is_harmless(const struct sql_name *function)
     if (function->schema.len > 0 && !slice_equals(function->schema, SLICE("pg_catalog"))) {
         return false;
     }
-    for (size_t i = 0; i < COUNT_OF(harmless_prefixes); i++) {
-        if (slice_starts_with(function->name, slice_of_text(harmless_prefixes[i]))) {
-            return true;
-        }
-    }
-    return function_is_listed(function->name);
+    return function_is_listed(function->name) || function_is_of_a_kind(function->name);
 }
 
 uint64_t guard_function_operations(const struct sql_name *function)

@@ -68,11 +68,25 @@ static struct slice glob_cut_name(struct slice name)
     return slice_sub(name, 0, len);
 }
 
+static bool glob_is_any_start(struct slice glob)
+{
+    return glob.len == 0 || glob.at[0] == '*' || glob.at[0] == '?';
+}
+
+uint64_t guard_name_start(struct slice name)
+{
+    return name.len == 0 ? UINT64_MAX : UINT64_C(1) << (name.at[0] & 63);
+}
+
+uint64_t guard_glob_start(const struct guard_glob *glob)
+{
+    return glob_is_any_start(glob->name) ? UINT64_MAX : guard_name_start(glob->name);
+}
+
 /* Most globs begin with a character that most names do not. */
 static bool glob_is_other(struct slice glob, struct slice name)
 {
-    return glob.len > 0 && name.len > 0 && glob.at[0] != name.at[0] && glob.at[0] != '*' &&
-           glob.at[0] != '?';
+    return name.len > 0 && !glob_is_any_start(glob) && glob.at[0] != name.at[0];
 }
 
 static bool glob_matches_name(struct slice glob, struct slice name)

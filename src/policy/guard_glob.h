@@ -17,4 +17,9 @@ struct guard_glob guard_glob_view(struct slice text);
 /* Names are compared as long as they are, and as the database cuts them. */
 bool guard_glob_matches(const struct guard_glob *glob, const struct sql_name *name);
 
+/* What a name begins with, as a bit of a set; a glob that begins with * or ? has all. Where sets of
+ * globs and of names have no bit in common, none of the one matches any of the other. */
+uint64_t guard_name_start(struct slice name);
+uint64_t guard_glob_start(const struct guard_glob *glob);
+
 #endif

@@ -26,8 +26,10 @@ struct guard_sql {
     int64_t max_rows; /* -1: none */
     struct guard_sql_relation *relations;
     size_t relation_count;
+    uint64_t relation_starts; /* guard_glob_start() of all of them */
     struct guard_glob *functions;
     size_t function_count;
+    uint64_t function_starts;
     struct guard_glob *safe_functions;
     size_t safe_function_count;
 };

@@ -55,6 +55,10 @@ const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rul
             .if_read = !slice_equals(relations[i].access, SLICE("write")),
             .if_written = !slice_equals(relations[i].access, SLICE("read")),
         };
+        sql->relation_starts |= guard_glob_start(&sql->relations[i].glob);
+    }
+    for (size_t i = 0; i < sql->function_count; i++) {
+        sql->function_starts |= guard_glob_start(&sql->functions[i]);
     }
     return sql;
 }
@@ -66,12 +70,18 @@ const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rul
 struct sql_subject {
     const struct sql_statement *statement;
     uint64_t operations;
+    uint64_t relation_starts; /* guard_name_start() of all of them */
+    uint64_t function_starts;
     bool is_one_of_many;
     bool has_unknown_functions;
 };
 
-static bool sql_has_relation(const struct guard_sql *sql, const struct sql_statement *statement)
+static bool sql_has_relation(const struct guard_sql *sql, const struct sql_subject *subject)
 {
+    const struct sql_statement *statement = subject->statement;
+    if ((sql->relation_starts & subject->relation_starts) == 0) { /* most rules */
+        return false;
+    }
     for (size_t i = 0; i < statement->relation_count; i++) {
         const struct sql_relation *relation = &statement->relations[i];
         for (size_t j = 0; j < sql->relation_count; j++) {
@@ -96,8 +106,12 @@ static bool sql_is_in(const struct guard_glob *globs, size_t count, const struct
     return false;
 }
 
-static bool sql_has_function(const struct guard_sql *sql, const struct sql_statement *statement)
+static bool sql_has_function(const struct guard_sql *sql, const struct sql_subject *subject)
 {
+    const struct sql_statement *statement = subject->statement;
+    if ((sql->function_starts & subject->function_starts) == 0) {
+        return false;
+    }
     for (size_t i = 0; i < statement->function_count; i++) {
         if (sql_is_in(sql->functions, sql->function_count, &statement->functions[i])) {
             return true;
@@ -108,12 +122,11 @@ static bool sql_has_function(const struct guard_sql *sql, const struct sql_state
 
 static bool sql_matches(const struct guard_sql *sql, const struct sql_subject *subject)
 {
-    const struct sql_statement *statement = subject->statement;
     return (sql->operations == 0 || (sql->operations & subject->operations) != 0) &&
            (!sql->multi_statement || subject->is_one_of_many) &&
-           (!sql->without_where || statement->without_where) &&
-           (sql->relation_count == 0 || sql_has_relation(sql, statement)) &&
-           (sql->function_count == 0 || sql_has_function(sql, statement));
+           (!sql->without_where || subject->statement->without_where) &&
+           (sql->relation_count == 0 || sql_has_relation(sql, subject)) &&
+           (sql->function_count == 0 || sql_has_function(sql, subject));
 }
 
 /* What a function does beyond its name is of no concern to rules about names of functions, and to
@@ -198,8 +211,12 @@ void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script 
             .operations = script->statements[i].operations,
             .is_one_of_many = script->count > 1,
         };
+        for (size_t j = 0; j < subject.statement->relation_count; j++) {
+            subject.relation_starts |= guard_name_start(subject.statement->relations[j].name.name);
+        }
         for (size_t j = 0; j < subject.statement->function_count; j++) {
             const struct sql_name *function = &subject.statement->functions[j];
+            subject.function_starts |= guard_name_start(function->name);
             subject.operations |= guard_function_operations(function);
             subject.has_unknown_functions =
                 subject.has_unknown_functions || !guard_function_is_harmless(function);

@@ -17,7 +17,9 @@ static bool matches(const char *text, const char *schema, const char *name)
 {
     struct guard_glob glob = guard_glob_view(slice_of_text(text));
     struct sql_name wanted = {.schema = slice_of_text(schema), .name = slice_of_text(name)};
-    return guard_glob_matches(&glob, &wanted);
+    bool is_match = guard_glob_matches(&glob, &wanted);
+    assert_true(!is_match || (guard_glob_start(&glob) & guard_name_start(wanted.name)) != 0);
+    return is_match;
 }
 
 static void globs_match_names(void **state)
@@ -40,6 +42,20 @@ static void globs_match_names(void **state)
     assert_true(matches("?x", "", "\xc3\xa4x"));
     assert_true(matches("*ab", "", "aab"));
     assert_true(matches("a*b*c", "", "abbbxc"));
+}
+
+static void starts_of_globs_and_names_tell_most_apart(void **state)
+{
+    (void)state;
+    struct guard_glob glob = guard_glob_view(SLICE("hr.sal*"));
+    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("salaries"))) != 0);
+    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("hr"))) == 0);
+    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("\xc3\xa4"))) == 0);
+    static const char *const any[] = {"*", "hr.?alaries", "hr."};
+    for (size_t i = 0; i < COUNT_OF(any); i++) {
+        glob = guard_glob_view(slice_of_text(any[i]));
+        assert_true(guard_glob_start(&glob) == UINT64_MAX);
+    }
 }
 
 static void schemas_match_or_are_unknown(void **state)
@@ -251,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(globs_match_names),
+        cmocka_unit_test(starts_of_globs_and_names_tell_most_apart),
         cmocka_unit_test(schemas_match_or_are_unknown),
         cmocka_unit_test(long_names_are_cut_as_the_database_cuts_them),
         cmocka_unit_test(blanks_and_comments_are_one_blank),

@@ -132,6 +132,10 @@ static void relations_match_by_access(void **state)
     assert_int_equal(JUDGE(OF(INSERT), .written = "public.a"), GUARD_PASS);
     /* Which schema that is, the search path says. */
     assert_int_equal(JUDGE(OF(INSERT), .written = "a"), GUARD_BLOCK);
+    use("\"relations\": [{\"name\": \"a\"}, {\"name\": \"?b\"}, {\"name\": \"c\"}]");
+    assert_int_equal(JUDGE(OF(SELECT), .read = "x y c z"), GUARD_BLOCK);
+    assert_int_equal(JUDGE(OF(SELECT), .read = "x y xb z"), GUARD_BLOCK);
+    assert_int_equal(JUDGE(OF(SELECT), .read = "x y xc z"), GUARD_PASS);
 }
 
 static void functions_match_by_name(void **state)
@@ -143,6 +147,7 @@ static void functions_match_by_name(void **state)
                      GUARD_BLOCK);
     assert_int_equal(JUDGE(OF(SELECT), .functions = "dblink"), GUARD_BLOCK);
     assert_int_equal(JUDGE(OF(SELECT), .functions = "other.dblink"), GUARD_PASS);
+    assert_int_equal(JUDGE(OF(SELECT), .functions = "lower dblink upper"), GUARD_BLOCK);
     /* What another function does is of no concern to a rule about names. */
     assert_int_equal(JUDGE(OF(SELECT), .functions = "my_report"), GUARD_PASS);
     assert_int_equal(JUDGE(OF(DO), .is_unknown = true), GUARD_BLOCK);
