@@ -260,12 +260,30 @@ static struct sql_parts sql_take_parts(struct sql_scan *scan)
     return parts;
 }
 
-/* A column, a function, a type before a string, a label, or the name of an argument. */
-static void sql_expression_name(struct sql_scan *scan, struct sql_frame *frame)
+/* What was named from 'start' to 'at', and is not called: a column, a type before a string, a
+ * label, or the name of an argument. */
+static void sql_expression_column(struct sql_scan *scan, const struct sql_frame *frame,
+                                  size_t start, const struct sql_parts *parts)
+{
+    uint8_t next = sql_kind_at(scan, scan->at);
+    bool is_literal = next == SQL_TOKEN_STRING || next == SQL_TOKEN_STRING_UNICODE;
+    bool is_label = parts->count == 1 && sql_is_behind_operand(scan, start);
+    bool is_argument = next == SQL_TOKEN_ARROW || next == SQL_TOKEN_ASSIGN;
+    if (is_literal || is_label || is_argument ||
+        (parts->count == 1 && sql_is_grammar(scan, sql_word_at(scan, start), start))) {
+        return;
+    }
+    if (frame->clause == SQL_IN_WINDOW && sql_word_at(scan, scan->at) == SQL_WORD_AS) {
+        return;
+    }
+    sql_add_column(scan, parts->qualifier, parts->name, !sql_is_handed_out(scan, frame, start));
+}
+
+/* A name with its dots: of a function, or of whatever else is no key word. */
+static void sql_expression_name(struct sql_scan *scan, const struct sql_frame *frame)
 {
     size_t start = scan->at;
     enum sql_word word = sql_word_at(scan, start);
-    bool is_behind = sql_is_behind_operand(scan, start);
     bool is_field = start > 0 && sql_kind_at(scan, start - 1) == SQL_TOKEN_DOT;
     struct sql_parts parts = sql_take_parts(scan);
     uint8_t next = sql_kind_at(scan, scan->at);
@@ -281,17 +299,9 @@ static void sql_expression_name(struct sql_scan *scan, struct sql_frame *frame)
         }
         return;
     }
-    bool is_literal = next == SQL_TOKEN_STRING || next == SQL_TOKEN_STRING_UNICODE;
-    bool is_label = is_behind && parts.count == 1;
-    bool is_argument = next == SQL_TOKEN_ARROW || next == SQL_TOKEN_ASSIGN;
-    if (is_literal || is_label || is_argument || !sql_collects_columns(scan, frame) ||
-        (parts.count == 1 && sql_is_grammar(scan, word, start))) {
-        return;
+    if (sql_collects_columns(scan, frame)) {
+        sql_expression_column(scan, frame, start, &parts);
     }
-    if (frame->clause == SQL_IN_WINDOW && sql_word_at(scan, scan->at) == SQL_WORD_AS) {
-        return;
-    }
-    sql_add_column(scan, parts.qualifier, parts.name, !sql_is_handed_out(scan, frame, start));
 }
 
 /* Another table, whose rows or columns are looked at. */

@@ -124,9 +124,8 @@ static enum sql_clause sql_clause_inside(struct sql_scan *scan, struct sql_frame
     }
 }
 
-static void sql_open(struct sql_scan *scan)
+static void sql_open(struct sql_scan *scan, struct sql_frame *frame)
 {
-    struct sql_frame *frame = sql_top(scan);
     enum sql_word before = scan->at == 0 ? SQL_NO_WORD : sql_word_at(scan, scan->at - 1);
     bool is_outer = frame->is_outer && frame->clause == SQL_IN_START;
     bool is_with = frame->clause == SQL_IN_WITH_BODY;
@@ -143,17 +142,16 @@ static void sql_open(struct sql_scan *scan)
     scan->at++;
 }
 
-static void sql_open_bracket(struct sql_scan *scan)
+static void sql_open_bracket(struct sql_scan *scan, const struct sql_frame *frame)
 {
-    bool is_definition = sql_top(scan)->clause == SQL_IN_DEFINITION;
+    bool is_definition = frame->clause == SQL_IN_DEFINITION;
     struct sql_frame *inner = sql_push(scan, is_definition ? SQL_IN_DEFINITION : SQL_IN_EXPRESSION);
     inner->is_bracket = true;
     scan->at++;
 }
 
-static void sql_close(struct sql_scan *scan, bool is_bracket)
+static void sql_close(struct sql_scan *scan, struct sql_frame *frame, bool is_bracket)
 {
-    struct sql_frame *frame = sql_top(scan);
     if (scan->depth == 1 || frame->is_bracket != is_bracket) {
         sql_stop(scan, "parentheses do not match");
         return;
@@ -173,9 +171,8 @@ static void sql_close(struct sql_scan *scan, bool is_bracket)
     }
 }
 
-static void sql_comma(struct sql_scan *scan)
+static void sql_comma(struct sql_scan *scan, struct sql_frame *frame)
 {
-    struct sql_frame *frame = sql_top(scan);
     scan->at++;
     switch ((int)frame->clause) {
     case SQL_IN_JOINED:
@@ -193,9 +190,8 @@ static void sql_comma(struct sql_scan *scan)
     }
 }
 
-static void sql_semicolon(struct sql_scan *scan)
+static void sql_semicolon(struct sql_scan *scan, struct sql_frame *frame)
 {
-    struct sql_frame *frame = sql_top(scan);
     if (!frame->is_actions) {
         sql_stop(scan, "a semicolon where none can be");
         return;
@@ -211,9 +207,8 @@ static void sql_semicolon(struct sql_scan *scan)
     scan->at++;
 }
 
-static void sql_word(struct sql_scan *scan)
+static void sql_word(struct sql_scan *scan, struct sql_frame *frame)
 {
-    struct sql_frame *frame = sql_top(scan);
     switch ((enum sql_clause)frame->clause) {
     case SQL_IN_START:
         sql_query_start(scan, frame);
@@ -260,32 +255,33 @@ static void sql_word(struct sql_scan *scan)
     }
 }
 
+/* 'at' is before 'end'. */
 static void sql_step(struct sql_scan *scan)
 {
     struct sql_frame *frame = sql_top(scan);
-    switch (sql_kind_at(scan, scan->at)) {
+    switch (scan->tokens[scan->at].kind) {
     case SQL_TOKEN_OPEN:
-        sql_open(scan);
+        sql_open(scan, frame);
         break;
     case SQL_TOKEN_CLOSE:
-        sql_close(scan, false);
+        sql_close(scan, frame, false);
         break;
     case SQL_TOKEN_OPEN_BRACKET:
-        sql_open_bracket(scan);
+        sql_open_bracket(scan, frame);
         break;
     case SQL_TOKEN_CLOSE_BRACKET:
-        sql_close(scan, true);
+        sql_close(scan, frame, true);
         break;
     case SQL_TOKEN_COMMA:
-        sql_comma(scan);
+        sql_comma(scan, frame);
         break;
     case SQL_TOKEN_SEMICOLON:
-        sql_semicolon(scan);
+        sql_semicolon(scan, frame);
         break;
     case SQL_TOKEN_WORD:
     case SQL_TOKEN_QUOTED:
     case SQL_TOKEN_QUOTED_UNICODE:
-        sql_word(scan);
+        sql_word(scan, frame);
         break;
     case SQL_TOKEN_STAR:
         sql_expression_star(scan, frame);
