@@ -101,10 +101,10 @@ const struct guard_budget *guard_scope_budgets_in(struct arena *arena,
 /* Whether any of the rules is a budget of an hour, whomever it concerns. */
 bool guard_rules_have_hours(const struct guard_rules *rules);
 
-/* 'script' is sql_analyze() of 'text' with 'settings', or NULL when the text is no SQL: structural
- * rules then treat it as unknown. So they do an EXECUTE: who knows what was prepared under its name
- * puts that statement in its place. Never fails: what cannot be matched (memory, a text beyond
- * LIMIT_GUARD_TEXT_SIZE) is blocked, and the finding says so. */
+/* 'script' is sql_analyze() or sql_analyze_effects() of 'text' with 'settings', or NULL when the
+ * text is no SQL: structural rules then treat it as unknown. So they do an EXECUTE: who knows what
+ * was prepared under its name puts that statement in its place. Never fails: what cannot be matched
+ * (memory, a text beyond LIMIT_GUARD_TEXT_SIZE) is blocked, and the finding says so. */
 void guard_judge_input(const struct guard_scope *scope, struct slice text,
                        const struct sql_settings *settings, const struct sql_script *script,
                        struct guard_verdict *ret_verdict);

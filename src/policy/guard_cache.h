@@ -29,8 +29,8 @@ struct guard_facts {
     struct slice prepared; /* of the first statement: as sql_statement has it */
 };
 
-/* guard_judge_input() of what sql_analyze() says about the text, or the same verdict from before.
- */
+/* guard_judge_input() of what sql_analyze_effects() says about the text, or the same verdict from
+ * before. */
 void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scope,
                        const struct sql_settings *settings, struct slice text,
                        struct guard_verdict *ret_verdict, struct guard_facts *ret_facts);

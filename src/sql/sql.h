@@ -141,7 +141,7 @@ struct sql_settings {
  * is unknown. */
 struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
                               struct slice text);
-/* The same, for who does not ask for columns: they may be missing. */
+/* The same, for those who do not ask for columns: they may be missing. */
 struct sql_script sql_analyze_effects(struct arena *arena, const struct sql_settings *settings,
                                       struct slice text);
 
