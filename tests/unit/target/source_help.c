@@ -48,7 +48,7 @@ static struct slice answer(void *context, struct arena *arena, struct slice requ
 {
     (void)context;
     assert_true(test.seen_count < SEEN_MAX);
-    test.seen[test.seen_count++] = arena_copy(&test.arena, request);
+    test.seen[test.seen_count++] = arena_copy(&test.heard, request);
     for (size_t i = 0; i < test.line_count; i++) {
         const struct line *line = &test.lines[i];
         if (slice_find(request, slice_of_text(line->wanted)) == request.len) {
@@ -72,6 +72,7 @@ int set_up(void **state)
     (void)state;
     memset(&test, 0, sizeof(test));
     arena_init(&test.arena);
+    arena_init(&test.heard);
     for (size_t i = 0; i < COUNT_OF(variables); i++) {
         (void)unsetenv(variables[i]);
     }
@@ -87,6 +88,7 @@ int tear_down(void **state)
 {
     (void)state;
     http_stub_free(test.stub);
+    arena_release(&test.heard);
     arena_release(&test.arena);
     (void)rmdir(test.folder);
     return 0;

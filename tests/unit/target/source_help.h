@@ -24,6 +24,7 @@ struct line {
 
 struct source_test {
     struct arena arena;
+    struct arena heard; /* the stub's threads' */
     struct http_stub *stub;
     const struct line *lines;
     size_t line_count;
