@@ -10,6 +10,9 @@ enum {
     LOCAL_SIZE_MAX = 64,
     DOMAIN_SIZE_MAX = 253,
     LABEL_SIZE_MAX = 63,
+    REACH_SIZE_MAX = DOMAIN_SIZE_MAX + LABEL_SIZE_MAX + 2, /* of what is read for a domain */
+    SCORE_EMAIL = 85,
+    SCORE_EMAIL_IN_CONTEXT = 95,
 };
 
 /* Of UTF-8: what begins or goes on with a letter of Latin, Greek or Cyrillic; not punctuation and
@@ -26,19 +29,26 @@ static bool is_local(char byte)
     return detect_value[(unsigned char)byte] <= 38;
 }
 
-static size_t start_of_local(const struct detect_scan *scan, size_t at)
+/* Where the bytes begin that may stand before an '@' at 'at'. */
+static size_t start_of_local(const struct detect_scan *scan, size_t at, size_t low)
 {
     size_t start = at;
-    while (start > 0 && at - start < LOCAL_SIZE_MAX) {
+    while (start > low && at - start < LOCAL_SIZE_MAX) {
         size_t size = is_local(byte_before(scan, start, 1)) ? 1 : letter_back(scan, start);
-        if (size == 0) {
+        if (size == 0 || size > start - low) {
             break;
         }
         start -= size;
     }
+    return start;
+}
+
+/* Quotes and the like before it are no part of an address. */
+static size_t skip_quotes(const struct detect_scan *scan, size_t start, size_t at)
+{
     while (start < at && !is_word(byte_at(scan, start)) && (byte_at(scan, start) & 0x80) == 0 &&
            byte_at(scan, start) != '_') {
-        start++; /* quotes and the like before it */
+        start++;
     }
     return start;
 }
@@ -122,27 +132,103 @@ static bool is_top_level(struct slice label)
     return true;
 }
 
+/* git@host:path is no address, unless the path begins with one. */
+static bool is_remote(const struct detect_scan *scan, size_t at, size_t end)
+{
+    if (byte_at(scan, end) != ':' || !is_word(byte_at(scan, end + 1)) || at < 3 ||
+        memcmp(scan->text.at + at - 3, "git", 3) != 0 || is_local(byte_before(scan, at, 4)) ||
+        letter_back(scan, at - 3) > 0) {
+        return false;
+    }
+    size_t next = end + 1;
+    while (next - end <= LOCAL_SIZE_MAX &&
+           (is_local(byte_at(scan, next)) || (byte_at(scan, next) & 0x80) != 0)) {
+        next++;
+    }
+    return byte_at(scan, next) != '@';
+}
+
+/* Whether that domain is one of an address. */
+static bool is_mail_domain(const struct detect_scan *scan, size_t at, size_t end, struct slice last)
+{
+    bool is_version = is_digit(byte_at(scan, at + 1)) &&
+                      (byte_at(scan, at + 2) == '.' || byte_at(scan, at + 2) == 'x');
+    return end != 0 && is_top_level(last) && !is_version && !is_file_ending(last) &&
+           !is_remote(scan, at, end);
+}
+
+/* Where the rest of the text begins for an address: not within what was found before and is not
+ * going to be beaten by it. */
+static size_t start_of_rest(const struct detect_scan *scan, size_t at)
+{
+    const struct detect_finding *pending = &scan->pending;
+    size_t end = pending->offset + pending->len;
+    bool stays = pending->len > 0 && end <= at && pending->score >= SCORE_EMAIL;
+    return stays ? end : scan->floor;
+}
+
+/* The '@' of a domain that may go on up to 'at', or SIZE_MAX. */
+static size_t sign_before(const struct detect_scan *scan, size_t at, size_t low)
+{
+    size_t start = at;
+    while (start > low && at - start < REACH_SIZE_MAX &&
+           (is_label_byte(byte_before(scan, start, 1)) || byte_before(scan, start, 1) == '.')) {
+        start--;
+    }
+    return start > low && byte_before(scan, start, 1) == '@' ? start - 1 : SIZE_MAX;
+}
+
+/* Addresses that run into each other are one, or what is left of the one when the other is gone
+ * might be another: "a@b.com.c@d.com". Where all of them begin that end with the one at 'at', which
+ * is 'at' when there is none; SIZE_MAX, in the pending one, and nothing stands between the two. */
+static size_t start_of_joined(const struct detect_scan *scan, size_t at, size_t low)
+{
+    size_t start = at, sign = at;
+    while (sign != SIZE_MAX) {
+        size_t begin = start_of_local(scan, sign, low), local = skip_quotes(scan, begin, sign);
+        if (local == sign) {
+            bool goes_on =
+                begin == low && scan->pending.len > 0 && scan->pending.type == DETECT_EMAIL_ADDRESS;
+            return goes_on ? SIZE_MAX : start;
+        }
+        start = local;
+        sign = begin == low ? SIZE_MAX : sign_before(scan, begin, low);
+    }
+    return start;
+}
+
+/* "https://user@host": no more than who asks. */
+static bool is_user_of_url(const struct detect_scan *scan, size_t start, size_t at)
+{
+    return byte_before(scan, start, 1) == '/' && byte_before(scan, start, 2) == '/' &&
+           memchr(scan->text.at + start, '@', at - start) == NULL;
+}
+
 void detect_find_email(struct detect_scan *scan, size_t at)
 {
     struct slice last;
-    if (!is_wanted(scan, DETECT_EMAIL_ADDRESS, 95)) {
+    if (!is_wanted(scan, DETECT_EMAIL_ADDRESS, SCORE_EMAIL_IN_CONTEXT)) {
         return;
     }
-    size_t start = start_of_local(scan, at), end = end_of_domain(scan, at + 1, &last);
-    char before = byte_before(scan, start, 1), next = byte_at(scan, end);
-    if (end == 0 || start == at || byte_before(scan, at, 1) == '.' || !is_top_level(last) ||
-        before == '@' || before == '/' || next == '@') {
+    size_t end = end_of_domain(scan, at + 1, &last);
+    if (!is_mail_domain(scan, at, end, last) || is_beaten(scan, at, SCORE_EMAIL)) {
         return;
     }
-    bool is_version = is_digit(byte_at(scan, at + 1)) &&
-                      (byte_at(scan, at + 2) == '.' || byte_at(scan, at + 2) == 'x');
-    bool is_remote = next == ':' && is_word(byte_at(scan, end + 1)) && end - start > 4 &&
-                     memcmp(scan->text.at + start, "git@", 4) == 0;
-    if (is_version || is_remote || is_file_ending(last)) {
-        return;
+    size_t low = start_of_rest(scan, at);
+    size_t start = skip_quotes(scan, start_of_local(scan, at, low), at);
+    unsigned score = SCORE_EMAIL;
+    if (!is_wanted(scan, DETECT_EMAIL_ADDRESS, score)) {
+        if (!detect_has_context(scan, DETECT_EMAIL_ADDRESS, start)) {
+            return;
+        }
+        score = SCORE_EMAIL_IN_CONTEXT;
     }
-    unsigned scores[2] = {85, 95};
-    detect_offer_in_context(scan, DETECT_EMAIL_ADDRESS, start, end, scores);
+    start = start_of_joined(scan, at, low);
+    if (start == SIZE_MAX) {
+        scan->pending.len = end - scan->pending.offset;
+    } else if (start < at && byte_before(scan, at, 1) != '.' && !is_user_of_url(scan, start, at)) {
+        detect_offer(scan, DETECT_EMAIL_ADDRESS, start, end, score);
+    }
 }
 
 static bool is_url_byte(char byte)
