@@ -178,23 +178,36 @@ static size_t sign_before(const struct detect_scan *scan, size_t at, size_t low)
     return start > low && byte_before(scan, start, 1) == '@' ? start - 1 : SIZE_MAX;
 }
 
+/* Where an address is, and what may go on before it. */
+struct local {
+    size_t begin;
+    size_t start; /* behind quotes */
+};
+
+static struct local local_before(const struct detect_scan *scan, size_t at, size_t low)
+{
+    size_t begin = start_of_local(scan, at, low);
+    return (struct local){.begin = begin, .start = skip_quotes(scan, begin, at)};
+}
+
 /* Addresses that run into each other are one, or what is left of the one when the other is gone
  * might be another: "a@b.com.c@d.com". Where all of them begin that end with the one at 'at', which
  * is 'at' when there is none; SIZE_MAX, in the pending one, and nothing stands between the two. */
-static size_t start_of_joined(const struct detect_scan *scan, size_t at, size_t low)
+static size_t start_of_joined(const struct detect_scan *scan, size_t at, size_t low,
+                              struct local local)
 {
     size_t start = at, sign = at;
-    while (sign != SIZE_MAX) {
-        size_t begin = start_of_local(scan, sign, low), local = skip_quotes(scan, begin, sign);
-        if (local == sign) {
-            bool goes_on =
-                begin == low && scan->pending.len > 0 && scan->pending.type == DETECT_EMAIL_ADDRESS;
-            return goes_on ? SIZE_MAX : start;
+    while (local.start < sign) {
+        start = local.start;
+        sign = local.begin == low ? SIZE_MAX : sign_before(scan, local.begin, low);
+        if (sign == SIZE_MAX) {
+            return start;
         }
-        start = local;
-        sign = begin == low ? SIZE_MAX : sign_before(scan, begin, low);
+        local = local_before(scan, sign, low);
     }
-    return start;
+    bool goes_on =
+        local.begin == low && scan->pending.len > 0 && scan->pending.type == DETECT_EMAIL_ADDRESS;
+    return goes_on ? SIZE_MAX : start;
 }
 
 /* "https://user@host": no more than who asks. */
@@ -215,15 +228,15 @@ void detect_find_email(struct detect_scan *scan, size_t at)
         return;
     }
     size_t low = start_of_rest(scan, at);
-    size_t start = skip_quotes(scan, start_of_local(scan, at, low), at);
+    struct local local = local_before(scan, at, low);
     unsigned score = SCORE_EMAIL;
     if (!is_wanted(scan, DETECT_EMAIL_ADDRESS, score)) {
-        if (!detect_has_context(scan, DETECT_EMAIL_ADDRESS, start)) {
+        if (!detect_has_context(scan, DETECT_EMAIL_ADDRESS, local.start)) {
             return;
         }
         score = SCORE_EMAIL_IN_CONTEXT;
     }
-    start = start_of_joined(scan, at, low);
+    size_t start = start_of_joined(scan, at, low, local);
     if (start == SIZE_MAX) {
         scan->pending.len = end - scan->pending.offset;
     } else if (start < at && byte_before(scan, at, 1) != '.' && !is_user_of_url(scan, start, at)) {
