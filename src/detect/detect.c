@@ -173,18 +173,12 @@ static bool is_certain_at(const struct detect_scan *scan, size_t at)
            at < scan->pending.offset + scan->pending.len;
 }
 
-static bool is_group_of_pending(const struct detect_scan *scan, size_t at)
-{
-    size_t end = scan->pending.offset + scan->pending.len;
-    return scan->pending.len > 0 && at < end && is_digit(scan->text.at[end - 1]);
-}
-
 static void look_closer(struct detect_scan *scan, const struct starts *starts, unsigned bit,
                         size_t at)
 {
     uint64_t wanted = scan->set->starts, mask = UINT64_C(1) << bit;
     if ((starts->number & mask) != 0 && (wanted & START_NUMBER) != 0 &&
-        !is_group_of_pending(scan, at)) {
+        (!is_group_of_pending(scan, at) || may_begin_card(scan, at))) {
         detect_find_number(scan, at);
     }
     if ((starts->sign & mask) != 0) {

@@ -62,10 +62,10 @@ static bool is_short_date(const uint8_t *digits)
 bool check_luhn(const uint8_t *digits, size_t count)
 {
     static const uint8_t doubled[] = {0, 2, 4, 6, 8, 1, 3, 5, 7, 9};
-    unsigned sum = 0;
-    size_t parity = count % 2;
-    for (size_t i = 0; i < count; i++) {
-        sum += i % 2 == parity ? doubled[digits[i]] : digits[i];
+    size_t first = count % 2;
+    unsigned sum = first == 1 ? digits[0] : 0;
+    for (size_t i = first; i < count; i += 2) {
+        sum += doubled[digits[i]] + (unsigned)digits[i + 1];
     }
     return sum % 10 == 0;
 }

@@ -56,7 +56,7 @@ static bool check_iban(const uint8_t *values, size_t size)
 
 /* Together, or in groups of four with a sign before each that may be missing; how many bytes that
  * are, 0 when it is none. */
-static size_t read_iban(struct slice text, size_t size, uint8_t *values)
+static inline size_t read_iban(struct slice text, size_t size, uint8_t *values)
 {
     char sign = text.len > 4 ? text.at[4] : '\0';
     bool is_grouped = sign == ' ' || sign == '-';
@@ -77,13 +77,38 @@ static size_t read_iban(struct slice text, size_t size, uint8_t *values)
     return len;
 }
 
+/* By the letters at 'at', 0 when they are none of a country. */
+static inline size_t size_at(const struct detect_scan *scan, size_t at)
+{
+    char first = byte_at(scan, at), second = byte_at(scan, at + 1);
+    return is_letter(first) && is_letter(second)
+               ? sizes[to_upper(first) - 'A'][to_upper(second) - 'A']
+               : 0;
+}
+
+bool detect_is_in_iban(const struct detect_scan *scan, size_t at, size_t end)
+{
+    uint8_t values[IBAN_SIZE_MAX];
+    for (size_t start = at; start >= 5 && at - start < IBAN_SIZE_MAX;) {
+        char sign = byte_before(scan, start, 1);
+        start -= 5;
+        if ((sign != ' ' && sign != '-') || !is_word(byte_at(scan, start))) {
+            return false;
+        }
+        size_t size = size_at(scan, start);
+        size_t len = size == 0 ? 0 : read_iban(slice_from(scan->text, start), size, values);
+        if (len > 0 && start + len >= end && values[2] <= 9 && values[3] <= 9 &&
+            detect_is_start(scan, start) && detect_is_end(scan, start + len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void detect_find_iban(struct detect_scan *scan, size_t at)
 {
     uint8_t values[IBAN_SIZE_MAX + MOVED];
-    char first = byte_at(scan, at), second = byte_at(scan, at + 1);
-    size_t size = is_letter(first) && is_letter(second)
-                      ? sizes[to_upper(first) - 'A'][to_upper(second) - 'A']
-                      : 0;
+    size_t size = size_at(scan, at);
     if (size == 0 || !is_wanted(scan, DETECT_IBAN_CODE, 100) || !detect_is_start(scan, at)) {
         return;
     }

@@ -27,6 +27,10 @@ struct detect_scan {
     uint64_t words;
 };
 
+enum {
+    CARD_DIGITS_MIN = 13,
+};
+
 /* 0 to 9, a letter of either case 10 to 35, - 36, _ 37, what else may stand before the '@' of an
  * address 38, everything else 99. */
 extern const unsigned char detect_value[256];
@@ -84,6 +88,22 @@ static inline bool is_one_of(char byte, const char *bytes)
     return byte != '\0' && strchr(bytes, byte) != NULL;
 }
 
+/* Whether a card could begin there, by its first digit and the size of its first group, which is
+ * four, six, or all of it. Without branches: mostly none does, and which it is cannot be foreseen.
+ */
+static inline bool may_begin_card(const struct detect_scan *scan, size_t at)
+{
+    if (at >= scan->text.len || scan->text.len - at < CARD_DIGITS_MIN) {
+        return false;
+    }
+    const char *from = scan->text.at + at;
+    unsigned has_four = (unsigned)(from[4] == ' ') | (unsigned)(from[4] == '-');
+    unsigned has_six = (unsigned)(from[6] == ' ') | (unsigned)(from[6] == '-');
+    unsigned has_all = (unsigned)is_digit(from[4]) & (unsigned)is_digit(from[12]);
+    unsigned is_first = (unsigned)(unsigned char)from[0] - '2' <= 4;
+    return (is_first & (unsigned)is_digit(from[3]) & (has_four | has_six | has_all)) != 0;
+}
+
 /* Whether it could be a finding at all with that score. */
 static inline bool is_wanted(const struct detect_scan *scan, enum detect_type type, unsigned score)
 {
@@ -95,6 +115,13 @@ static inline bool is_beaten(const struct detect_scan *scan, size_t offset, unsi
 {
     return scan->pending.len > 0 && offset < scan->pending.offset + scan->pending.len &&
            score < scan->pending.score;
+}
+
+/* Whether digits at 'at' belong to the finding there, which ends with digits. */
+static inline bool is_group_of_pending(const struct detect_scan *scan, size_t at)
+{
+    size_t end = scan->pending.offset + scan->pending.len;
+    return scan->pending.len > 0 && at < end && is_digit(scan->text.at[end - 1]);
 }
 
 /* A finding, unless one that overlaps it is better. */
@@ -122,6 +149,7 @@ void detect_find_www(struct detect_scan *scan, size_t at);
 void detect_find_url(struct detect_scan *scan, size_t at);       /* at "://" */
 void detect_find_hex_pairs(struct detect_scan *scan, size_t at); /* IPv6, MAC: at a ':' */
 void detect_find_number(struct detect_scan *scan, size_t at);    /* at the first digit of a group */
+void detect_find_card(struct detect_scan *scan, size_t at);      /* there, if it may begin one */
 void detect_find_iban(struct detect_scan *scan, size_t at);      /* at two letters, two digits */
 void detect_find_word(struct detect_scan *scan, size_t at);      /* in a word with 4 digits in it */
 void detect_find_token(struct detect_scan *scan, size_t at);     /* at the start of a long one */
@@ -129,6 +157,9 @@ void detect_find_pem(struct detect_scan *scan, size_t at);       /* at "-----" *
 void detect_find_assigned(struct detect_scan *scan, size_t at);  /* at '=' or ':' */
 /* In the text as a whole, when its name says that it is a secret. */
 void detect_find_named(struct detect_scan *scan);
+
+/* Whether groups of digits stand in what has the form of an IBAN, whatever its check digits are. */
+bool detect_is_in_iban(const struct detect_scan *scan, size_t at, size_t end);
 
 /* Digits that were read, and a letter that may belong to them. */
 struct detect_lettered {

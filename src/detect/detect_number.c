@@ -5,25 +5,9 @@
 #include "detect/detect_internal.h"
 
 #include "detect/detect_check.h"
+#include "detect/detect_number.h"
 
 #include <string.h>
-
-enum {
-    DIGITS_MAX = 19,
-    GROUPS_MAX = 8,
-};
-
-/* The groups from one start on. */
-struct number {
-    size_t start; /* with '+' or '(' before it */
-    bool has_plus;
-    uint8_t digits[DIGITS_MAX + 1];
-    uint8_t counts[GROUPS_MAX]; /* of digits up to the end of a group */
-    size_t ends[GROUPS_MAX];
-    size_t groups;
-    size_t spaced;              /* the first group that stands behind a space */
-    char shape[GROUPS_MAX * 2]; /* "3-2-4": the size of each group and what is between; 'a' is 10 */
-};
 
 struct form {
     enum detect_type type;
@@ -204,8 +188,7 @@ static size_t read_group(struct slice text, size_t at, uint8_t *digits, size_t r
     return count;
 }
 
-/* False when the first group is too long to be anything. */
-static bool read_number(const struct detect_scan *scan, size_t at, struct number *number)
+static inline bool read_number(const struct detect_scan *scan, size_t at, struct number *number)
 {
     size_t count = 0, length = 0;
     number->groups = 0;
@@ -235,6 +218,11 @@ static bool read_number(const struct detect_scan *scan, size_t at, struct number
     return number->groups > 0;
 }
 
+bool detect_read_number(const struct detect_scan *scan, size_t at, struct number *number)
+{
+    return read_number(scan, at, number);
+}
+
 /* Whether the number may end behind that group: what follows belongs to something else. */
 static bool can_end(const struct detect_scan *scan, const struct number *number, size_t group)
 {
@@ -246,15 +234,6 @@ static bool can_end(const struct detect_scan *scan, const struct number *number,
     return number->shape[2 * group + 1] == ' ' && group < number->spaced;
 }
 
-static bool has_shape(const struct number *number, size_t group, const char *shape)
-{
-    size_t len = group * 2 + 1, same = 0;
-    while (same < len && shape[same] == number->shape[same]) {
-        same++;
-    }
-    return same == len && shape[len] == '\0';
-}
-
 static void find_forms(struct detect_scan *scan, const struct number *number, size_t group)
 {
     size_t count = number->counts[group];
@@ -264,7 +243,7 @@ static void find_forms(struct detect_scan *scan, const struct number *number, si
         const struct form *form = &forms.at[i];
         if (!is_wanted(scan, form->type, form->scores[1]) ||
             is_beaten(scan, start, form->scores[1]) ||
-            (group > 0 && !has_shape(number, group, form->shape))) {
+            (group > 0 && !detect_has_shape(number, group, form->shape))) {
             continue;
         }
         unsigned score = form->scores[0];
@@ -277,70 +256,6 @@ static void find_forms(struct detect_scan *scan, const struct number *number, si
             detect_offer(scan, form->type, start, end, score);
         }
     }
-}
-
-static bool has_card_shape(const struct number *number, size_t group)
-{
-    static const char *const shapes[] = {"4-4-4-4", "4 4 4 4",   "4-6-5",     "4 6 5", "4 6 4",
-                                         "4-6-4",   "4 4 4 4 3", "4-4-4-4-3", "6 a",   "6 d"};
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        if (has_shape(number, group, shapes[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void find_card(struct detect_scan *scan, const struct number *number, size_t group)
-{
-    size_t count = number->counts[group];
-    if (count < 13 || !is_wanted(scan, DETECT_CREDIT_CARD, 100)) {
-        return;
-    }
-    bool is_grouped = group > 0 && has_card_shape(number, group);
-    if ((is_grouped || group == 0) && check_card(number->digits, count)) {
-        bool has_context = detect_has_context(scan, DETECT_CREDIT_CARD, number->start);
-        unsigned score = is_grouped || has_context ? 100 : count < 15 ? 70 : 90;
-        detect_offer(scan, DETECT_CREDIT_CARD, number->start, number->ends[group], score);
-    }
-}
-
-/* How many letters and digits stand before 'at', up to five. */
-static size_t word_size_before(const struct detect_scan *scan, size_t at)
-{
-    size_t size = 0;
-    while (size < 5 && is_word(byte_before(scan, at, size + 1))) {
-        size++;
-    }
-    return size;
-}
-
-static size_t word_size_at(const struct detect_scan *scan, size_t at)
-{
-    size_t size = 0;
-    while (size < 5 && is_word(byte_at(scan, at + size))) {
-        size++;
-    }
-    return size;
-}
-
-/* "4111 1111 1111 1111 12/27 123": a blank, and what is no further group of four, may stand around
- * the four or more groups of a card. */
-static void find_card_among(struct detect_scan *scan, const struct number *number, size_t group)
-{
-    size_t start = number->start, end = number->ends[group];
-    if (number->shape[1] != ' ' ||
-        (group + 1 < number->groups && number->shape[2 * group + 1] != ' ') ||
-        (group + 1 == number->groups && !detect_is_end(scan, end)) ||
-        !has_card_shape(number, group)) {
-        return;
-    }
-    bool is_inner = byte_before(scan, start, 1) == ' ' && is_digit(byte_before(scan, start, 2));
-    if ((is_inner && word_size_before(scan, start - 1) == 4) ||
-        (byte_at(scan, end) == ' ' && word_size_at(scan, end + 1) == 4)) {
-        return;
-    }
-    find_card(scan, number, group);
 }
 
 /* Two to five groups of two to four digits behind a zero, as most of Europe writes them. */
@@ -366,8 +281,10 @@ static void find_phone(struct detect_scan *scan, const struct number *number, si
     if (number->has_plus) {
         bare = number->digits[0] != 0 && count >= 8 ? 80 : 20;
     } else if (is_national_phone(number, group)) {
-        bare = has_shape(number, group, "2 2 2 2 2") || has_shape(number, group, "2.2.2.2.2") ? 65
-                                                                                              : 45;
+        bare = detect_has_shape(number, group, "2 2 2 2 2") ||
+                       detect_has_shape(number, group, "2.2.2.2.2")
+                   ? 65
+                   : 45;
     } else if (number->digits[0] == 0 && number->digits[1] == 0 && count >= 11) {
         bare = 50;
     }
@@ -451,14 +368,27 @@ void detect_find_number(struct detect_scan *scan, size_t at)
         number.has_plus = number.has_plus || byte_before(scan, at, 2) == '+';
         number.start -= before == '(' && number.has_plus;
     }
-    if (!detect_is_start(scan, number.start) || before == '.' || before == '-' || before == '/' ||
-        !read_number(scan, at, &number)) {
+    if (is_group_of_pending(scan, at) || !detect_is_start(scan, number.start) || before == '.' ||
+        before == '-' || before == '/') {
+        if (may_begin_card(scan, at)) {
+            detect_find_card(scan, at);
+        }
+        return;
+    }
+    if (!read_number(scan, at, &number)) {
         return;
     }
     char sign = number.shape[1];
     if (before == '(' && sign != ')') {
         number.start = at; /* all of it is in parentheses */
         number.has_plus = false;
+    }
+    if (number.counts[number.groups - 1] >= CARD_DIGITS_MIN) {
+        detect_find_card_in(scan, at, &number);
+        if (scan->pending.score == DETECT_SCORE_MAX && scan->pending.len > 0 &&
+            scan->pending.offset + scan->pending.len >= number.ends[number.groups - 1]) {
+            return; /* nothing in it could take its place */
+        }
     }
     bool is_joined = number.groups >= 3 && number.shape[3] == sign;
     bool is_longer = number.groups >= 4 && number.shape[5] == sign;
@@ -476,12 +406,8 @@ void detect_find_number(struct detect_scan *scan, size_t at)
     for (size_t group = 0; group < number.groups; group++) {
         if (number.counts[group] < 7 || !can_end(scan, &number, group) ||
             (is_inner && group >= number.spaced)) {
-            if (number.counts[group] >= 14) {
-                find_card_among(scan, &number, group);
-            }
             continue;
         }
-        find_card(scan, &number, group);
         find_forms(scan, &number, group);
         find_phone(scan, &number, group);
     }

@@ -146,30 +146,6 @@ static void a_value_is_found_whole_wherever_it_stands(void **state)
     }
 }
 
-static void a_card_is_found_among_other_groups(void **state)
-{
-    (void)state;
-    static const char *const cards[] = {
-        "4111 1111 1111 1111", "4242 4242 4242 4242", "5555 5555 5555 4444", "3782 822463 10005",
-        "6011 1111 1111 1117", "3530 1113 3330 0000", "4111111111111111",    "4242424242424242",
-        "5555555555554444",    "378282246310005",     "6011111111111117",    "3530111333300000"};
-    static const char *const around[][2] = {
-        {"", " 12/27"}, {"", " 123"},        {"12 ", ""},      {"7, ", ", 12/27"},
-        {"No 1 ", ""},  {"2024-01-02 ", ""}, {"1 ", " 12/27"}, {"", " 12/27 123"}};
-    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
-        for (size_t j = 0; j < sizeof(around) / sizeof(around[0]); j++) {
-            char text[TEXT_SIZE], wanted[TEXT_SIZE];
-            assert_true(
-                snprintf(text, sizeof(text), "%s%s%s", around[j][0], cards[i], around[j][1]) > 0);
-            assert_true(snprintf(wanted, sizeof(wanted), "CREDIT_CARD:%s", cards[i]) > 0);
-            if (strstr(found(text), wanted) == NULL) {
-                fail_msg("'%s' gave %s", text, found(text));
-            }
-        }
-    }
-    assert_string_equal(found("1234 4111 1111 1111 1111"), "");
-}
-
 static void each_element_of_an_array_has_its_key(void **state)
 {
     (void)state;
@@ -404,6 +380,9 @@ static void the_time_is_linear(void **state)
                                         "1 ",
                                         "1-",
                                         "12 ",
+                                        "1234 ",
+                                        "4242-",
+                                        "4111 1111 1111 1111 ",
                                         "1.1.1.1.",
                                         "-----BEGIN PRIVATE KEY-----",
                                         "-----BEGIN ",
@@ -424,6 +403,12 @@ static void the_time_is_linear(void **state)
                                         ",\"1234567\"",
                                         "=",
                                         "DE89 ",
+                                        "4242 ",
+                                        "4242-",
+                                        "4242-42-",
+                                        "4242 4242 42 ",
+                                        "4111 1111 1111 1111 1111 ",
+                                        "4111111111111111-",
                                         "0",
                                         "a",
                                         "(1) ",
@@ -453,7 +438,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_found_whole_wherever_it_stands),
-        cmocka_unit_test(a_card_is_found_among_other_groups),
         cmocka_unit_test(each_element_of_an_array_has_its_key),
         cmocka_unit_test(a_value_is_found_at_every_offset),
         cmocka_unit_test(a_value_inside_a_longer_run_is_not_found),

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Cards of credit: together, or in groups, which may stand among other groups of digits. Whatever
+ * whole groups make one count, so that no number before or behind hides it. */
+#include "detect/detect_check.h"
+#include "detect/detect_number.h"
+
+enum card_kind {
+    CARD_NONE,
+    CARD_PLAIN,   /* one group */
+    CARD_GROUPED, /* as they are printed */
+    CARD_LOOSE,   /* in any other groups */
+};
+
+static bool has_card_shape(const struct number *number, size_t group)
+{
+    static const char *const shapes[] = {"4-4-4-4", "4 4 4 4", "4-6-5",     "4 6 5",
+                                         "4 6 4",   "4-6-4",   "4 4 4 4 3", "4-4-4-4-3",
+                                         "6 a",     "6-a",     "6 d",       "6-d"};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        if (detect_has_shape(number, group, shapes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum card_kind kind_of(const struct number *number, size_t group)
+{
+    if (group == 0) {
+        return CARD_PLAIN;
+    }
+    if (has_card_shape(number, group)) {
+        return CARD_GROUPED;
+    }
+    for (size_t i = 0; i < group; i++) {
+        char sign = number->shape[2 * i + 1];
+        if (sign != ' ' && sign != '-') {
+            return CARD_NONE;
+        }
+    }
+    return CARD_LOOSE;
+}
+
+/* Groups as they are printed are known wherever they stand but inside a word or a fraction; a
+ * number that is together may have a group before it. */
+static bool is_card_start(const struct detect_scan *scan, size_t at, enum card_kind kind)
+{
+    char before = byte_before(scan, at, 1), second = byte_before(scan, at, 2);
+    if (kind == CARD_GROUPED) {
+        return !is_token(before) ? before != '@' && before != '%' && before != '\\' &&
+                                       before != '$' && !(before == '.' && is_digit(second))
+                                 : before == '-';
+    }
+    return before == '-' ? is_digit(second)
+                         : before != '.' && before != '/' && detect_is_start(scan, at);
+}
+
+static bool is_card_end(const struct detect_scan *scan, size_t at, enum card_kind kind)
+{
+    char next = byte_at(scan, at);
+    if (kind == CARD_GROUPED) {
+        return is_token(next) ? next == '-' : next != '@' && next != '%';
+    }
+    return (next == '-' && is_digit(byte_at(scan, at + 1))) || detect_is_end(scan, at);
+}
+
+/* 0: it is a part of an IBAN that is mistyped. */
+static unsigned score_of(struct detect_scan *scan, size_t at, size_t end, enum card_kind kind,
+                         size_t count)
+{
+    if (detect_has_context(scan, DETECT_CREDIT_CARD, at)) {
+        return kind == CARD_LOOSE ? 90 : 100;
+    }
+    if (kind == CARD_GROUPED) {
+        return detect_is_in_iban(scan, at, end) ? 0 : 100;
+    }
+    return kind == CARD_LOOSE ? 50 : count < 15 ? 70 : 90;
+}
+
+/* Where the longest card of them ends, or 0, and its score. */
+static size_t end_of_card(struct detect_scan *scan, size_t at, const struct number *number,
+                          unsigned *ret_score)
+{
+    size_t end = 0;
+    for (size_t group = number->groups; group > 0 && number->counts[group - 1] >= CARD_DIGITS_MIN;
+         group--) {
+        size_t count = number->counts[group - 1], card_end = number->ends[group - 1];
+        enum card_kind kind = kind_of(number, group - 1);
+        if (kind == CARD_NONE || !is_card_start(scan, at, kind) ||
+            !is_card_end(scan, card_end, kind) || !check_card(number->digits, count)) {
+            continue;
+        }
+        unsigned score = score_of(scan, at, card_end, kind, count);
+        if (score > 0 && is_wanted(scan, DETECT_CREDIT_CARD, score) && score > *ret_score) {
+            end = card_end;
+            *ret_score = score;
+        }
+    }
+    return end;
+}
+
+/* One that begins within another may be the real one: all of both. */
+static size_t end_of_others(struct detect_scan *scan, const struct number *number, size_t end)
+{
+    struct number next, joined;
+    for (size_t group = 1; group < number->groups && number->ends[group - 1] < end; group++) {
+        unsigned score = 0;
+        size_t start = number->ends[group - 1] + 1;
+        if (!may_begin_card(scan, start) || !detect_read_number(scan, start, &next)) {
+            continue;
+        }
+        size_t next_end = end_of_card(scan, start, &next, &score);
+        if (next_end > end) {
+            end = next_end;
+            joined = next;
+            number = &joined;
+            group = 0;
+        }
+    }
+    return end;
+}
+
+void detect_find_card_in(struct detect_scan *scan, size_t at, const struct number *number)
+{
+    unsigned score = 0;
+    if (number->digits[0] < 2 || number->digits[0] > 6 ||
+        !is_wanted(scan, DETECT_CREDIT_CARD, DETECT_SCORE_MAX)) {
+        return;
+    }
+    size_t end = end_of_card(scan, at, number, &score);
+    if (end != 0) {
+        detect_offer(scan, DETECT_CREDIT_CARD, at, end_of_others(scan, number, end), score);
+    }
+}
+
+void detect_find_card(struct detect_scan *scan, size_t at)
+{
+    struct number number;
+    size_t pending_end = scan->pending.offset + scan->pending.len;
+    bool is_known = scan->pending.len > 0 && scan->pending.type == DETECT_CREDIT_CARD &&
+                    at < pending_end; /* end_of_others() saw it */
+    if (!is_known && is_wanted(scan, DETECT_CREDIT_CARD, DETECT_SCORE_MAX) &&
+        detect_read_number(scan, at, &number) &&
+        number.counts[number.groups - 1] >= CARD_DIGITS_MIN) {
+        detect_find_card_in(scan, at, &number);
+    }
+}
