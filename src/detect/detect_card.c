@@ -51,8 +51,8 @@ static bool is_card_start(const struct detect_scan *scan, size_t at, enum card_k
                                        before != '$' && !(before == '.' && is_digit(second))
                                  : before == '-';
     }
-    return before == '-' ? is_digit(second)
-                         : before != '.' && before != '/' && detect_is_start(scan, at);
+    return before == '-' || before == '/' ? is_digit(second)
+                                          : before != '.' && detect_is_start(scan, at);
 }
 
 static bool is_card_end(const struct detect_scan *scan, size_t at, enum card_kind kind)
@@ -61,7 +61,8 @@ static bool is_card_end(const struct detect_scan *scan, size_t at, enum card_kin
     if (kind == CARD_GROUPED) {
         return is_token(next) ? next == '-' : next != '@' && next != '%';
     }
-    return (next == '-' && is_digit(byte_at(scan, at + 1))) || detect_is_end(scan, at);
+    return ((next == '-' || next == '/') && is_digit(byte_at(scan, at + 1))) ||
+           detect_is_end(scan, at);
 }
 
 /* 0: it is a part of an IBAN that is mistyped. */
