@@ -223,15 +223,29 @@ bool detect_read_number(const struct detect_scan *scan, size_t at, struct number
     return read_number(scan, at, number);
 }
 
-/* Whether the number may end behind that group: what follows belongs to something else. */
+/* Whether the number may end behind that group: what follows belongs to something else. A slash may
+ * stand before another number of a list. */
 static bool can_end(const struct detect_scan *scan, const struct number *number, size_t group)
 {
     size_t end = number->ends[group];
+    if (byte_at(scan, end) == '/' && is_digit(byte_at(scan, end + 1))) {
+        return true;
+    }
     if (group + 1 == number->groups) {
         return detect_is_end(scan, end);
     }
     /* "1234 1234 1234 1234" has no part that is a number of its own */
     return number->shape[2 * group + 1] == ' ' && group < number->spaced;
+}
+
+/* Behind a slash likewise. */
+static bool can_start(const struct detect_scan *scan, size_t at, size_t start)
+{
+    char before = byte_before(scan, at, 1);
+    if (before == '/') {
+        return is_digit(byte_before(scan, at, 2));
+    }
+    return before != '.' && before != '-' && detect_is_start(scan, start);
 }
 
 static void find_forms(struct detect_scan *scan, const struct number *number, size_t group)
@@ -368,8 +382,7 @@ void detect_find_number(struct detect_scan *scan, size_t at)
         number.has_plus = number.has_plus || byte_before(scan, at, 2) == '+';
         number.start -= before == '(' && number.has_plus;
     }
-    if (is_group_of_pending(scan, at) || !detect_is_start(scan, number.start) || before == '.' ||
-        before == '-' || before == '/') {
+    if (is_group_of_pending(scan, at) || !can_start(scan, at, number.start)) {
         if (may_begin_card(scan, at)) {
             detect_find_card(scan, at);
         }

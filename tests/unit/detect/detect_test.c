@@ -344,6 +344,43 @@ static void what_is_not_wanted_is_not_looked_for(void **state)
     assert_int_equal(scan(&none, "", text, findings), 0);
 }
 
+/* A slash between numbers is no path. */
+static void each_number_of_a_list_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *type;
+        const char *first;
+        const char *second;
+    } lists[] = {
+        {"", "US_SSN", "219-09-9999", "219-09-9998"},
+        {"", "BR_CPF", "529.982.247-25", "529.982.247-25"},
+        {"cpf", "BR_CPF", "52998224725", "52998224725"},
+        {"", "BR_CNPJ", "11.222.333/0001-81", "11.222.333/0001-81"},
+        {"aadhaar", "IN_AADHAAR", "2341 2341 2346", "2341 2341 2346"},
+        {"phone", "PHONE_NUMBER", "030 901820", "030 901821"},
+        {"phone", "PHONE_NUMBER", "4155552671", "4155552672"},
+        {"", "CREDIT_CARD", "4111111111111111", "4012888888881881"},
+        {"", "IBAN_CODE", "DE89370400440532013000", "GB29NWBK60161331926819"},
+        {"", "EMAIL_ADDRESS", "ann@example.com", "bob@example.com"},
+    };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        char text[TEXT_SIZE], wanted[TEXT_SIZE];
+        assert_true(snprintf(text, sizeof(text), "%s/%s", lists[i].first, lists[i].second) > 0);
+        assert_true(snprintf(wanted, sizeof(wanted), "%s:%s %s:%s", lists[i].type, lists[i].first,
+                             lists[i].type, lists[i].second) > 0);
+        assert_string_equal(found_beside(lists[i].name, text), wanted);
+    }
+    assert_string_equal(found("DE89370400440532013000/COBADEFF"),
+                        "IBAN_CODE:DE89370400440532013000");
+    assert_string_equal(found("REF-DE89370400440532013000-1"), "IBAN_CODE:DE89370400440532013000");
+    assert_string_equal(found("4111111111111111/1227"), "CREDIT_CARD:4111111111111111");
+    assert_string_equal(found("/var/x/219-09-9999"), "");
+    assert_string_equal(found("xDE89370400440532013000"), "");
+    assert_string_equal(found("DE89370400440532013000_1"), "");
+}
+
 static void a_full_array_is_gone_on_from(void **state)
 {
     (void)state;
@@ -404,6 +441,8 @@ static void the_time_is_linear(void **state)
                                         "=",
                                         "DE89 ",
                                         "4242 ",
+                                        "1234567/",
+                                        "219-09-9999/",
                                         "4242-",
                                         "4242-42-",
                                         "4242 4242 42 ",
@@ -449,6 +488,7 @@ int main(void)
         cmocka_unit_test(secrets_are_known_by_their_names),
         cmocka_unit_test(the_better_of_two_that_overlap_stays),
         cmocka_unit_test(what_is_not_wanted_is_not_looked_for),
+        cmocka_unit_test(each_number_of_a_list_is_found),
         cmocka_unit_test(a_full_array_is_gone_on_from),
         cmocka_unit_test(the_time_is_linear),
     };
