@@ -47,9 +47,7 @@ static bool is_card_start(const struct detect_scan *scan, size_t at, enum card_k
 {
     char before = byte_before(scan, at, 1), second = byte_before(scan, at, 2);
     if (kind == CARD_GROUPED) {
-        return !is_token(before) ? before != '@' && before != '%' && before != '\\' &&
-                                       before != '$' && !(before == '.' && is_digit(second))
-                                 : before == '-';
+        return !is_word_sign_before(before) && !(before == '.' && is_digit(second));
     }
     return before == '-' || before == '/' ? is_digit(second)
                                           : before != '.' && detect_is_start(scan, at);
@@ -59,7 +57,7 @@ static bool is_card_end(const struct detect_scan *scan, size_t at, enum card_kin
 {
     char next = byte_at(scan, at);
     if (kind == CARD_GROUPED) {
-        return is_token(next) ? next == '-' : next != '@' && next != '%';
+        return !is_word_sign(next);
     }
     return ((next == '-' || next == '/') && is_digit(byte_at(scan, at + 1))) ||
            detect_is_end(scan, at);

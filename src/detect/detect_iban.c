@@ -86,19 +86,6 @@ static inline size_t size_at(const struct detect_scan *scan, size_t at)
                : 0;
 }
 
-/* What is checked so well is known beside any sign but those that go on with a word. */
-static bool is_iban_start(const struct detect_scan *scan, size_t at)
-{
-    char before = byte_before(scan, at, 1);
-    return before == '-' || (!is_token(before) && !is_one_of(before, "@%\\$"));
-}
-
-static bool is_iban_end(const struct detect_scan *scan, size_t at)
-{
-    char next = byte_at(scan, at);
-    return next == '-' || (!is_token(next) && next != '@' && next != '%');
-}
-
 bool detect_is_in_iban(const struct detect_scan *scan, size_t at, size_t end)
 {
     uint8_t values[IBAN_SIZE_MAX];
@@ -111,7 +98,8 @@ bool detect_is_in_iban(const struct detect_scan *scan, size_t at, size_t end)
         size_t size = size_at(scan, start);
         size_t len = size == 0 ? 0 : read_iban(slice_from(scan->text, start), size, values);
         if (len > 0 && start + len >= end && values[2] <= 9 && values[3] <= 9 &&
-            is_iban_start(scan, start) && is_iban_end(scan, start + len)) {
+            !is_word_sign_before(byte_before(scan, start, 1)) &&
+            !is_word_sign(byte_at(scan, start + len))) {
             return true;
         }
     }
@@ -122,11 +110,12 @@ void detect_find_iban(struct detect_scan *scan, size_t at)
 {
     uint8_t values[IBAN_SIZE_MAX + MOVED];
     size_t size = size_at(scan, at);
-    if (size == 0 || !is_wanted(scan, DETECT_IBAN_CODE, 100) || !is_iban_start(scan, at)) {
+    if (size == 0 || !is_wanted(scan, DETECT_IBAN_CODE, 100) ||
+        is_word_sign_before(byte_before(scan, at, 1))) {
         return;
     }
     size_t len = read_iban(slice_from(scan->text, at), size, values);
-    if (len == 0 || values[2] > 9 || values[3] > 9 || !is_iban_end(scan, at + len)) {
+    if (len == 0 || values[2] > 9 || values[3] > 9 || is_word_sign(byte_at(scan, at + len))) {
         return;
     }
     memcpy(values + size, values, MOVED);

@@ -88,20 +88,29 @@ static inline bool is_one_of(char byte, const char *bytes)
     return byte != '\0' && strchr(bytes, byte) != NULL;
 }
 
+/* Whether a value that is known by itself goes on behind, or before, that sign: only words do, and
+ * what they are written with. */
+static inline bool is_word_sign(char byte)
+{
+    return is_token(byte) ? byte != '-' : byte == '@' || byte == '%';
+}
+
+static inline bool is_word_sign_before(char byte)
+{
+    return is_word_sign(byte) || byte == '\\' || byte == '$';
+}
+
 /* Whether a card could begin there, by its first digit and the size of its first group, which is
- * four, six, or all of it. Without branches: mostly none does, and which it is cannot be foreseen.
- */
+ * four, six, or all of it. The groups of telephones, dates and addresses fail first. */
 static inline bool may_begin_card(const struct detect_scan *scan, size_t at)
 {
     if (at >= scan->text.len || scan->text.len - at < CARD_DIGITS_MIN) {
         return false;
     }
     const char *from = scan->text.at + at;
-    unsigned has_four = (unsigned)(from[4] == ' ') | (unsigned)(from[4] == '-');
-    unsigned has_six = (unsigned)(from[6] == ' ') | (unsigned)(from[6] == '-');
-    unsigned has_all = (unsigned)is_digit(from[4]) & (unsigned)is_digit(from[12]);
-    unsigned is_first = (unsigned)(unsigned char)from[0] - '2' <= 4;
-    return (is_first & (unsigned)is_digit(from[3]) & (has_four | has_six | has_all)) != 0;
+    return is_digit(from[3]) && is_digit(from[2]) && (unsigned)(unsigned char)from[0] - '2' <= 4 &&
+           (from[4] == ' ' || from[4] == '-' || from[6] == ' ' || from[6] == '-' ||
+            (is_digit(from[4]) && is_digit(from[12])));
 }
 
 /* Whether it could be a finding at all with that score. */
