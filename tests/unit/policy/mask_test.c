@@ -169,6 +169,32 @@ static void what_is_left_beside_a_finding_is_looked_at(void **state)
     }
 }
 
+static void addresses_that_run_into_each_other_go_whole(void **state)
+{
+    (void)state;
+    rig_rules(RIG_REDACT);
+    rig_check("to a@b.com.c@d.com", "to [EMAIL_ADDRESS]");
+    rig_check("to ann@example.com@proxy.org.", "to [EMAIL_ADDRESS].");
+    rig_check("ann@example.com.bob@example.com@ann@example.com", "[EMAIL_ADDRESS]");
+    rig_check("ann@example.com/bob@example.com", "[EMAIL_ADDRESS]/[EMAIL_ADDRESS]");
+    rig_check("ann@example.com&bob@example.com", "[EMAIL_ADDRESS]&[EMAIL_ADDRESS]");
+    rig_check("4012888888881881'ann@example.com", "[CREDIT_CARD]'[EMAIL_ADDRESS]");
+    rig_check("git@b.com:git@b.com:git@b.com:git@b.com:git@b.com:git@b.com:a@b.com",
+              "[EMAIL_ADDRESS]:[EMAIL_ADDRESS]:[EMAIL_ADDRESS]:[EMAIL_ADDRESS]:"
+              "[EMAIL_ADDRESS]:[EMAIL_ADDRESS]:[EMAIL_ADDRESS]");
+}
+
+static void a_card_among_other_groups_is_hidden(void **state)
+{
+    (void)state;
+    rig_rules(RIG_REDACT);
+    rig_check("1234 4111 1111 1111 1111", "1234 [CREDIT_CARD]");
+    rig_check("id 0042-4111-1111-1111-1111-7", "id 0042-[CREDIT_CARD]-7");
+    rig_check("{\"id\":\"7-4012888888881881\"}", "{\"id\":\"7-[CREDIT_CARD]\"}");
+    rig_check("4242 4242 4242 4242 4242", "[CREDIT_CARD]");
+    rig_check("1234 4111 1111 1111 1112", "SAME");
+}
+
 static void own_patterns_are_found_with_all_of_their_matches(void **state)
 {
     (void)state;
@@ -279,6 +305,8 @@ int main(void)
         RIG_TEST(what_can_only_be_null_becomes_null),
         RIG_TEST(what_meets_becomes_one_by_the_strictest),
         RIG_TEST(what_is_left_beside_a_finding_is_looked_at),
+        RIG_TEST(addresses_that_run_into_each_other_go_whole),
+        RIG_TEST(a_card_among_other_groups_is_hidden),
         RIG_TEST(own_patterns_are_found_with_all_of_their_matches),
         RIG_TEST(own_words_stand_alone_in_any_case_of_letters),
         RIG_TEST(what_is_no_text_cannot_be_examined_for_patterns),
