@@ -60,11 +60,11 @@ static bool is_file_ending(struct slice label)
     /* by their size, one after the other */
     static const char *const endings[] = {"",
                                           "",
-                                          "jstsgz",
+                                          "jstsgzpo",
                                           "pngjpggifsvgicocssmjstxtpdfcsvxmlymllogtgzjarbmpmp4map",
                                           "jpegwebpjsonhtmlyamltiffdocxxlsx",
                                           "timer",
-                                          "socket",
+                                          "socketheader",
                                           "service"};
     static const char last[] = "gfostvlzrp4nxeGFOSTVLZRPNXE"; /* of all, for a quick no */
     if (label.len >= sizeof(endings) / sizeof(endings[0]) || label.len == 0 ||
@@ -133,11 +133,10 @@ static bool is_top_level(struct slice label)
 }
 
 /* git@host:path is no address, unless the path begins with one. */
-static bool is_remote(const struct detect_scan *scan, size_t at, size_t end)
+static bool is_remote(const struct detect_scan *scan, size_t start, size_t end)
 {
-    if (byte_at(scan, end) != ':' || !is_word(byte_at(scan, end + 1)) || at < 3 ||
-        memcmp(scan->text.at + at - 3, "git", 3) != 0 || is_local(byte_before(scan, at, 4)) ||
-        letter_back(scan, at - 3) > 0) {
+    if (byte_at(scan, end) != ':' || !is_word(byte_at(scan, end + 1)) || end - start <= 4 ||
+        memcmp(scan->text.at + start, "git@", 4) != 0) {
         return false;
     }
     size_t next = end + 1;
@@ -153,8 +152,7 @@ static bool is_mail_domain(const struct detect_scan *scan, size_t at, size_t end
 {
     bool is_version = is_digit(byte_at(scan, at + 1)) &&
                       (byte_at(scan, at + 2) == '.' || byte_at(scan, at + 2) == 'x');
-    return end != 0 && is_top_level(last) && !is_version && !is_file_ending(last) &&
-           !is_remote(scan, at, end);
+    return end != 0 && is_top_level(last) && !is_version && !is_file_ending(last);
 }
 
 /* Where the rest of the text begins for an address: not within what was found before and is not
@@ -229,6 +227,9 @@ void detect_find_email(struct detect_scan *scan, size_t at)
     }
     size_t low = start_of_rest(scan, at);
     struct local local = local_before(scan, at, low);
+    if (is_remote(scan, local.start, end)) {
+        return;
+    }
     unsigned score = SCORE_EMAIL;
     if (!is_wanted(scan, DETECT_EMAIL_ADDRESS, score)) {
         if (!detect_has_context(scan, DETECT_EMAIL_ADDRESS, local.start)) {

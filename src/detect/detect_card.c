@@ -4,6 +4,10 @@
 #include "detect/detect_check.h"
 #include "detect/detect_number.h"
 
+enum {
+    HEX_LOOK_SIZE = 64, /* how far on either side of a card groups are looked at */
+};
+
 enum card_kind {
     CARD_NONE,
     CARD_PLAIN,   /* one group */
@@ -63,15 +67,70 @@ static bool is_card_end(const struct detect_scan *scan, size_t at, enum card_kin
            detect_is_end(scan, at);
 }
 
-/* 0: it is a part of an IBAN that is mistyped. */
-static unsigned score_of(struct detect_scan *scan, size_t at, size_t end, enum card_kind kind,
-                         size_t count)
+/* Four groups of which each is a little larger than the one before. */
+static bool is_ascending(const struct number *number)
 {
+    unsigned before = 0;
+    for (size_t i = 0; i < 16; i += 4) {
+        const uint8_t *digits = number->digits + i;
+        unsigned value = digits[0] * 1000U + digits[1] * 100U + digits[2] * 10U + digits[3];
+        if (i > 0 && (value <= before || value - before >= 100)) {
+            return false;
+        }
+        before = value;
+    }
+    return true;
+}
+
+/* Whether a group of four or five at 'start' is a hexadecimal number that is no decimal one. */
+static bool is_hex_group(const struct detect_scan *scan, size_t start, size_t end)
+{
+    size_t letters = 0;
+    for (size_t at = start; at < end; at++) {
+        if (!is_hex(byte_at(scan, at))) {
+            return false;
+        }
+        letters += is_letter(byte_at(scan, at));
+    }
+    return end - start >= 4 && end - start <= 5 && letters > 0 && letters < end - start;
+}
+
+/* Whether at least two of the groups around are hexadecimal. */
+static bool is_among_hex(const struct detect_scan *scan, size_t start, size_t end)
+{
+    size_t count = 0, low = start > HEX_LOOK_SIZE ? start - HEX_LOOK_SIZE : 0;
+    size_t high = end + HEX_LOOK_SIZE, at = start;
+    while (at > low && byte_before(scan, at, 1) == ' ') {
+        size_t group_end = --at;
+        while (at > low && is_word(byte_before(scan, at, 1))) {
+            at--;
+        }
+        count += is_hex_group(scan, at, group_end);
+    }
+    for (at = end; at < high && byte_at(scan, at) == ' ';) {
+        size_t group = ++at;
+        while (at < high && is_word(byte_at(scan, at))) {
+            at++;
+        }
+        count += is_hex_group(scan, group, at);
+    }
+    return count >= 2;
+}
+
+/* 0: it is a part of an IBAN that is mistyped, or of a list of numbers. */
+static unsigned score_of(struct detect_scan *scan, const struct number *number, size_t at,
+                         size_t group)
+{
+    size_t end = number->ends[group], count = number->counts[group];
+    enum card_kind kind = kind_of(number, group);
     if (detect_has_context(scan, DETECT_CREDIT_CARD, at)) {
         return kind == CARD_LOOSE ? 90 : 100;
     }
     if (kind == CARD_GROUPED) {
-        return detect_is_in_iban(scan, at, end) ? 0 : 100;
+        bool is_fours = number->shape[0] == '4' && number->shape[2] == '4';
+        bool is_listed = is_fours && (is_ascending(number) || is_among_hex(scan, at, end) ||
+                                      detect_is_in_iban(scan, at, end));
+        return is_listed ? 0 : 100;
     }
     return kind == CARD_LOOSE ? 50 : count < 15 ? 70 : 90;
 }
@@ -89,7 +148,7 @@ static size_t end_of_card(struct detect_scan *scan, size_t at, const struct numb
             !is_card_end(scan, card_end, kind) || !check_card(number->digits, count)) {
             continue;
         }
-        unsigned score = score_of(scan, at, card_end, kind, count);
+        unsigned score = score_of(scan, number, at, group - 1);
         if (score > 0 && is_wanted(scan, DETECT_CREDIT_CARD, score) && score > *ret_score) {
             end = card_end;
             *ret_score = score;

@@ -103,6 +103,8 @@ static void what_only_looks_like_a_card_among_groups_is_none(void **state)
             fail_msg("'%s' gave %s", texts[i], found(texts[i]));
         }
     }
+    assert_string_equal(found_beside("card_number", "5420 5421 5422 5423 5424 5425 5426 5427"),
+                        "CREDIT_CARD:5422 5423 5424 5425");
     assert_string_equal(found("card: 1234 41111 1111 1111 111"), "");
     assert_string_equal(found("card: 41111 1111 1111 111"), "CREDIT_CARD:41111 1111 1111 111");
 }

@@ -259,6 +259,8 @@ static void look_alikes_are_not_found(void **state)
         "lodash@4.17.21",
         "@angular/core@17.0.1",
         "git@github.com:org/repo.git",
+        "'git@github.com:org/repo.git'",
+        "po/en@shaw.po",
         "user@localhost",
         "@media (max-width: 600px)",
         "std::vector<int>::iterator",
