@@ -119,10 +119,9 @@ static bool is_among_hex(const struct detect_scan *scan, size_t start, size_t en
 
 /* 0: it is a part of an IBAN that is mistyped, or of a list of numbers. */
 static unsigned score_of(struct detect_scan *scan, const struct number *number, size_t at,
-                         size_t group)
+                         size_t group, enum card_kind kind)
 {
     size_t end = number->ends[group], count = number->counts[group];
-    enum card_kind kind = kind_of(number, group);
     if (detect_has_context(scan, DETECT_CREDIT_CARD, at)) {
         return kind == CARD_LOOSE ? 90 : 100;
     }
@@ -148,7 +147,7 @@ static size_t end_of_card(struct detect_scan *scan, size_t at, const struct numb
             !is_card_end(scan, card_end, kind) || !check_card(number->digits, count)) {
             continue;
         }
-        unsigned score = score_of(scan, number, at, group - 1);
+        unsigned score = score_of(scan, number, at, group - 1, kind);
         if (score > 0 && is_wanted(scan, DETECT_CREDIT_CARD, score) && score > *ret_score) {
             end = card_end;
             *ret_score = score;
@@ -186,8 +185,11 @@ void detect_find_card_in(struct detect_scan *scan, size_t at, const struct numbe
         return;
     }
     size_t end = end_of_card(scan, at, number, &score);
+    if (end > number->ends[0]) {
+        end = end_of_others(scan, number, end);
+    }
     if (end != 0) {
-        detect_offer(scan, DETECT_CREDIT_CARD, at, end_of_others(scan, number, end), score);
+        detect_offer(scan, DETECT_CREDIT_CARD, at, end, score);
     }
 }
 
