@@ -20,10 +20,15 @@ def figures(program, options):
     return {name: statistics.median(values) for name, values in cases.items()}
 
 
+def is_wanted_fast(name):
+    """What column rules do without a look at values costs no more than a copy of the rows."""
+    return name.startswith(("redact", "null")) or (" 1 of " in name and name.endswith("each"))
+
+
 def export_figures(options):
     """Gigabytes of rows a second, under real rules."""
     return [(f"masking: {name}", f"{rate:.2f} GB/s", "", "",
-             "≥ 2 GB/s" if name.endswith("each") else "")
+             "≥ 2 GB/s" if is_wanted_fast(name) else "")
             for name, rate in figures("mask_export_bench", options).items()]
 
 
