@@ -5,6 +5,8 @@
 
 /* Escapes are written longer than what they stand for, labels longer than some values. */
 #define MASK_BUFFER_SIZE (4 * LIMIT_MASK_VALUE_SIZE)
+#define MASK_QUOTE       '"'
+#define MASK_QUOTES_SIZE 2
 
 static const struct mask_strategy redact_whole = {.way = MASK_WAY_REDACT,
                                                   .replacement = SLICE_INIT("[REDACTED]")};
@@ -65,34 +67,55 @@ static void mask_scratch_trim(struct mask_scratch *scratch)
 
 /* Values as a whole ---------------------------------------------------------------------------- */
 
-static enum err mask_write_whole(const struct mask_rules *rules,
-                                 const struct mask_strategy *strategy, enum mask_form form,
-                                 struct slice text, struct buf *buf)
+/* Of JSON nothing is kept: part of it would be none. */
+static const struct mask_strategy *mask_used(const struct mask_strategy *strategy,
+                                             enum mask_form form)
 {
+    bool is_part = form == MASK_FORM_JSON && strategy->way == MASK_WAY_PARTIAL;
+    return is_part ? &redact_whole : strategy;
+}
+
+static size_t mask_whole_size(const struct mask_strategy *strategy, enum mask_form form, size_t len)
+{
+    const struct mask_strategy *used = mask_used(strategy, form);
+    return mask_replace_size(used, used->replacement, len) +
+           (form == MASK_FORM_JSON ? MASK_QUOTES_SIZE : 0);
+}
+
+static size_t mask_whole_at(const struct mask_rules *rules, const struct mask_strategy *strategy,
+                            enum mask_form form, struct slice text, char *at)
+{
+    const struct mask_strategy *used = mask_used(strategy, form);
+    size_t len = 0;
     if (form != MASK_FORM_JSON) {
-        return mask_replace(rules, strategy, strategy->replacement, text, buf);
+        return mask_replace_at(rules, used, used->replacement, text, at);
     }
-    /* Of JSON nothing is kept: part of it would be none. */
-    const struct mask_strategy *used = strategy->way == MASK_WAY_PARTIAL ? &redact_whole : strategy;
-    enum err err = buf_append(buf, SLICE("\""));
-    if (err == ERR_NONE) {
-        err = mask_replace(rules, used, used->replacement, text, buf);
-    }
-    return err == ERR_NONE ? buf_append(buf, SLICE("\"")) : err;
+    at[len++] = MASK_QUOTE;
+    len += mask_replace_at(rules, used, used->replacement, text, at + len);
+    at[len++] = MASK_QUOTE;
+    return len;
+}
+
+static bool mask_is_nulled(const struct mask_strategy *strategy, enum mask_form form)
+{
+    bool has_text = form == MASK_FORM_TEXT || form == MASK_FORM_JSON;
+    return !has_text || strategy->way == MASK_WAY_NULL;
 }
 
 static enum mask_outcome mask_put_whole(const struct mask_rules *rules,
                                         const struct mask_strategy *strategy, enum mask_form form,
                                         struct slice text, struct buf *buf)
 {
-    bool has_text = form == MASK_FORM_TEXT || form == MASK_FORM_JSON;
-    if (!has_text || strategy->way == MASK_WAY_NULL) {
+    char *at = NULL;
+    if (mask_is_nulled(strategy, form)) {
         return MASK_NULL;
     }
-    size_t len = buf->len;
-    if (mask_write_whole(rules, strategy, form, text, buf) != ERR_NONE) {
-        buf_truncate(buf, len);
+    size_t size = mask_whole_size(strategy, form, text.len);
+    if (buf_reserve(buf, size, &at) != ERR_NONE) {
         return MASK_REFUSED;
+    }
+    if (size > 0) {
+        buf_commit(buf, mask_whole_at(rules, strategy, form, text, at));
     }
     return MASK_CHANGED;
 }
@@ -105,11 +128,38 @@ enum mask_outcome mask_whole(const struct mask_rules *rules, const struct mask_s
     if (outcome == MASK_REFUSED) {
         counts->errors++;
     } else {
-        counts->columns++;
-        counts->column_bytes += text.len;
-        counts->bytes += text.len;
+        mask_count_whole(counts, 1, text.len);
     }
     return outcome;
+}
+
+void mask_count_whole(struct mask_counts *counts, uint64_t count, uint64_t bytes)
+{
+    counts->columns += count;
+    counts->column_bytes += bytes;
+    counts->bytes += bytes;
+}
+
+bool mask_plan_is_fixed(const struct mask_plan *plan, struct slice *ret_text)
+{
+    *ret_text = SLICE_NONE;
+    if (plan->whole == NULL || mask_is_nulled(plan->whole, plan->form)) {
+        return plan->whole != NULL;
+    }
+    bool is_label = plan->form == MASK_FORM_TEXT && plan->whole->way == MASK_WAY_REDACT;
+    *ret_text = is_label ? plan->whole->replacement : SLICE_NONE;
+    return is_label;
+}
+
+size_t mask_plan_growth(const struct mask_plan *plan)
+{
+    return mask_whole_size(plan->whole, plan->form, 0);
+}
+
+size_t mask_write_whole(const struct mask_rules *rules, const struct mask_plan *plan,
+                        struct slice text, char *at)
+{
+    return mask_whole_at(rules, plan->whole, plan->form, text, at);
 }
 
 enum mask_outcome mask_unexaminable(const struct mask_rules *rules, enum mask_form form,

@@ -120,6 +120,16 @@ bool mask_probe(const struct mask_rules *rules, const struct mask_plan *plan,
 enum mask_outcome mask_whole(const struct mask_rules *rules, const struct mask_strategy *strategy,
                              enum mask_form form, struct slice text, struct buf *buf,
                              struct mask_counts *counts);
+/* The same of many values in turn, by a plan that has a column rule. Whether it is one text that
+ * takes the place of all of them, at == NULL is NULL: then only mask_count_whole() is left to do.
+ */
+bool mask_plan_is_fixed(const struct mask_plan *plan, struct slice *ret_text);
+/* Where it is not: writes at 'at', where there is room for the text's length and mask_plan_growth()
+ * more bytes, and returns how many there are; does not count them. */
+size_t mask_write_whole(const struct mask_rules *rules, const struct mask_plan *plan,
+                        struct slice text, char *at);
+size_t mask_plan_growth(const struct mask_plan *plan);
+void mask_count_whole(struct mask_counts *counts, uint64_t count, uint64_t bytes);
 /* For what cannot be looked into at all (an unknown binary form): counted as an error, masked whole
  * or refused, as the rules say. */
 enum mask_outcome mask_unexaminable(const struct mask_rules *rules, enum mask_form form,

@@ -145,6 +145,11 @@ void mask_spans_settle(const struct mask_rules *rules, struct mask_spans *spans,
 /* What takes the place of 'value'; for NULL what REDACT writes. */
 enum err mask_replace(const struct mask_rules *rules, const struct mask_strategy *strategy,
                       struct slice label, struct slice value, struct buf *buf) MUST_USE;
+/* The same where there is room for mask_replace_size(), which is the most that it writes; returns
+ * how much it is. */
+size_t mask_replace_at(const struct mask_rules *rules, const struct mask_strategy *strategy,
+                       struct slice label, struct slice value, char *at);
+size_t mask_replace_size(const struct mask_strategy *strategy, struct slice label, size_t len);
 bool mask_is_ascii(struct slice text);
 bool mask_is_stricter(const struct mask_strategy *a, const struct mask_strategy *b);
 
