@@ -15,6 +15,14 @@
 #include "wire/pgwire_query.h"
 #include "wire/pgwire_type.h"
 
+/* What is done with a value of a row that is not NULL. */
+enum mask_cell {
+    MASK_CELL_PASSES,
+    MASK_CELL_FIXED,   /* the field's 'fixed' takes the place, whatever it is */
+    MASK_CELL_WRITTEN, /* by mask_write_whole() */
+    MASK_CELL_SEEN,    /* pg_mask_value() and rules on output have a look at it */
+};
+
 /* How one column's values are dealt with. */
 struct mask_field {
     struct mask_plan plan;
@@ -22,6 +30,9 @@ struct mask_field {
     uint16_t format;
     bool is_needed; /* its values are looked at */
     bool is_sieved; /* but for those in which a sieve finds nothing suspect */
+    enum mask_cell cell;
+    struct slice fixed; /* at == NULL: NULL */
+    size_t growth;      /* of a value that is FIXED or WRITTEN, at most */
 };
 
 /* A RowDescription, shared by those who were described by it. */
@@ -178,6 +189,8 @@ struct pg_mask {
     struct mask_field unknown; /* each of the fields, when nobody described them */
     bool has_needed;
     bool has_sieved;
+    bool has_whole;             /* values that are replaced without a look */
+    size_t row_growth;          /* of all fields, when they were described */
     struct described *of_query; /* what the query under way was described by */
     struct described *recent;   /* and the one before */
 
@@ -300,16 +313,27 @@ static inline bool pg_mask_sieve_has(struct pg_mask_sieve *sieve, size_t start, 
 bool pg_mask_sieve_passes(const struct pg_mask *mask, struct pg_mask_sieve *sieve,
                           const struct mask_field *field, size_t start, size_t end);
 
-/* Of numbers in network order, where the caller knows that they are there. */
+/* Of numbers in network order, where the caller knows that they are there. From one address on, so
+ * that it is one load. */
 static inline uint32_t pg_mask_u32_at(struct slice bytes, size_t at)
 {
-    return (uint32_t)(uint8_t)bytes.at[at] << 24 | (uint32_t)(uint8_t)bytes.at[at + 1] << 16 |
-           (uint32_t)(uint8_t)bytes.at[at + 2] << 8 | (uint32_t)(uint8_t)bytes.at[at + 3];
+    const uint8_t *from = (const uint8_t *)bytes.at + at;
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
 }
 
 static inline size_t pg_mask_u16_at(struct slice bytes, size_t at)
 {
-    return (size_t)(uint8_t)bytes.at[at] << 8 | (size_t)(uint8_t)bytes.at[at + 1];
+    const uint8_t *from = (const uint8_t *)bytes.at + at;
+    return (size_t)from[0] << 8 | from[1];
+}
+
+/* And back, where the caller has room for it. */
+static inline void pg_mask_put_u32(char *at, uint32_t value)
+{
+    at[0] = (char)(value >> 24);
+    at[1] = (char)(value >> 16);
+    at[2] = (char)(value >> 8);
+    at[3] = (char)value;
 }
 
 /* pg_mask_row.c */

@@ -62,6 +62,12 @@ static bool ensure_plans(struct pg_mask *mask, struct described *described,
     return true;
 }
 
+/* Its values are replaced without a look. */
+static bool is_whole(const struct mask_field *field)
+{
+    return field->cell == MASK_CELL_FIXED || field->cell == MASK_CELL_WRITTEN;
+}
+
 static void take_fields(struct pg_mask *mask, const struct described *described,
                         const struct pgwire_formats *formats)
 {
@@ -72,6 +78,8 @@ static void take_fields(struct pg_mask *mask, const struct described *described,
     mask->field_count = described->count;
     mask->has_needed = mask->judges;
     mask->has_sieved = false;
+    mask->has_whole = false;
+    mask->row_growth = 0;
     for (size_t i = 0; i < described->count; i++) {
         struct mask_field *field = &mask->fields[i];
         *field = described->fields[i];
@@ -81,6 +89,8 @@ static void take_fields(struct pg_mask *mask, const struct described *described,
         pg_mask_set_needed(mask, field);
         mask->has_needed = mask->has_needed || field->is_needed;
         mask->has_sieved = mask->has_sieved || field->is_sieved;
+        mask->has_whole = mask->has_whole || is_whole(field);
+        mask->row_growth += field->growth;
     }
 }
 
@@ -95,6 +105,7 @@ static void take_unknown(struct pg_mask *mask, const struct pgwire_formats *form
     pg_mask_set_needed(mask, &mask->unknown);
     mask->has_needed = mask->unknown.is_needed;
     mask->has_sieved = mask->unknown.is_sieved;
+    mask->has_whole = is_whole(&mask->unknown);
 }
 
 bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request)
@@ -135,14 +146,20 @@ const struct mask_field *pg_mask_field(const struct pg_mask *mask, size_t index)
     return mask->is_current_described ? &mask->fields[index] : &mask->unknown;
 }
 
-/* Rows ----------------------------------------------------------------------------------------- */
+/* Runs of rows --------------------------------------------------------------------------------- */
 
 struct row_run {
     struct slice messages;
-    size_t copied; /* of them, or replaced */
+    size_t copied; /* of them, or replaced; what is neither goes before the next that is replaced */
     struct buf *out;
+    char *at;    /* behind 'out', where the row goes on once it is changed */
+    size_t used; /* there */
+    size_t room;
     size_t row_start;
-    size_t row_out; /* where the row's header stands in 'out', once it is there */
+    size_t row_end;
+    size_t row_out;  /* where it begins in 'out', once it is changed */
+    uint64_t masked; /* values, whole and without a look */
+    uint64_t masked_bytes;
     bool is_row_changed;
     bool is_changed;
     bool is_blocked;
@@ -155,6 +172,11 @@ static void run_begin(struct row_run *run, struct slice messages, struct buf *ou
     run->messages = messages;
     run->copied = 0;
     run->out = out;
+    run->at = NULL;
+    run->used = 0;
+    run->room = 0;
+    run->masked = 0;
+    run->masked_bytes = 0;
     run->is_changed = false;
     run->is_blocked = false;
     run->is_over = false;
@@ -168,31 +190,164 @@ static void copy_to(struct row_run *run, size_t end)
     run->copied = end;
 }
 
-/* A value's length and bytes stand from 'start' to 'end'. */
-static void put_value(struct pg_mask *mask, struct row_run *run, size_t start, size_t end,
-                      bool is_null)
+/* What was written of the row is a part of 'out'. */
+static void settle(struct row_run *run)
 {
-    struct writer writer = writer_to(run->out);
+    if (run->used > 0) {
+        buf_commit(run->out, run->used);
+    }
+    run->used = 0;
+    run->room = 0;
+}
+
+/* Room for what is left of the row, with what its values grow by, and for 'more'; none where 'out'
+ * has not so much. */
+static void make_room(const struct pg_mask *mask, struct row_run *run, size_t more)
+{
+    size_t count = pg_mask_u16_at(run->messages, run->row_start + PGWIRE_HEADER_SIZE);
+    size_t growth = mask->is_current_described ? mask->row_growth : count * mask->unknown.growth;
+    size_t size = run->row_end - run->copied + growth + more;
+    settle(run);
+    if (buf_reserve(run->out, size, &run->at) == ERR_NONE) {
+        run->room = size;
+    }
+}
+
+/* Before the first value of a row is replaced. */
+static void note_row(struct row_run *run)
+{
     if (!run->is_row_changed) {
-        copy_to(run, run->row_start);
-        run->row_out = run->out->len;
-        run->is_row_changed = true;
-        run->is_changed = true;
+        run->row_out = run->out->len + run->used + (run->row_start - run->copied);
     }
-    copy_to(run, start);
-    writer_u32(&writer, is_null ? NULL_LENGTH : (uint32_t)mask->value.len);
-    if (!is_null) {
-        writer_bytes(&writer, buf_view(&mask->value));
+}
+
+/* Cells ---------------------------------------------------------------------------------------- */
+
+/* A length and a value. */
+struct row_cell {
+    size_t start;
+    size_t end;
+    struct slice value; /* at == NULL is NULL */
+};
+
+/* Those of a row, one after the other. */
+struct row_cells {
+    size_t index; /* of the next */
+    size_t count;
+    size_t at; /* where it begins */
+    bool is_malformed;
+};
+
+/* False: it would end behind the row. */
+static inline bool read_cell(struct slice bytes, size_t at, size_t end, struct row_cell *ret_cell)
+{
+    size_t left = end - at;
+    uint32_t len = left < LENGTH_SIZE ? 0 : pg_mask_u32_at(bytes, at);
+    bool is_null = len == NULL_LENGTH;
+    if (left < LENGTH_SIZE || (!is_null && len > left - LENGTH_SIZE)) {
+        return false;
     }
-    run->is_over = run->is_over || writer_done(&writer) != ERR_NONE;
-    run->copied = end;
+    ret_cell->start = at;
+    ret_cell->end = at + LENGTH_SIZE + (is_null ? 0 : len);
+    ret_cell->value = is_null ? SLICE_NONE : slice_of(bytes.at + at + LENGTH_SIZE, len);
+    return true;
+}
+
+/* What is put has room; what comes back is the place behind it. */
+static char *put_bytes(char *at, struct slice bytes)
+{
+    if (bytes.len > 0) {
+        memcpy(at, bytes.at, bytes.len);
+    }
+    return at + bytes.len;
+}
+
+static char *put_cell(char *at, struct slice value)
+{
+    pg_mask_put_u32(at, value.at == NULL ? NULL_LENGTH : (uint32_t)value.len);
+    return put_bytes(at + LENGTH_SIZE, value);
+}
+
+/* By the rule of its column. */
+static char *put_masked(const struct pg_mask *mask, const struct mask_field *field, char *at,
+                        struct slice value)
+{
+    if (field->cell == MASK_CELL_FIXED) {
+        return put_cell(at, field->fixed);
+    }
+    size_t len = mask_write_whole(mask->settings.rules, &field->plan, value, at + LENGTH_SIZE);
+    pg_mask_put_u32(at, (uint32_t)len);
+    return at + LENGTH_SIZE + len;
+}
+
+/* Those that need no look, up to one that does. How far it is stands apart from the run and the
+ * cells, of which all is read again after each write to an address. */
+static void mask_cells(const struct pg_mask *mask, struct row_run *run, struct row_cells *cells)
+{
+    const struct slice bytes = run->messages;
+    size_t index = cells->index;
+    size_t copied = run->copied;
+    size_t used = run->used;
+    uint64_t masked = 0;
+    struct row_cell cell = {.end = cells->at};
+    note_row(run);
+    for (; index < cells->count; index++) {
+        const struct mask_field *field = pg_mask_field(mask, index);
+        if (field->cell == MASK_CELL_SEEN) {
+            break;
+        }
+        if (!read_cell(bytes, cell.end, run->row_end, &cell)) {
+            cells->is_malformed = true;
+            break;
+        }
+        if (field->cell == MASK_CELL_PASSES || cell.value.at == NULL) {
+            continue;
+        }
+        struct slice before = slice_sub(bytes, copied, cell.start - copied);
+        size_t size = LENGTH_SIZE + cell.value.len + field->growth;
+        if (before.len + size > run->room - used) {
+            run->is_over = true;
+            break;
+        }
+        char *to = put_bytes(run->at + used, before);
+        used = (size_t)(put_masked(mask, field, to, cell.value) - run->at);
+        copied = cell.end;
+        masked++;
+        run->masked_bytes += cell.value.len;
+    }
+    run->masked += masked;
+    run->is_row_changed = run->is_row_changed || masked > 0;
+    run->used = used;
+    run->copied = copied;
+    cells->index = index;
+    cells->at = cell.end;
+}
+
+/* What a look at a value made of it. */
+static void put_seen(const struct pg_mask *mask, struct row_run *run, const struct row_cell *cell,
+                     struct slice value)
+{
+    struct slice before = slice_sub(run->messages, run->copied, cell->start - run->copied);
+    note_row(run);
+    make_room(mask, run, value.len);
+    if (run->room == 0) {
+        run->is_over = true;
+        return;
+    }
+    run->used = (size_t)(put_cell(put_bytes(run->at, before), value) - run->at);
+    run->copied = cell->end;
+    run->is_row_changed = true;
 }
 
 /* False: the row must not pass. */
-static bool mask_one(struct pg_mask *mask, const struct mask_field *field, struct row_run *run,
-                     struct slice value, size_t start)
+static bool look_at(struct pg_mask *mask, struct row_run *run, const struct mask_field *field,
+                    const struct row_cell *cell)
 {
-    size_t end = start + LENGTH_SIZE + value.len;
+    struct slice value = cell->value;
+    if (value.at == NULL ||
+        pg_mask_sieve_passes(mask, &run->sieve, field, cell->start + LENGTH_SIZE, cell->end)) {
+        return true;
+    }
     buf_truncate(&mask->value, 0);
     enum mask_outcome outcome = pg_mask_value(mask, field, value, &mask->value);
     if (outcome == MASK_REFUSED) {
@@ -200,17 +355,16 @@ static bool mask_one(struct pg_mask *mask, const struct mask_field *field, struc
         return false;
     }
     if (outcome != MASK_SAME) {
-        put_value(mask, run, start, end, outcome == MASK_NULL);
+        value = mask->value.len > 0 ? buf_view(&mask->value) : SLICE("");
+        put_seen(mask, run, cell, outcome == MASK_NULL ? SLICE_NONE : value);
     }
-    if (mask->judges && outcome != MASK_NULL) {
-        return pg_mask_may_pass(mask, outcome == MASK_SAME ? value : buf_view(&mask->value));
-    }
-    return true;
+    return outcome == MASK_NULL || pg_mask_may_pass(mask, value);
 }
 
 /* Of a row that must not pass nothing stays. */
 static void drop_row(struct row_run *run)
 {
+    settle(run);
     if (run->is_row_changed) {
         buf_truncate(run->out, run->row_out);
     } else {
@@ -220,16 +374,37 @@ static void drop_row(struct row_run *run)
     run->is_changed = true;
 }
 
-/* A length and its value, from 'start' to 'end'. False: the row must not pass. */
-static bool mask_at(struct pg_mask *mask, struct row_run *run, size_t index, size_t start,
-                    size_t end)
+/* Those that have to be looked at, up to one that is masked without. */
+static void look_at_cells(struct pg_mask *mask, struct row_run *run, struct row_cells *cells)
 {
-    const struct mask_field *field = pg_mask_field(mask, index);
-    size_t at = start + LENGTH_SIZE;
-    if (!field->is_needed || pg_mask_sieve_passes(mask, &run->sieve, field, at, end)) {
-        return true;
+    struct row_cell cell;
+    for (; cells->index < cells->count && !run->is_over; cells->index++) {
+        const struct mask_field *field = pg_mask_field(mask, cells->index);
+        if (is_whole(field)) {
+            return;
+        }
+        if (!read_cell(run->messages, cells->at, run->row_end, &cell)) {
+            cells->is_malformed = true;
+            return;
+        }
+        if (field->cell == MASK_CELL_SEEN && !look_at(mask, run, field, &cell)) {
+            drop_row(run);
+            return;
+        }
+        cells->at = cell.end;
     }
-    return mask_one(mask, field, run, slice_sub(run->messages, at, end - at), start);
+}
+
+/* Rows ----------------------------------------------------------------------------------------- */
+
+/* What stands behind the last value that was replaced goes with what comes next. */
+static void end_row(struct row_run *run)
+{
+    struct writer writer = writer_to(run->out);
+    settle(run);
+    size_t len = run->out->len - run->row_out + (run->row_end - run->copied);
+    writer_u32_at(&writer, run->row_out + 1, (uint32_t)len - 1);
+    run->is_changed = true;
 }
 
 /* From 'start' on; *ret_end is where it ends. */
@@ -240,7 +415,9 @@ static enum err mask_row(struct pg_mask *mask, struct row_run *run, size_t start
     size_t at = start + ROW_HEAD_SIZE;
     size_t end = bytes.len < at ? 0 : start + 1 + pg_mask_u32_at(bytes, start + 1);
     size_t count = bytes.len < at ? 0 : pg_mask_u16_at(bytes, start + PGWIRE_HEADER_SIZE);
+    struct row_cells cells = {.count = count, .at = at};
     run->row_start = start;
+    run->row_end = end;
     run->is_row_changed = false;
     *ret_end = end;
     if (end < at || end > bytes.len) {
@@ -250,26 +427,21 @@ static enum err mask_row(struct pg_mask *mask, struct row_run *run, size_t start
         return fail(reterr_error, ERR_INPUT, "a row of %zu columns, of which %zu were described",
                     count, mask->field_count);
     }
-    for (size_t i = 0; i < count; i++) {
-        size_t left = end - at;
-        uint32_t len = left < LENGTH_SIZE ? 0 : pg_mask_u32_at(bytes, at);
-        if (left < LENGTH_SIZE || (len != NULL_LENGTH && len > left - LENGTH_SIZE)) {
-            return fail(reterr_error, ERR_INPUT, "malformed data row");
-        }
-        size_t next = at + LENGTH_SIZE + (len == NULL_LENGTH ? 0 : len);
-        if (len != NULL_LENGTH && !mask_at(mask, run, i, at, next)) {
-            drop_row(run);
-            return ERR_NONE;
-        }
-        at = next;
+    if (mask->has_whole) {
+        make_room(mask, run, 0);
     }
-    if (at != end) {
+    while (cells.index < count && !cells.is_malformed && !run->is_over && !run->is_blocked) {
+        mask_cells(mask, run, &cells);
+        look_at_cells(mask, run, &cells);
+    }
+    if (run->is_over || run->is_blocked) {
+        return ERR_NONE;
+    }
+    if (cells.is_malformed || cells.at != end) {
         return fail(reterr_error, ERR_INPUT, "malformed data row");
     }
-    if (run->is_row_changed && !run->is_over) {
-        struct writer writer = writer_to(run->out);
-        copy_to(run, end);
-        writer_u32_at(&writer, run->row_out + 1, (uint32_t)(run->out->len - run->row_out - 1));
+    if (run->is_row_changed) {
+        end_row(run);
     }
     return ERR_NONE;
 }
@@ -323,6 +495,7 @@ enum err pg_mask_rows(struct pg_mask *mask, struct slice messages, struct buf *o
     }
     run_begin(&run, messages, out);
     enum err err = mask_run(mask, &run, reterr_error);
+    mask_count_whole(&mask->counts, run.masked, run.masked_bytes);
     if (err == ERR_NONE && run.is_blocked) {
         err = pg_mask_block(mask, out, ret_verdict, reterr_error);
     } else if (err == ERR_NONE) {

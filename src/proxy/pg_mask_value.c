@@ -61,10 +61,39 @@ static bool is_sieved(const struct pg_mask *mask, const struct mask_field *field
            mask_rules_can_sieve(mask->settings.rules) && mask_plan_can_sieve(&plan);
 }
 
+/* Whether pg_mask_value() does to each value what its plan says of text, or makes it NULL: in
+ * binary, structures are taken apart, and what has no known type may be one. */
+static bool is_foreseen(const struct pg_mask *mask, const struct mask_field *field)
+{
+    bool is_text = field->format == PGWIRE_FORMAT_TEXT || field->kind == PGWIRE_TYPE_TEXT ||
+                   field->kind == PGWIRE_TYPE_JSON;
+    return field->plan.whole != NULL && !mask->judges &&
+           (is_text || form_of(field->kind) == MASK_FORM_OTHER);
+}
+
+static void set_cell(const struct pg_mask *mask, struct mask_field *field)
+{
+    field->plan.form = form_of(field->kind);
+    field->fixed = SLICE_NONE;
+    field->growth = 0;
+    if (!field->is_needed) {
+        field->cell = MASK_CELL_PASSES;
+    } else if (!is_foreseen(mask, field)) {
+        field->cell = MASK_CELL_SEEN;
+    } else if (mask_plan_is_fixed(&field->plan, &field->fixed)) {
+        field->cell = MASK_CELL_FIXED;
+        field->growth = field->fixed.len;
+    } else {
+        field->cell = MASK_CELL_WRITTEN;
+        field->growth = mask_plan_growth(&field->plan);
+    }
+}
+
 void pg_mask_set_needed(const struct pg_mask *mask, struct mask_field *field)
 {
     field->is_needed = mask->judges || mask_field_is_masked(field);
     field->is_sieved = field->is_needed && is_sieved(mask, field);
+    set_cell(mask, field);
 }
 
 /* Text of which a client can tell that it is text. */
