@@ -213,8 +213,8 @@ static void make_room(const struct pg_mask *mask, struct row_run *run, size_t mo
     }
 }
 
-/* Before the first value of a row is replaced. */
-static void note_row(struct row_run *run)
+/* As long as nothing of the row was replaced: where it will begin. */
+static void place_row(struct row_run *run)
 {
     if (!run->is_row_changed) {
         run->row_out = run->out->len + run->used + (run->row_start - run->copied);
@@ -239,7 +239,7 @@ struct row_cells {
 };
 
 /* False: it would end behind the row. */
-static inline bool read_cell(struct slice bytes, size_t at, size_t end, struct row_cell *ret_cell)
+static bool read_cell(struct slice bytes, size_t at, size_t end, struct row_cell *ret_cell)
 {
     size_t left = end - at;
     uint32_t len = left < LENGTH_SIZE ? 0 : pg_mask_u32_at(bytes, at);
@@ -280,8 +280,8 @@ static char *put_masked(const struct pg_mask *mask, const struct mask_field *fie
     return at + LENGTH_SIZE + len;
 }
 
-/* Those that need no look, up to one that does. How far it is stands apart from the run and the
- * cells, of which all is read again after each write to an address. */
+/* Those that need no look, up to one that does. It counts in variables of its own: what stands in a
+ * struct is read again after each write to an address. */
 static void mask_cells(const struct pg_mask *mask, struct row_run *run, struct row_cells *cells)
 {
     const struct slice bytes = run->messages;
@@ -289,8 +289,9 @@ static void mask_cells(const struct pg_mask *mask, struct row_run *run, struct r
     size_t copied = run->copied;
     size_t used = run->used;
     uint64_t masked = 0;
+    uint64_t masked_bytes = 0;
     struct row_cell cell = {.end = cells->at};
-    note_row(run);
+    place_row(run);
     for (; index < cells->count; index++) {
         const struct mask_field *field = pg_mask_field(mask, index);
         if (field->cell == MASK_CELL_SEEN) {
@@ -313,9 +314,10 @@ static void mask_cells(const struct pg_mask *mask, struct row_run *run, struct r
         used = (size_t)(put_masked(mask, field, to, cell.value) - run->at);
         copied = cell.end;
         masked++;
-        run->masked_bytes += cell.value.len;
+        masked_bytes += cell.value.len;
     }
     run->masked += masked;
+    run->masked_bytes += masked_bytes;
     run->is_row_changed = run->is_row_changed || masked > 0;
     run->used = used;
     run->copied = copied;
@@ -328,7 +330,7 @@ static void put_seen(const struct pg_mask *mask, struct row_run *run, const stru
                      struct slice value)
 {
     struct slice before = slice_sub(run->messages, run->copied, cell->start - run->copied);
-    note_row(run);
+    place_row(run);
     make_room(mask, run, value.len);
     if (run->room == 0) {
         run->is_over = true;
