@@ -81,6 +81,7 @@ void pg_mask_set_rules(struct pg_mask *mask, const struct pg_mask_settings *sett
     mask->generation++;
     mask->is_current = false;
     mask->is_idle = false; /* for all that is known */
+    pg_mask_row_replan(mask);
     if (mask->copying.is_on) {
         pg_mask_copy_replan(mask);
     }

@@ -342,6 +342,9 @@ static inline void pg_mask_put_u32(char *at, uint32_t value)
 #define NULL_LENGTH   UINT32_MAX
 /* False: origins were asked for. */
 bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request);
+/* After other rules came: what is left of a row that comes in parts is masked as strictly as they
+ * can. */
+void pg_mask_row_replan(struct pg_mask *mask);
 /* How a row's values are dealt with. */
 const struct mask_field *pg_mask_field(const struct pg_mask *mask, size_t index);
 /* Of the request that was made current. */

@@ -141,6 +141,21 @@ bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint6
     return true;
 }
 
+static void replan(const struct pg_mask *mask, struct mask_field *field)
+{
+    field->plan =
+        (struct mask_plan){.whole = mask->strictest, .is_examined = mask->looks_into_text};
+    pg_mask_set_needed(mask, field);
+}
+
+void pg_mask_row_replan(struct pg_mask *mask)
+{
+    for (size_t i = 0; i < mask->field_count; i++) {
+        replan(mask, &mask->fields[i]);
+    }
+    replan(mask, &mask->unknown);
+}
+
 const struct mask_field *pg_mask_field(const struct pg_mask *mask, size_t index)
 {
     return mask->is_current_described ? &mask->fields[index] : &mask->unknown;

@@ -377,6 +377,60 @@ static void room_that_does_not_suffice_ends_the_session(void **state)
     }
 }
 
+/* A row in two pieces, and other rules, or none, between them. False: no rule concerned it before.
+ */
+static bool change_rules(struct run *run, size_t first, const char *next)
+{
+    struct pg_mask *mask = mask_of(buf_view(&run->description));
+    struct slice body = slice_from(row_at(buf_view(&run->rows), 0), HEADER);
+    const struct pgwire_frame frame = {.type = 'D', .size = (uint32_t)body.len};
+    enum pg_mask_verdict verdict;
+    assert_int_equal(pg_mask_large(mask, 1, &frame, &run->out, &verdict, NULL), ERR_NONE);
+    bool is_concerned = verdict == PG_MASK_CHANGED;
+    if (is_concerned) {
+        struct slice part = slice_sub(body, 0, first);
+        assert_int_equal(pg_mask_large_part(mask, part, &run->out, &verdict, NULL), ERR_NONE);
+    }
+    mask_rules_unref(rig.rules);
+    rig.rules = NULL;
+    if (next != NULL) {
+        rig_rules(next);
+    }
+    const struct pg_mask_settings settings = {.rules = rig.rules, .scratch = rig.scratch};
+    pg_mask_set_rules(mask, &settings);
+    if (verdict == PG_MASK_CHANGED) {
+        struct slice part = slice_from(body, first);
+        assert_int_equal(pg_mask_large_part(mask, part, &run->out, &verdict, NULL), ERR_NONE);
+    }
+    pg_mask_free(mask);
+    return is_concerned;
+}
+
+/* What is left of it then is masked as strictly as the others can. */
+static void rules_may_change_within_a_row(void **state)
+{
+    static const char nulls[] = "[{\"name\":\"r\",\"columns\":[{\"name\":\"*\",\"strategy\":{"
+                                "\"type\":\"null\"}}]}]";
+    (void)state;
+    for (uint64_t number = 0; number < 300; number++) {
+        const char *next = number % 2 == 0 ? nulls : NULL;
+        struct run run;
+        seed = 4000 + number;
+        run_start(&run, number % 8 != 0);
+        struct slice row = row_at(buf_view(&run.rows), 0);
+        (void)change_rules(&run, 1 + pick(row.len - HEADER - 1), next);
+        buf_truncate(&run.out, 0);
+        choose_rules();
+        if (change_rules(&run, 3, next)) { /* before any value */
+            struct pg_mask *mask = mask_of(buf_view(&run.description));
+            assert_true(answer_pieces(mask, row, 0, SIZE_MAX, &run.expected));
+            check_same(buf_view(&run.out), buf_view(&run.expected));
+            pg_mask_free(mask);
+        }
+        run_end(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +438,7 @@ int main(void)
         RIG_TEST(rows_may_be_cut_anywhere),
         RIG_TEST(rows_of_another_length_end_the_session),
         RIG_TEST(room_that_does_not_suffice_ends_the_session),
+        RIG_TEST(rules_may_change_within_a_row),
     };
     return cmocka_run_group_tests_name("proxy/pg_mask_whole", tests, NULL, NULL);
 }
