@@ -14,12 +14,10 @@ enum {
 #define COLUMN(strategy)                                                                           \
     "[{\"name\":\"r\",\"columns\":[{\"name\":\"x\",\"strategy\":{" strategy "}}]}]"
 
-#define LONGEST "0123456789-0123456789-0123456789-0123456789-0123456789-123456789"
-
 static const char *const strategies[] = {
     "\"type\":\"redact\"",
     "\"type\":\"redact\",\"replacement\":\"-\"",
-    "\"type\":\"redact\",\"replacement\":\"" LONGEST "\"",
+    "\"type\":\"redact\",\"replacement\":\"0123456789-0123456789-0123456789-0123456789\"",
     "\"type\":\"null\"",
     "\"type\":\"hash\"",
     "\"type\":\"partial\"",
@@ -113,7 +111,8 @@ static void characters_are_told_from_bytes_in_any_place(void **state)
             char expected[VALUE_MAX] = "";
             memset(value, 'x', len);
             memset(expected, '*', len - 1);
-            memcpy(value + at, "\xc3\xbc", 2);
+            value[at] = '\xc3';
+            value[at + 1] = '\xbc';
             rig_check(value, expected);
         }
     }
