@@ -14,7 +14,7 @@ struct pg_lookup;
 struct pg_lookup_request {
     struct slice credential_id;
     struct slice database; /* as the session's client has it */
-    struct slice tables; /* the question's parameter */
+    struct slice tables;   /* the question's parameter */
 };
 
 /* One of the two is NULL; valid during the call. */
