@@ -163,7 +163,7 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
     }
     struct recorder *recorder = memory_new(sizeof(*recorder));
     recorder->shop = shop;
-    recorder_file_init(&recorder->file, fd, path);
+    recorder_file_init(&recorder->file, fd, path, shop->settings.is_strict);
     recorder->started_at = started_at;
     shop->stats.open_count++;
     enum err err = recorder_start_file(recorder, session_id, reterr);

@@ -15,10 +15,10 @@
 #define PAGE_SIZE   LIMIT_KIB(4)
 #define FIRST_BYTES sizeof(uint64_t)
 
-void recorder_file_init(struct recorder_file *file, int fd, const char *path)
+void recorder_file_init(struct recorder_file *file, int fd, const char *path, bool is_synced)
 {
     size_t size = strlen(path) + 1;
-    *file = (struct recorder_file){.fd = fd, .path = memory_new(size)};
+    *file = (struct recorder_file){.fd = fd, .path = memory_new(size), .is_synced = is_synced};
     (void)memcpy(file->path, path, size);
 }
 
@@ -73,7 +73,8 @@ static uint64_t round_up(uint64_t size, uint64_t unit)
 
 /* Makes room for 'size' more bytes, and for those that follow if the disk has it. One that has
  * filled a window is likely to fill the next: it gets a larger one, and its pages at once, which is
- * cheaper than one by one. Without them the first write to each page gets it. */
+ * cheaper than one by one. Without them the first write to each page gets it; where each write is
+ * synced, the file system would commit, for each page, that it is in use. */
 static int recorder_file_grow(struct recorder_file *file, size_t size)
 {
     uint64_t at = file->size / PAGE_SIZE * PAGE_SIZE;
@@ -85,7 +86,7 @@ static int recorder_file_grow(struct recorder_file *file, size_t size)
     if (cause != 0) {
         return recorder_file_take(file, at, round_up(needed, PAGE_SIZE));
     }
-    if (!is_first) {
+    if (!is_first || file->is_synced) {
         (void)madvise(file->window, file->taken - file->window_at, MADV_POPULATE_WRITE);
     }
     return 0;

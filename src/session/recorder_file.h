@@ -9,10 +9,12 @@
 
 #include "base/slice.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct recorder_file {
     int fd;
+    bool is_synced; /* after each write, or nearly */
     char *path;
     uint64_t size;  /* of what was written */
     uint64_t taken; /* of the file: the rest is zeros */
@@ -21,7 +23,7 @@ struct recorder_file {
 };
 
 /* An empty one, open as 'fd'. */
-void recorder_file_init(struct recorder_file *file, int fd, const char *path);
+void recorder_file_init(struct recorder_file *file, int fd, const char *path, bool is_synced);
 
 /* All of it or nothing; 0 or an errno. A reader sees all of it or a head of zeros: the first eight
  * bytes, one of which is not zero, come last and at once. At least eight bytes. */
