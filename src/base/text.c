@@ -18,6 +18,16 @@ static size_t text_ascii_len(struct slice text)
     return len;
 }
 
+/* Compilers make this one comparison for many bytes. */
+bool text_is_ascii(struct slice text)
+{
+    unsigned char all = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        all |= (unsigned char)text.at[i];
+    }
+    return all < 0x80;
+}
+
 bool text_is_utf8(struct slice text)
 {
     while (text.len > 0) {

@@ -12,6 +12,7 @@
 
 /* No overlong forms, no surrogates, nothing beyond U+10FFFF. NUL is a character like others. */
 bool text_is_utf8(struct slice text);
+bool text_is_ascii(struct slice text);
 /* The length in bytes of the character that 'text' starts with, or 0 when there is none or it is
  * malformed. */
 size_t text_character(struct slice text, uint32_t *ret_code);

@@ -60,21 +60,11 @@ static bool saslprep_characters(struct slice text, uint32_t *characters, size_t 
            *ret_count > 0;
 }
 
-static bool saslprep_is_ascii(struct slice text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if ((unsigned char)text.at[i] >= 0x80) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void saslprep(const struct secret *password, struct secret *prepared)
 {
     struct slice text = secret_view(password);
     must(secret_set(prepared, text) == ERR_NONE);
-    if (saslprep_is_ascii(text) || text.len > LIMIT_SASLPREP_SIZE) {
+    if (text_is_ascii(text) || text.len > LIMIT_SASLPREP_SIZE) {
         return;
     }
     size_t count_max = text.len * SASLPREP_GROWTH;

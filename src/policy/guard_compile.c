@@ -49,16 +49,6 @@ static enum err compile_tell(const hs_compile_error_t *error, const char *path,
 /* Expressions -----------------------------------------------------------------------------------
  */
 
-static bool compile_is_ascii(struct slice text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (((unsigned char)text.at[i] & 0x80) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool compile_is_alphanumeric(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -121,7 +111,7 @@ static void compile_add_words(struct arena *arena, struct expressions *expressio
     unsigned int caseless = rule->case_sensitive.value ? 0 : HS_FLAG_CASELESS;
     for (size_t i = 0; i < rule->words.count; i++) {
         struct slice word = rule->words.items[i];
-        unsigned int flags = caseless | (compile_is_ascii(word) ? 0 : HS_FLAG_UTF8);
+        unsigned int flags = caseless | (text_is_ascii(word) ? 0 : HS_FLAG_UTF8);
         compile_add(expressions, compile_word_in(arena, word), flags, index);
         struct slice blanks = compile_blanks_in(arena, word);
         if (!slice_equals(blanks, word)) {

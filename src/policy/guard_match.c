@@ -6,16 +6,6 @@
 
 #define FAILED SLICE("there is not enough memory to examine it")
 
-/* Compilers make this one comparison for many bytes. */
-static bool match_is_ascii(struct slice text)
-{
-    unsigned int all = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        all |= (unsigned char)text.at[i];
-    }
-    return all < 0x80;
-}
-
 /* Bytes that are not UTF-8 become one that nothing is about; all others stay what and where they
  * are. */
 static enum err match_clean(struct buf *buf, struct slice text)
@@ -60,7 +50,7 @@ static void match_text(struct guard_judgement *judgement, enum guard_direction d
     const struct guard_database *database = &judgement->scope->rules->databases[direction];
     struct guard_scratch *scratch = judgement->scope->scratch;
     enum err err = ERR_NONE;
-    if (database->needs_utf8 && !match_is_ascii(text) && !text_is_utf8(text)) {
+    if (database->needs_utf8 && !text_is_ascii(text) && !text_is_utf8(text)) {
         err = match_clean(&scratch->clean, text);
         text = buf_view(&scratch->clean);
     }

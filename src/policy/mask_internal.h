@@ -150,7 +150,6 @@ enum err mask_replace(const struct mask_rules *rules, const struct mask_strategy
 size_t mask_replace_at(const struct mask_rules *rules, const struct mask_strategy *strategy,
                        struct slice label, struct slice value, char *at);
 size_t mask_replace_size(const struct mask_strategy *strategy, struct slice label, size_t len);
-bool mask_is_ascii(struct slice text);
 bool mask_is_stricter(const struct mask_strategy *a, const struct mask_strategy *b);
 
 /* mask_walk.c: a text with a syntax, leaf by leaf, in order --------------------------------------

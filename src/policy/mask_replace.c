@@ -62,15 +62,6 @@ static size_t mask_characters(struct slice value, size_t keep_last, char *at)
     return size;
 }
 
-bool mask_is_ascii(struct slice value)
-{
-    unsigned char all = 0;
-    for (size_t i = 0; i < value.len; i++) {
-        all |= (unsigned char)value.at[i];
-    }
-    return all < 0x80;
-}
-
 /* Eight bytes at once. Whether a byte of ASCII is so large at least is the highest bit of their
  * sum, which nothing is carried out of. */
 #define WORD_SIZE         sizeof(uint64_t)

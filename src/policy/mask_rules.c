@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "policy/guard_pattern.h"
 
 #include <ctype.h>
@@ -217,7 +218,7 @@ static enum err mask_add_custom(struct mask_rules *rules, const struct masking_r
     for (size_t i = 0; i < custom->deny_list.count; i++) {
         struct slice word = custom->deny_list.items[i];
         /* Of ASCII both cases are of one length; of others they need not be. */
-        bool is_ascii = mask_is_ascii(word);
+        bool is_ascii = text_is_ascii(word);
         pattern = (struct mask_pattern){
             .entity = index, .is_word = true, .has_start = !is_ascii, .size_max = word.len};
         flags =

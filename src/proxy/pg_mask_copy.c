@@ -4,6 +4,7 @@
  * for a query, each field is masked as strictly as the rules can when the statement may give masked
  * columns at all. */
 #include "base/must.h"
+#include "base/text.h"
 #include "base/writer.h"
 #include "proxy/pg_mask_internal.h"
 
@@ -57,16 +58,6 @@ static void plan_columns(struct pg_mask *mask, const struct copy_statement *copy
     }
 }
 
-static bool is_ascii(struct slice text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (((unsigned char)text.at[i] & 0x80U) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Whether the catalog, as others see it, can tell what a copy of a whole table gives: a table that
  * the transaction itself made or altered is not in it. */
 static bool asks_for_columns(const struct pg_mask *mask, const struct asked *asked,
@@ -76,7 +67,7 @@ static bool asks_for_columns(const struct pg_mask *mask, const struct asked *ask
            asked->type == PGWIRE_CLIENT_QUERY && statement->nature.is_alone &&
            statement->nature.is_copy_known && !statement->nature.is_tainted &&
            !statement->copy.is_query && statement->copy.columns == NULL &&
-           is_ascii(statement->copy.schema) && is_ascii(statement->copy.table);
+           text_is_ascii(statement->copy.schema) && text_is_ascii(statement->copy.table);
 }
 
 bool pg_mask_copy_is_known(struct pg_mask *mask, const struct asked *asked)

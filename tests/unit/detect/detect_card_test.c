@@ -2,6 +2,16 @@
 /* Cards among other groups of digits. */
 #include "detect_rig.h"
 
+static void check_card_in(const char *const around[2], const char *card)
+{
+    char text[TEXT_SIZE], wanted[TEXT_SIZE];
+    assert_true(snprintf(text, sizeof(text), "%s%s%s", around[0], card, around[1]) > 0);
+    assert_true(snprintf(wanted, sizeof(wanted), "CREDIT_CARD:%s", card) > 0);
+    if (strstr(found(text), wanted) == NULL) {
+        fail_msg("'%s' gave %s", text, found(text));
+    }
+}
+
 static void a_card_is_found_among_other_groups(void **state)
 {
     (void)state;
@@ -12,15 +22,9 @@ static void a_card_is_found_among_other_groups(void **state)
     static const char *const around[][2] = {
         {"", " 12/27"}, {"", " 123"},        {"12 ", ""},      {"7, ", ", 12/27"},
         {"No 1 ", ""},  {"2024-01-02 ", ""}, {"1 ", " 12/27"}, {"", " 12/27 123"}};
-    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
-        for (size_t j = 0; j < sizeof(around) / sizeof(around[0]); j++) {
-            char text[TEXT_SIZE], wanted[TEXT_SIZE];
-            assert_true(
-                snprintf(text, sizeof(text), "%s%s%s", around[j][0], cards[i], around[j][1]) > 0);
-            assert_true(snprintf(wanted, sizeof(wanted), "CREDIT_CARD:%s", cards[i]) > 0);
-            if (strstr(found(text), wanted) == NULL) {
-                fail_msg("'%s' gave %s", text, found(text));
-            }
+    for (size_t i = 0; i < COUNT_OF(cards); i++) {
+        for (size_t j = 0; j < COUNT_OF(around); j++) {
+            check_card_in(around[j], cards[i]);
         }
     }
 }
@@ -46,15 +50,9 @@ static void no_other_group_hides_a_card(void **state)
                                             {"phone 1234 ", ""},
                                             {"+1 234 1234 ", ""},
                                             {"2024-01-02 1234-", ""}};
-    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
-        for (size_t j = 0; j < sizeof(around) / sizeof(around[0]); j++) {
-            char text[TEXT_SIZE], wanted[TEXT_SIZE];
-            assert_true(
-                snprintf(text, sizeof(text), "%s%s%s", around[j][0], cards[i], around[j][1]) > 0);
-            assert_true(snprintf(wanted, sizeof(wanted), "CREDIT_CARD:%s", cards[i]) > 0);
-            if (strstr(found(text), wanted) == NULL) {
-                fail_msg("'%s' gave %s", text, found(text));
-            }
+    for (size_t i = 0; i < COUNT_OF(cards); i++) {
+        for (size_t j = 0; j < COUNT_OF(around); j++) {
+            check_card_in(around[j], cards[i]);
         }
     }
     assert_string_equal(found("ORD-4111-1111-1111-1111"), "CREDIT_CARD:4111-1111-1111-1111");
