@@ -131,6 +131,8 @@ static enum err client_execute(struct replay *self, const struct replay_message 
         request->statement = statement;
     }
     if (request != NULL && portal != NULL) {
+        replay_shape_unref(
+            request->columns); /* the server was faster than the rest of the message */
         request->columns = replay_shape_ref(portal->columns);
     }
     event.text = statement == NULL ? SLICE_NONE : statement->text;
