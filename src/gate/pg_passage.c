@@ -84,15 +84,24 @@ static void pg_passage_add_message(struct pg_session *session, const struct pg_r
     char head[RECORD_MESSAGE_HEAD];
     const struct slice parts[] = {record_message_head(record->type, record->size, head),
                                   record->bytes};
-    recorder_add(session->recorder, RECORD_MESSAGE, pg_side(record->side), parts, COUNT_OF(parts));
+    if (record->is_last) {
+        recorder_add_messages(session->recorder, pg_side(record->side), parts, COUNT_OF(parts));
+    } else {
+        recorder_add(session->recorder, RECORD_MESSAGE, pg_side(record->side), parts,
+                     COUNT_OF(parts));
+    }
 }
 
-/* Each a message of its own. They are whole, which the tap has checked. */
+/* They are whole, which the tap has checked. */
 static void pg_passage_add_rows(struct pg_session *session, const struct pg_record *record)
 {
     struct reader reader = reader_of(record->bytes);
+    if (record->bytes.len <= RECORD_PAYLOAD_MAX) {
+        recorder_add_messages(session->recorder, pg_side(record->side), &record->bytes, 1);
+        return;
+    }
     while (reader_left(&reader) > 0) {
-        struct pg_record row = {.side = record->side};
+        struct pg_record row = {.side = record->side, .is_last = true};
         row.type = (char)reader_u8(&reader);
         row.size = reader_u32(&reader) - (uint32_t)sizeof(uint32_t);
         row.bytes = reader_view(&reader, row.size);
@@ -101,8 +110,12 @@ static void pg_passage_add_rows(struct pg_session *session, const struct pg_reco
     }
 }
 
+/* Rows that are all there can be counted by whoever wants to know. */
 static void pg_passage_add_count(struct pg_session *session, const struct pg_record *record)
 {
+    if (!record->is_cut) {
+        return;
+    }
     char payload[RECORD_COUNT_SIZE];
     const struct record_count count = {
         .rows = record->rows, .bytes = record->row_bytes, .is_cut = record->is_cut};

@@ -18,7 +18,7 @@
 #include <zstd.h>
 
 #define BLOCK_MAGIC      "\x89GHREC\r\n"
-#define BLOCK_VERSION    2
+#define BLOCK_VERSION    3
 #define BLOCK_NONCE_SIZE 12
 #define BLOCK_CHECK_SIZE 4
 #define BLOCK_SEALED_KEY_SIZE                                                                      \

@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#define RECORD_SIZE_AT     10 /* in the record */
+#define RECORD_LENGTH_SIZE 4  /* of a message; it counts itself */
+
 static bool record_side_is_known(uint8_t side)
 {
     return side == RECORD_FROM_CLIENT || side == RECORD_FROM_TARGET || side == RECORD_FROM_GATEWAY;
@@ -51,29 +54,53 @@ static void record_put(char *at, uint64_t value, size_t size)
     }
 }
 
-enum err record_write_parts(struct buf *buf, const struct record *record, const struct slice *parts,
-                            size_t count)
+static size_t record_parts_size(const struct slice *parts, size_t count)
 {
     size_t size = 0;
-    char *at = NULL;
     for (size_t i = 0; i < count; i++) {
         size += parts[i].len;
     }
-    if (size > RECORD_PAYLOAD_MAX || buf_reserve(buf, RECORD_HEAD_SIZE + size, &at) != ERR_NONE) {
-        return ERR_LIMIT;
-    }
-    record_put(at, (uint64_t)record->time, 8);
-    at[8] = (char)record->side;
-    at[9] = (char)record->kind;
-    record_put(at + 10, size, 4);
-    at += RECORD_HEAD_SIZE;
+    return size;
+}
+
+static void record_put_parts(char *at, const struct slice *parts, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
         if (parts[i].len > 0) {
             (void)memcpy(at, parts[i].at, parts[i].len);
             at += parts[i].len;
         }
     }
+}
+
+enum err record_write_parts(struct buf *buf, const struct record *record, const struct slice *parts,
+                            size_t count)
+{
+    size_t size = record_parts_size(parts, count);
+    char *at = NULL;
+    if (size > RECORD_PAYLOAD_MAX || buf_reserve(buf, RECORD_HEAD_SIZE + size, &at) != ERR_NONE) {
+        return ERR_LIMIT;
+    }
+    record_put(at, (uint64_t)record->time, 8);
+    at[8] = (char)record->side;
+    at[9] = (char)record->kind;
+    record_put(at + RECORD_SIZE_AT, size, 4);
+    record_put_parts(at + RECORD_HEAD_SIZE, parts, count);
     buf_commit(buf, RECORD_HEAD_SIZE + size);
+    return ERR_NONE;
+}
+
+enum err record_extend(struct buf *buf, size_t start, const struct slice *parts, size_t count)
+{
+    size_t before = buf->len - start - RECORD_HEAD_SIZE;
+    size_t size = record_parts_size(parts, count);
+    char *at = NULL;
+    if (size > RECORD_PAYLOAD_MAX - before || buf_reserve(buf, size, &at) != ERR_NONE) {
+        return ERR_LIMIT;
+    }
+    record_put_parts(at, parts, count);
+    record_put(at - before - RECORD_HEAD_SIZE + RECORD_SIZE_AT, before + size, 4);
+    buf_commit(buf, size);
     return ERR_NONE;
 }
 
@@ -82,19 +109,25 @@ enum err record_write(struct buf *buf, const struct record *record)
     return record_write_parts(buf, record, &record->payload, 1);
 }
 
-enum err record_message_read(struct slice payload, struct record_message *ret_message)
+enum err record_message_read(struct slice *rest, struct record_message *ret_message)
 {
-    struct reader reader = reader_of(payload);
-    ret_message->type = (char)reader_u8(&reader);
-    ret_message->size = reader_u32(&reader);
-    ret_message->body = reader_view_rest(&reader);
-    return reader.failed || ret_message->body.len > ret_message->size ? ERR_INPUT : ERR_NONE;
+    struct reader reader = reader_of(*rest);
+    char type = (char)reader_u8(&reader);
+    uint32_t length = reader_u32(&reader);
+    if (reader.failed || length < RECORD_LENGTH_SIZE) {
+        return ERR_INPUT;
+    }
+    ret_message->type = type;
+    ret_message->size = length - RECORD_LENGTH_SIZE;
+    ret_message->body = slice_sub(*rest, RECORD_MESSAGE_HEAD, ret_message->size);
+    *rest = slice_from(*rest, RECORD_MESSAGE_HEAD + ret_message->body.len);
+    return ERR_NONE;
 }
 
 struct slice record_message_head(char type, uint32_t size, char *head)
 {
     head[0] = type;
-    record_put(head + 1, size, 4);
+    record_put(head + 1, (uint64_t)size + RECORD_LENGTH_SIZE, 4);
     return slice_of(head, RECORD_MESSAGE_HEAD);
 }
 

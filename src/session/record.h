@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define RECORD_HEAD_SIZE    14                  /* time, side, kind, size of the payload */
-#define RECORD_MESSAGE_HEAD 5                   /* type, size of the whole body */
+#define RECORD_MESSAGE_HEAD 5                   /* of a message: type, length */
 #define RECORD_PAYLOAD_MAX  ((size_t)64 * 1024) /* what is longer is several records */
 #define RECORD_SIZE_MAX     (RECORD_HEAD_SIZE + RECORD_PAYLOAD_MAX)
 #define RECORD_CHAIN_SIZE   32 /* of the chain's head: a SHA-256 */
@@ -24,9 +24,9 @@ enum record_side {
 
 enum record_kind {
     RECORD_OPEN = 1,    /* JSON: the session, its connection, who, from where; the first record */
-    RECORD_MESSAGE = 2, /* a message of the session's protocol: struct record_message */
+    RECORD_MESSAGE = 2, /* messages of the session's protocol: struct record_message */
     RECORD_MORE = 3,    /* more of the body of that side's last message */
-    RECORD_COUNT = 4,   /* the rows of a statement that ended: struct record_count */
+    RECORD_COUNT = 4,   /* a statement ended whose rows are not all there: struct record_count */
     RECORD_NOTE = 5,    /* JSON: what the gateway did: cancelled, killed, refused */
     RECORD_CLOSE = 6,   /* JSON: why it ended, and counters; the last record */
 };
@@ -46,17 +46,21 @@ enum err record_write(struct buf *buf, const struct record *record) MUST_USE;
 /* The same with the payload in parts, one behind the other; record->payload is not looked at. */
 enum err record_write_parts(struct buf *buf, const struct record *record, const struct slice *parts,
                             size_t count) MUST_USE;
+/* The payload of the record at 'start', which is the buffer's last, goes on. Likewise. */
+enum err record_extend(struct buf *buf, size_t start, const struct slice *parts,
+                       size_t count) MUST_USE;
 
-/* The payload of RECORD_MESSAGE. A PostgreSQL message: its type, and 'size' of its body without the
- * length word; 'body' are the first bytes of it. What RECORD_MORE brings comes behind; if that does
+/* The payload of RECORD_MESSAGE: PostgreSQL messages of one side as they are on the wire, one behind
+ * the other. The last may lack some of its body. What RECORD_MORE brings comes behind; if that does
  * not make 'size' bytes, the rest was not kept. */
 struct record_message {
     char type;
-    uint32_t size;
-    struct slice body;
+    uint32_t size;     /* of the whole body, without the length word */
+    struct slice body; /* the first bytes of it */
 };
 
-enum err record_message_read(struct slice payload, struct record_message *ret_message) MUST_USE;
+/* Takes the first of what is left of a payload. */
+enum err record_message_read(struct slice *rest, struct record_message *ret_message) MUST_USE;
 /* What goes before the body, in 'head', which holds RECORD_MESSAGE_HEAD bytes. */
 struct slice record_message_head(char type, uint32_t size, char *head);
 

@@ -208,13 +208,25 @@ static void recorder_drop_pending(struct recorder *recorder)
     shop_put_buffer(recorder->shop, recorder->pending);
     recorder->pending = NULL;
     recorder->pending_count = 0;
+    recorder->has_last = false;
     (void)memcpy(recorder->pending_chain, recorder->place.chain, RECORD_CHAIN_SIZE);
+}
+
+static void recorder_end_last(struct recorder *recorder)
+{
+    if (recorder->has_last) {
+        struct slice pending = buf_view(recorder->pending);
+        block_chain(recorder->pending_chain, slice_from(pending, recorder->last_start));
+        recorder->pending_count++;
+        recorder->has_last = false;
+    }
 }
 
 /* Writes what is pending as one block. 0 or an errno; then it is dropped. */
 static int recorder_write_block(struct recorder *recorder, unsigned flags)
 {
     struct recorder_shop *shop = recorder->shop;
+    recorder_end_last(recorder);
     flags |= recorder->is_salted ? BLOCK_HAS_SALT : 0;
     int cause = recorder_write(recorder, block_seal(shop->codec, &recorder->key, &recorder->place,
                                                     flags, buf_view(recorder->pending)));
@@ -259,10 +271,11 @@ static void recorder_add_record(struct recorder *recorder, enum record_kind kind
 {
     const struct record record = {
         .time = recorder_time(recorder, kind), .side = side, .kind = kind};
+    recorder_end_last(recorder);
     if (recorder->pending == NULL) {
         recorder->pending = shop_take_buffer(recorder->shop);
     }
-    size_t start = recorder->pending->len;
+    recorder->last_start = recorder->pending->len;
     enum err err = record_write_parts(recorder->pending, &record, parts, count);
     if (err != ERR_NONE) {
         recorder_flush_pending(recorder, 0);
@@ -270,11 +283,13 @@ static void recorder_add_record(struct recorder *recorder, enum record_kind kind
             return;
         }
         recorder->pending = shop_take_buffer(recorder->shop);
-        start = 0;
+        recorder->last_start = 0;
         must(record_write_parts(recorder->pending, &record, parts, count) == ERR_NONE);
     }
-    block_chain(recorder->pending_chain, slice_from(buf_view(recorder->pending), start));
-    recorder->pending_count++;
+    recorder->has_last = true;
+    recorder->takes_messages = false;
+    recorder->last_kind = kind;
+    recorder->last_side = side;
 }
 
 /* Takes up to 'size' bytes from the parts, from *index and *offset on. */
@@ -326,6 +341,18 @@ void recorder_add(struct recorder *recorder, enum record_kind kind, enum record_
         recorder_add_record(recorder, kind, side, piece, taken);
         kind = RECORD_MORE;
     }
+}
+
+void recorder_add_messages(struct recorder *recorder, enum record_side side,
+                           const struct slice *parts, size_t count)
+{
+    bool goes_on = recorder->has_last && recorder->takes_messages && recorder->last_side == side;
+    if (goes_on &&
+        record_extend(recorder->pending, recorder->last_start, parts, count) == ERR_NONE) {
+        return;
+    }
+    recorder_add(recorder, RECORD_MESSAGE, side, parts, count);
+    recorder->takes_messages = recorder->last_kind == RECORD_MESSAGE;
 }
 
 enum err recorder_flush(struct recorder *recorder, struct error *reterr)

@@ -39,6 +39,11 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
  * RECORD_PAYLOAD_MAX becomes several records. Failures are told by the next flush. */
 void recorder_add(struct recorder *recorder, enum record_kind kind, enum record_side side,
                   const struct slice *parts, size_t count);
+/* RECORD_MESSAGE: whole messages with their heads; several at once have at most RECORD_PAYLOAD_MAX
+ * bytes. Those of one side that are added one behind the other share a record, as far as there is
+ * room. */
+void recorder_add_messages(struct recorder *recorder, enum record_side side,
+                           const struct slice *parts, size_t count);
 
 /* Writes what was added; nothing added: does nothing. ERR_LIMIT: the disk is full, ERR_IO. Once
  * failed, it fails again with the same words. */

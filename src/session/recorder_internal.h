@@ -38,7 +38,12 @@ struct recorder {
 
     /* What was added and not flushed. */
     struct buf *pending;
-    uint64_t pending_count;
+    uint64_t pending_count; /* but for the last record, as long as it is open */
+    bool has_last;
+    bool takes_messages; /* the last record */
+    enum record_kind last_kind;
+    enum record_side last_side;
+    size_t last_start;
     bool is_reading; /* a message was added since the last flush, at this time */
     int64_t time;
     unsigned char pending_chain[RECORD_CHAIN_SIZE];

@@ -100,37 +100,91 @@ static enum err replay_collect(struct replay *self, struct replay_message *messa
     return message->body.len >= message->size ? replay_finish(self, message, reterr) : ERR_NONE;
 }
 
-static enum err replay_begin(struct replay *self, struct replay_message *message,
-                             const struct record *record, struct error *reterr)
-{
-    struct record_message head;
-    enum err err = replay_finish(self, message, reterr);
-    if (err != ERR_NONE || record_message_read(record->payload, &head) != ERR_NONE) {
-        return err;
-    }
-    message->is_open = true;
-    message->type = head.type;
-    message->size = head.size;
-    message->time = record->time;
-    message->side = record->side;
-    buf_truncate(&message->body, 0);
-    if (message == &self->client) {
-        replay_begin_request(self, message);
-    }
-    return replay_collect(self, message, head.body, reterr);
-}
-
-static enum err replay_count(struct replay *self, const struct record *record, struct error *reterr)
+/* The rows of a statement are over. */
+static enum err replay_tell_rows(struct replay *self, struct replay_message *message, int64_t time,
+                                 struct error *reterr)
 {
     struct replay_event event = {
         .kind = REPLAY_COUNT,
-        .side = record->side,
-        .time = record->time,
+        .side = message->side,
+        .time = time,
         .statement = self->told_number,
+        .count = message->rows,
     };
-    return record_count_read(record->payload, &event.count) == ERR_NONE
-               ? replay_tell(self, &event, reterr)
-               : ERR_NONE;
+    message->rows = (struct record_count){0};
+    return event.count.rows > 0 ? replay_tell(self, &event, reterr) : ERR_NONE;
+}
+
+/* Where not all are on record, they were counted when they passed; others are counted here. */
+static enum err replay_count(struct replay *self, struct replay_message *message,
+                             const struct record *record, struct error *reterr)
+{
+    enum err err = replay_finish(self, &self->server, reterr);
+    if (err != ERR_NONE || record_count_read(record->payload, &message->rows) != ERR_NONE) {
+        return err;
+    }
+    message->side = record->side;
+    return replay_tell_rows(self, message, record->time, reterr);
+}
+
+static bool replay_is_row(const struct replay_message *message)
+{
+    return message->type == PGWIRE_SERVER_COPY_DATA ||
+           (message->side != RECORD_FROM_CLIENT && message->type == PGWIRE_SERVER_DATA_ROW);
+}
+
+/* What may stand between the rows of a statement. */
+static bool replay_is_amid(const struct replay_message *message)
+{
+    return message->side == RECORD_FROM_CLIENT
+               ? message->type == PGWIRE_CLIENT_SYNC
+               : message->type == PGWIRE_SERVER_NOTICE ||
+                     message->type == PGWIRE_SERVER_NOTIFICATION ||
+                     message->type == PGWIRE_SERVER_PARAMETER_STATUS;
+}
+
+/* A row, or what ends the rows before it: the client's, too, when the server says so. */
+static enum err replay_count_row(struct replay *self, struct replay_message *message,
+                                 struct error *reterr)
+{
+    if (replay_is_row(message)) {
+        message->rows.rows++;
+        message->rows.bytes += RECORD_MESSAGE_HEAD + (uint64_t)message->size;
+    }
+    if (replay_is_row(message) || replay_is_amid(message)) {
+        return ERR_NONE;
+    }
+    enum err err = replay_tell_rows(self, &self->client, message->time, reterr);
+    return err == ERR_NONE ? replay_tell_rows(self, message, message->time, reterr) : err;
+}
+
+static enum err replay_begin(struct replay *self, struct replay_message *message,
+                             const struct record *record, const struct record_message *head,
+                             struct error *reterr)
+{
+    message->is_open = true;
+    message->type = head->type;
+    message->size = head->size;
+    message->time = record->time;
+    message->side = record->side;
+    buf_truncate(&message->body, 0);
+    enum err err = replay_count_row(self, message, reterr);
+    if (message == &self->client) {
+        replay_begin_request(self, message);
+    }
+    return err == ERR_NONE ? replay_collect(self, message, head->body, reterr) : err;
+}
+
+static enum err replay_messages(struct replay *self, struct replay_message *message,
+                                const struct record *record, struct error *reterr)
+{
+    struct slice rest = record->payload;
+    struct record_message head;
+    enum err err = replay_finish(self, message, reterr);
+    while (err == ERR_NONE && rest.len > 0 && record_message_read(&rest, &head) == ERR_NONE) {
+        err = replay_begin(self, message, record, &head, reterr);
+    }
+    return err;
 }
 
 static enum err replay_text(struct replay *self, enum replay_kind kind, const struct record *record,
@@ -152,13 +206,12 @@ enum err replay_add(struct replay *replay, const struct record *record, struct e
     enum err err = ERR_NONE;
     switch (record->kind) {
     case RECORD_MESSAGE:
-        return replay_begin(replay, message, record, reterr);
+        return replay_messages(replay, message, record, reterr);
     case RECORD_MORE:
         return message->is_open ? replay_collect(replay, message, record->payload, reterr)
                                 : ERR_NONE;
     case RECORD_COUNT:
-        err = replay_finish(replay, &replay->server, reterr);
-        return err == ERR_NONE ? replay_count(replay, record, reterr) : err;
+        return replay_count(replay, message, record, reterr);
     case RECORD_OPEN:
         return replay_text(replay, REPLAY_OPEN, record, reterr);
     case RECORD_NOTE:
@@ -172,6 +225,13 @@ enum err replay_add(struct replay *replay, const struct record *record, struct e
 
 enum err replay_end(struct replay *replay, struct error *reterr)
 {
-    enum err err = replay_finish(replay, &replay->client, reterr);
-    return err == ERR_NONE ? replay_finish(replay, &replay->server, reterr) : err;
+    struct replay_message *const messages[] = {&replay->client, &replay->server};
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < COUNT_OF(messages) && err == ERR_NONE; i++) {
+        err = replay_finish(replay, messages[i], reterr);
+    }
+    for (size_t i = 0; i < COUNT_OF(messages) && err == ERR_NONE; i++) {
+        err = replay_tell_rows(replay, messages[i], messages[i]->time, reterr);
+    }
+    return err;
 }

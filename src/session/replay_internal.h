@@ -62,6 +62,7 @@ struct replay_message {
     enum record_side side;
     uint64_t number; /* of the request that it is */
     struct buf body;
+    struct record_count rows; /* of the statement so far */
 };
 
 struct replay {

@@ -91,23 +91,61 @@ static void a_payload_has_a_limit(void **state)
     assert_int_equal(buf.len, RECORD_SIZE_MAX + RECORD_HEAD_SIZE + sample.payload.len);
 }
 
-static void messages_and_counts_are_read_again(void **state)
+static void messages_are_read_again(void **state)
 {
     (void)state;
     char head[RECORD_MESSAGE_HEAD];
-    char payload[RECORD_COUNT_SIZE];
-    struct buf buf CLEANUP(buf_release);
     struct record_message message;
-    struct record_count count;
-    buf_init(&buf, 64);
-    const struct slice parts[] = {record_message_head('Q', 70000, head), SLICE("SELECT")};
-    assert_int_equal(buf_append_parts(&buf, parts, 2), ERR_NONE);
-    assert_int_equal(record_message_read(buf_view(&buf), &message), ERR_NONE);
-    assert_true(message.type == 'Q' && message.size == 70000);
+    struct slice rest = SLICE("T\0\0\0\6ab"
+                              "Z\0\0\0\4"
+                              "Q\0\0\1\4SELECT");
+    assert_int_equal(record_message_read(&rest, &message), ERR_NONE);
+    assert_true(message.type == 'T' && message.size == 2);
+    assert_true(slice_equals(message.body, SLICE("ab")));
+    assert_int_equal(record_message_read(&rest, &message), ERR_NONE);
+    assert_true(message.type == 'Z' && message.size == 0 && message.body.len == 0);
+    assert_int_equal(record_message_read(&rest, &message), ERR_NONE);
+    assert_true(message.type == 'Q' && message.size == 256);
     assert_true(slice_equals(message.body, SLICE("SELECT")));
-    assert_int_equal(record_message_read(SLICE("Q\0\0\0"), &message), ERR_INPUT);
-    assert_int_equal(record_message_read(SLICE("Q\0\0\0\1ab"), &message), ERR_INPUT);
+    assert_int_equal(rest.len, 0);
+    assert_true(slice_equals(record_message_head('Q', 256, head), SLICE("Q\0\0\1\4")));
 
+    const struct slice broken[] = {SLICE(""), SLICE("Q\0\0\0"), SLICE("Q\0\0\0\3")};
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        rest = broken[i];
+        assert_int_equal(record_message_read(&rest, &message), ERR_INPUT);
+        assert_int_equal(rest.len, broken[i].len);
+    }
+}
+
+static void a_record_goes_on_up_to_its_limit(void **state)
+{
+    (void)state;
+    struct buf buf CLEANUP(buf_release);
+    struct record record;
+    size_t taken = 0;
+    char *bytes = memory_new(RECORD_PAYLOAD_MAX);
+    const struct slice more = slice_of(bytes, RECORD_PAYLOAD_MAX - sample.payload.len);
+    buf_init(&buf, 2 * RECORD_SIZE_MAX);
+    assert_int_equal(record_write(&buf, &sample), ERR_NONE);
+    size_t start = buf.len;
+    assert_int_equal(record_write(&buf, &sample), ERR_NONE);
+    assert_int_equal(record_extend(&buf, start, &more, 1), ERR_NONE);
+    assert_int_equal(record_extend(&buf, start, &(struct slice){bytes, 1}, 1), ERR_LIMIT);
+    assert_int_equal(record_read(slice_from(buf_view(&buf), start), &taken, &record), ERR_NONE);
+    assert_int_equal(taken, RECORD_SIZE_MAX);
+    assert_true(slice_equals(slice_sub(record.payload, 0, sample.payload.len), sample.payload));
+    assert_true(record.time == sample.time && record.kind == sample.kind);
+    assert_int_equal(record_read(buf_view(&buf), &taken, &record), ERR_NONE);
+    assert_true(slice_equals(record.payload, sample.payload));
+    memory_free(bytes);
+}
+
+static void counts_are_read_again(void **state)
+{
+    (void)state;
+    char payload[RECORD_COUNT_SIZE];
+    struct record_count count;
     const struct record_count given = {.rows = UINT64_MAX, .bytes = 258, .is_cut = true};
     struct slice written = record_count_write(&given, payload);
     assert_int_equal(record_count_read(written, &count), ERR_NONE);
@@ -125,7 +163,9 @@ int main(void)
         cmocka_unit_test(every_prefix_of_a_record_needs_more),
         cmocka_unit_test(a_time_a_side_a_kind_and_a_size_that_are_none_are_refused),
         cmocka_unit_test(a_payload_has_a_limit),
-        cmocka_unit_test(messages_and_counts_are_read_again),
+        cmocka_unit_test(messages_are_read_again),
+        cmocka_unit_test(a_record_goes_on_up_to_its_limit),
+        cmocka_unit_test(counts_are_read_again),
     };
     return cmocka_run_group_tests_name("session/record", tests, NULL, NULL);
 }

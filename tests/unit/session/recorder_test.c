@@ -102,45 +102,6 @@ static void nothing_is_in_the_file_before_the_flush_and_all_after(void **state)
     (void)help_close(&help, recorder);
 }
 
-/* What is too long for a record comes out as several, of the same bytes. */
-static void a_long_message_is_several_records(void **state)
-{
-    (void)state;
-    static const size_t sizes[] = {65531, 65532, 131067, 131068, 1000000};
-    char head[RECORD_MESSAGE_HEAD];
-    char *bytes = arena_alloc(&help.arena, 1000000);
-    struct recorder *recorder = help_open(&help);
-    for (size_t i = 0; i < 1000000; i++) {
-        bytes[i] = (char)(i % 251);
-    }
-    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        const struct slice parts[] = {record_message_head('D', (uint32_t)sizes[i], head),
-                                      slice_of(bytes, 10), slice_of(bytes + 10, sizes[i] - 10)};
-        recorder_add(recorder, RECORD_MESSAGE, RECORD_FROM_TARGET, parts, 3);
-    }
-    flush(recorder);
-    (void)help_close(&help, recorder);
-    struct recording *recording = NULL;
-    struct record record;
-    must(recording_open(help.path, help.keys, &recording, NULL) == ERR_NONE);
-    must(recording_next(recording, &record, NULL) == ERR_NONE);
-    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        struct record_message message;
-        assert_int_equal(record.kind, RECORD_MESSAGE);
-        assert_int_equal(record_message_read(record.payload, &message), ERR_NONE);
-        assert_int_equal(message.size, sizes[i]);
-        size_t len = message.body.len;
-        assert_memory_equal(message.body.at, bytes, len);
-        for (must(recording_next(recording, &record, NULL) == ERR_NONE); record.kind == RECORD_MORE;
-             must(recording_next(recording, &record, NULL) == ERR_NONE)) {
-            assert_memory_equal(record.payload.at, bytes + len, record.payload.len);
-            len += record.payload.len;
-        }
-        assert_int_equal(len, sizes[i]);
-    }
-    recording_free(recording);
-}
-
 static void a_note_that_is_too_long_breaks_the_recorder(void **state)
 {
     (void)state;
@@ -499,7 +460,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_recording_is_a_file_of_the_gateway_alone),
         TEST(nothing_is_in_the_file_before_the_flush_and_all_after),
-        TEST(a_long_message_is_several_records),
         TEST(a_note_that_is_too_long_breaks_the_recorder),
         TEST(a_full_disk_leaves_a_whole_file),
         TEST(a_recording_does_not_begin_on_a_full_disk),

@@ -82,6 +82,55 @@ static void queries_are_lines_of_json(void **state)
         "{\"time\":\"T\",\"type\":\"close\",\"summary\":{\"reason\":\"client left\"}}\n");
 }
 
+/* Nothing says how many they are: all of them are there. */
+static void rows_that_are_all_there_are_counted(void **state)
+{
+    (void)state;
+    said_by_client('Q', SLICE("SELECT 1; SELECT 2\0"));
+    said_row((const struct slice[]){SLICE("1")}, 1);
+
+    said_by_target('N', SLICE("SNOTICE\0Mhalfway\0\0"));
+    said_row((const struct slice[]){SLICE("22")}, 1);
+    said_by_target('C', SLICE("SELECT 2\0"));
+    said_by_target('C', SLICE("SELECT 0\0"));
+    said_ready();
+    said_by_client('Q', SLICE("COPY t FROM STDIN\0"));
+    said_by_target('G', SLICE("\0\0\0"));
+    said_by_client('d', SLICE("1\n"));
+    said_by_client('d', SLICE("22\n"));
+    said_by_target('C', SLICE("COPY 2\0"));
+    said_ready();
+    said_by_client('Q', SLICE("COPY t TO STDOUT\0"));
+    said_by_target('H', SLICE("\0\0\0"));
+    said_by_target('d', SLICE("333\n"));
+    export_finish();
+    export_check(
+        RECORDING_JSONL,
+        "{\"time\":\"T\",\"type\":\"statement\",\"statement\":1,\"text\":\"SELECT 1; SELECT "
+        "2\",\"parameters\":[]}\n"
+        "{\"time\":\"T\",\"type\":\"row\",\"statement\":1,\"values\":[\"1\"]}\n"
+        "{\"time\":\"T\",\"type\":\"notice\",\"statement\":1,\"message\":\"halfway\"}\n"
+        "{\"time\":\"T\",\"type\":\"row\",\"statement\":1,\"values\":[\"22\"]}\n"
+        "{\"time\":\"T\",\"type\":\"count\",\"statement\":1,\"rows\":2,\"bytes\":25,\"cut\":false}"
+        "\n"
+        "{\"time\":\"T\",\"type\":\"done\",\"statement\":1,\"tag\":\"SELECT 2\"}\n"
+        "{\"time\":\"T\",\"type\":\"done\",\"statement\":1,\"tag\":\"SELECT 0\"}\n"
+        "{\"time\":\"T\",\"type\":\"statement\",\"statement\":2,\"text\":\"COPY t FROM "
+        "STDIN\",\"parameters\":[]}\n"
+        "{\"time\":\"T\",\"type\":\"copy\",\"statement\":2,\"from\":\"client\",\"data\":\"1\\n\"}\n"
+        "{\"time\":\"T\",\"type\":\"copy\",\"statement\":2,\"from\":\"client\",\"data\":\"22\\n\"}"
+        "\n"
+        "{\"time\":\"T\",\"type\":\"count\",\"statement\":2,\"rows\":2,\"bytes\":15,\"cut\":false}"
+        "\n"
+        "{\"time\":\"T\",\"type\":\"done\",\"statement\":2,\"tag\":\"COPY 2\"}\n"
+        "{\"time\":\"T\",\"type\":\"statement\",\"statement\":3,\"text\":\"COPY t TO "
+        "STDOUT\",\"parameters\":[]}\n"
+        "{\"time\":\"T\",\"type\":\"copy\",\"statement\":3,\"from\":\"target\",\"data\":\"333\\n\"}"
+        "\n"
+        "{\"time\":\"T\",\"type\":\"count\",\"statement\":3,\"rows\":1,\"bytes\":9,\"cut\":false}\n"
+        "{\"time\":\"T\",\"type\":\"close\",\"summary\":{\"reason\":\"client left\"}}\n");
+}
+
 static void rows_are_csv(void **state)
 {
     (void)state;
@@ -269,6 +318,7 @@ int main(void)
         TEST(an_export_takes_constant_memory), /* first: others use more */
         TEST(queries_are_shown_as_text),
         TEST(queries_are_lines_of_json),
+        TEST(rows_that_are_all_there_are_counted),
         TEST(rows_are_csv),
         TEST(a_cast_is_a_head_and_lines_of_output),
         TEST(what_was_not_kept_is_said_to_be_cut),

@@ -81,7 +81,7 @@ void help_message(struct recorder *recorder, enum record_side side, char type, s
 {
     char head[RECORD_MESSAGE_HEAD];
     const struct slice parts[] = {record_message_head(type, (uint32_t)body.len, head), body};
-    recorder_add(recorder, RECORD_MESSAGE, side, parts, 2);
+    recorder_add_messages(recorder, side, parts, 2);
 }
 
 void help_turn_until(struct help *help, const bool *is_done)
