@@ -39,7 +39,6 @@ struct pg_tap {
     struct pg_tap_counts counts;
     bool has_failed;
     bool is_synced; /* the client's last message was a Sync */
-    bool is_unsaid; /* the server has answered something of which the recording does not say so */
 };
 
 /* What kinds there are. Types that the protocol does not know, or not here, never come so far. */
@@ -96,27 +95,6 @@ static bool is_recorded(enum pump_side side, char type)
 static bool ends_rows(enum pump_side side, char type)
 {
     return !has_trait(side, type, TAP_ROW | TAP_AMID_ROWS);
-}
-
-/* Whether, behind this message of the server, the recording does not show what is answered: what
- * ends a statement shows it, ParseComplete and its like are not recorded. */
-static bool is_unsaid(char type, bool was_unsaid)
-{
-    switch (type) {
-    case PGWIRE_SERVER_PARSE_COMPLETE:
-    case PGWIRE_SERVER_BIND_COMPLETE:
-    case PGWIRE_SERVER_CLOSE_COMPLETE:
-    case PGWIRE_SERVER_NO_DATA:
-    case PGWIRE_SERVER_PARAMETER_DESCRIPTION:
-        return true;
-    case PGWIRE_SERVER_COMMAND_COMPLETE:
-    case PGWIRE_SERVER_EMPTY_QUERY:
-    case PGWIRE_SERVER_PORTAL_SUSPENDED:
-    case PGWIRE_SERVER_ERROR:
-        return false;
-    default:
-        return was_unsaid;
-    }
 }
 
 /* Telling ------------------------------------------------------------------------------------- */
@@ -309,7 +287,6 @@ static enum err take_header(struct pg_tap *tap, struct tap_way *way, struct slic
     if (way->side == PUMP_TARGET) {
         tap->counts.statements += frame->type == PGWIRE_SERVER_COMMAND_COMPLETE;
         tap->counts.errors += frame->type == PGWIRE_SERVER_ERROR;
-        tap->is_unsaid = is_unsaid(frame->type, tap->is_unsaid);
     }
     way->is_told = is_recorded(way->side, frame->type);
     if (way->is_told && frame->size == 0) {
@@ -321,16 +298,14 @@ static enum err take_header(struct pg_tap *tap, struct tap_way *way, struct slic
 static enum err take_ready(struct pg_tap *tap, struct tap_way *way, struct slice body,
                            struct error *reterr_error)
 {
-    enum pgwire_transaction before = tap->state.transaction;
     enum err err = ask_server_state(tap, way, body, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
     tell_count(tap, way);
-    if (tap->state.transaction != before || tap->is_unsaid || !pg_tap_is_idle(tap)) {
+    if (way->request != PG_RECORD_NOBODY) { /* else it answers a Sync that was sent into a copy */
         tell_bytes(tap, way, body, true);
     }
-    tap->is_unsaid = false;
     return ERR_NONE;
 }
 

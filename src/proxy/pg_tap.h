@@ -6,12 +6,10 @@
  * Recorded whole is what says what was run, with which values, and what came of it: all messages of
  * the client but CopyData, CopyDone, Sync and Flush (Describe and Close are needed to tell whose
  * columns are described, and which statement a name stands for); of the server all but DataRow,
- * CopyData, CopyDone, ParseComplete, BindComplete, CloseComplete, NoData and ReadyForQuery.
+ * CopyData, CopyDone, ParseComplete, BindComplete, CloseComplete and NoData.
  *
- * So that it shows which answer is whose, there are exceptions. ReadyForQuery is recorded where it
- * tells another transaction status than before, where more was asked meanwhile, and where a batch
- * did not end with the end of a statement. Sync is, right before the client's next message, where
- * that came before the answer. Of a client that waits for each answer nothing more is recorded.
+ * So that it shows which answer is whose, a Sync is recorded right before the client's next message
+ * where that came before the answer. Of a client that waits for each answer nothing more is.
  *
  * DataRow and CopyData, "rows" here, are recorded up to a limit for each statement, and counted.
  * Keys and passwords are not for a session that has started: they are errors. */

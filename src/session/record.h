@@ -50,9 +50,9 @@ enum err record_write_parts(struct buf *buf, const struct record *record, const 
 enum err record_extend(struct buf *buf, size_t start, const struct slice *parts,
                        size_t count) MUST_USE;
 
-/* The payload of RECORD_MESSAGE: PostgreSQL messages of one side as they are on the wire, one behind
- * the other. The last may lack some of its body. What RECORD_MORE brings comes behind; if that does
- * not make 'size' bytes, the rest was not kept. */
+/* The payload of RECORD_MESSAGE: PostgreSQL messages of one side as they are on the wire, one
+ * behind the other. The last may lack some of its body. What RECORD_MORE brings comes behind; if
+ * that does not make 'size' bytes, the rest was not kept. */
 struct record_message {
     char type;
     uint32_t size;     /* of the whole body, without the length word */

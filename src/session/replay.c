@@ -36,19 +36,6 @@ enum err replay_tell(struct replay *self, struct replay_event *event, struct err
     return self->visit(self->context, event, reterr);
 }
 
-/* A query's ReadyForQuery is not recorded when the client waited for it. So a query that was
- * answered is over when the client goes on, and with it what came before. (One that did not wait
- * and goes on amid the answers to a query of several statements is not told from one that did.) */
-static void replay_settle(struct replay *self)
-{
-    const struct replay_request *last =
-        self->count == 0 ? NULL : replay_request_at(self, self->count - 1);
-    bool is_over = last != NULL && last->number != 0 && last->is_answered;
-    while (is_over && self->count > 0) {
-        replay_request_pop(self);
-    }
-}
-
 /* A message's number is given when it begins: what the other side says in the meantime is counted
  * right, also when the body is not whole before its next message. */
 static void replay_begin_request(struct replay *self, struct replay_message *message)
@@ -58,7 +45,6 @@ static void replay_begin_request(struct replay *self, struct replay_message *mes
     case PGWIRE_CLIENT_QUERY:
     case PGWIRE_CLIENT_EXECUTE:
     case PGWIRE_CLIENT_FUNCTION_CALL:
-        replay_settle(self);
         message->number = ++self->last_number;
         replay_request_push(self, message->type)->number = message->number;
         break;
@@ -66,7 +52,6 @@ static void replay_begin_request(struct replay *self, struct replay_message *mes
     case PGWIRE_CLIENT_BIND:
     case PGWIRE_CLIENT_DESCRIBE:
     case PGWIRE_CLIENT_CLOSE:
-        replay_settle(self);
         (void)replay_request_push(self, message->type);
         break;
     case PGWIRE_CLIENT_SYNC:

@@ -44,9 +44,9 @@ struct replay_portal {
 /* A client's message whose answer has not come. */
 struct replay_request {
     char type;
-    uint64_t number;  /* of a statement, else 0 */
-    bool has_columns; /* they were told */
-    bool is_answered; /* of a query: a statement of it; of a Describe: the parameters were told */
+    uint64_t number;                    /* of a statement, else 0 */
+    bool has_columns;                   /* they were told */
+    bool has_parameters;                /* of a Describe: they were told */
     struct replay_statement *statement; /* of Parse, Bind and Execute; may be NULL */
     struct replay_shape *columns;       /* of its rows; may be NULL */
     char object;                        /* of Describe: 'S' or 'P' */

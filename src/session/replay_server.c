@@ -42,8 +42,8 @@ static struct replay_request *server_described(struct replay *self, bool is_of_p
             return NULL;
         }
         if (request->type == PGWIRE_CLIENT_DESCRIBE &&
-            (is_of_parameters ? is_statement && !request->is_answered
-                              : !is_statement || request->is_answered)) {
+            (is_of_parameters ? is_statement && !request->has_parameters
+                              : !is_statement || request->has_parameters)) {
             while (replay_request_at(self, 0) != request) {
                 replay_request_pop(self);
             }
@@ -122,7 +122,7 @@ static void server_parameter_description(struct replay *self, const struct repla
         pgwire_parameter_description_read(buf_view(&message->body), &types, NULL) != ERR_NONE) {
         return;
     }
-    first->is_answered = true;
+    first->has_parameters = true;
     struct replay_statement *statement = replay_statement_get(self, first->name);
     struct replay_shape *shape = replay_shape_new(self, types.count, 0);
     if (statement == NULL || shape == NULL) {
@@ -166,20 +166,10 @@ static enum err server_done(struct replay *self, const struct replay_message *me
     event.statement = current == NULL ? 0 : current->number;
     if (current != NULL) {
         current->has_columns = false; /* of a query's next result */
-        current->is_answered = true;
     }
     enum err err = replay_tell(self, &event, reterr);
     server_pop_execute(self);
     return err;
-}
-
-/* Of a function that was called. */
-static void server_result(struct replay *self)
-{
-    struct replay_request *current = server_current(self);
-    if (current != NULL) {
-        current->is_answered = true;
-    }
 }
 
 static enum err server_notice(struct replay *self, const struct replay_message *message,
@@ -255,9 +245,6 @@ static enum err server_error(struct replay *self, const struct replay_message *m
     }
     uint64_t number = first == NULL ? 0 : first->number;
     self->told_number = number;
-    if (first != NULL) {
-        first->is_answered = true;
-    }
     return server_notice(self, message, number, reterr);
 }
 
@@ -309,9 +296,6 @@ enum err replay_server_message(struct replay *self, const struct replay_message 
     case PGWIRE_SERVER_COMMAND_COMPLETE:
     case PGWIRE_SERVER_EMPTY_QUERY:
         return server_done(self, message, REPLAY_DONE, reterr);
-    case PGWIRE_SERVER_FUNCTION_RESULT:
-        server_result(self);
-        return ERR_NONE;
     case PGWIRE_SERVER_PORTAL_SUSPENDED:
         return server_done(self, message, REPLAY_SUSPENDED, reterr);
     case PGWIRE_SERVER_ERROR:

@@ -88,3 +88,34 @@ def test_what_a_pipeline_asked(admin, target):
     assert [event["statement"] for event in events if event["type"] == "skipped"] == [3]
     assert dict(of(events, "columns", "columns")) | {7: ["b"], 8: ["a"]} == \
         dict(of(events, "columns", "columns"))
+
+
+def test_what_was_asked_amid_the_answers_to_several_statements(admin, target):
+    """The server sends what it has when there is much of it: the client has read the first answer
+    and sends the next query while the server still works on the ones before."""
+    name = target.connection(admin)
+    much = "SELECT length(repeat('x', 30000)), repeat('x', 30000)"
+    with Wire(credential(admin, name)) as wire:
+        for number, last in enumerate(["SELECT 'four'", "SELECT 1/0; SELECT 'never'"]):
+            wire.send(message(b"Q", text(f"SELECT 'one;'; {much}; SELECT pg_sleep(0.7); {last}")))
+            while wire.read()[0] != b"C":
+                pass
+            wire.send(message(b"Q", text(f"SELECT 'next {number}'")),
+                      message(b"Q", text("BEGIN; SELECT 'more'; COMMIT")))
+            for _ in range(3):
+                while wire.read()[0] != b"Z":
+                    pass
+        wire.ask("SELECT 'last'; ;")
+        wire.ask("SELECT 'very last'")
+    events = events_of(admin, name)
+    one = "SELECT 1"
+    assert of(events, "done", "tag") == [
+        (1, one), (1, one), (1, one), (1, one), (2, one), (3, "BEGIN"), (3, one), (3, "COMMIT"),
+        (4, one), (4, one), (4, one), (5, one), (6, "BEGIN"), (6, one), (6, "COMMIT"), (7, one),
+        (8, one)]
+    assert of(events, "error", "code") == [(4, "22012")]
+    rows = [(number, values[0]) for number, values in of(events, "row", "values")]
+    assert rows == [
+        (1, "one;"), (1, "30000"), (1, ""), (1, "four"), (2, "next 0"), (3, "more"),
+        (4, "one;"), (4, "30000"), (4, ""), (5, "next 1"), (6, "more"), (7, "last"),
+        (8, "very last")]

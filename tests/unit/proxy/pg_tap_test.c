@@ -46,15 +46,15 @@ static void check_limit(uint64_t limit, const char *expected)
 static void rows_are_recorded_up_to_the_limit(void **state)
 {
     (void)state;
-    check_limit(0, ">0Q <0T <0#5/100! <0C");
-    check_limit(ROW_SIZE - 1, ">0Q <0T <0#5/100! <0C");
-    check_limit(ROW_SIZE, ">0Q <0T <0D <0#5/100! <0C");
-    check_limit(ROW_SIZE + 1, ">0Q <0T <0D <0#5/100! <0C");
-    check_limit(3 * ROW_SIZE - 1, ">0Q <0T <0D <0D <0#5/100! <0C");
-    check_limit(3 * ROW_SIZE, ">0Q <0T <0D <0D <0D <0#5/100! <0C");
-    check_limit(5 * ROW_SIZE - 1, ">0Q <0T <0D <0D <0D <0D <0#5/100! <0C");
-    check_limit(5 * ROW_SIZE, ">0Q <0T <0D <0D <0D <0D <0D <0#5/100 <0C");
-    check_limit(NO_LIMIT, ">0Q <0T <0D <0D <0D <0D <0D <0#5/100 <0C");
+    check_limit(0, ">0Q <0T <0#5/100! <0C <0Z");
+    check_limit(ROW_SIZE - 1, ">0Q <0T <0#5/100! <0C <0Z");
+    check_limit(ROW_SIZE, ">0Q <0T <0D <0#5/100! <0C <0Z");
+    check_limit(ROW_SIZE + 1, ">0Q <0T <0D <0#5/100! <0C <0Z");
+    check_limit(3 * ROW_SIZE - 1, ">0Q <0T <0D <0D <0#5/100! <0C <0Z");
+    check_limit(3 * ROW_SIZE, ">0Q <0T <0D <0D <0D <0#5/100! <0C <0Z");
+    check_limit(5 * ROW_SIZE - 1, ">0Q <0T <0D <0D <0D <0D <0#5/100! <0C <0Z");
+    check_limit(5 * ROW_SIZE, ">0Q <0T <0D <0D <0D <0D <0D <0#5/100 <0C <0Z");
+    check_limit(NO_LIMIT, ">0Q <0T <0D <0D <0D <0D <0D <0#5/100 <0C <0Z");
 }
 
 static void what_is_recorded_are_the_first_rows(void **state)
@@ -67,7 +67,7 @@ static void what_is_recorded_are_the_first_rows(void **state)
     watch_message(&watch, PUMP_TARGET, 'D', SLICE("\0\1twenty bytes of it"));
     watch_message(&watch, PUMP_TARGET, 'D', SLICE("\0\0"));
     watch_say(&watch, PUMP_TARGET, "CZ");
-    watch_told(&watch, ">0Q <0D <0#3/48! <0C");
+    watch_told(&watch, ">0Q <0D <0#3/48! <0C <0Z");
     watch_end(&watch);
 }
 
@@ -89,8 +89,8 @@ static void each_statement_has_a_limit_of_its_own(void **state)
     watch_say(&watch, PUMP_TARGET, "s");
     watch_pass(&watch, PUMP_TARGET, rows);
     watch_say(&watch, PUMP_TARGET, "CZ");
-    watch_told(&watch, ">0Q >1Q >2B >3E >4E <0D <0D <0#3/60! <0C <0D <0D <0#3/60! <0E "
-                       "<0Z <1D <1#1/20 <1C <1C <1Z <3D <3D <3#3/60! <3s <4D <4D <4#3/60! <4C");
+    watch_told(&watch, ">0Q >1Q >2B >3E >4E <0D <0D <0#3/60! <0C <0D <0D <0#3/60! <0E <0Z <1D "
+                       "<1#1/20 <1C <1C <1Z <3D <3D <3#3/60! <3s <4D <4D <4#3/60! <4C <5Z");
     assert_int_equal(pg_tap_counts(watch.tap)->rows, 13);
     assert_int_equal(pg_tap_counts(watch.tap)->row_bytes, 13 * ROW_SIZE);
     assert_int_equal(pg_tap_counts(watch.tap)->statements, 4);
@@ -110,7 +110,7 @@ static void notices_do_not_part_the_rows_of_a_statement(void **state)
     watch_say(&watch, PUMP_TARGET, "NSA");
     watch_pass(&watch, PUMP_TARGET, rows);
     watch_say(&watch, PUMP_TARGET, "CZ");
-    watch_told(&watch, ">0Q <0D <0D <0N <0S <0A <0D <0D <0#4/80 <0C");
+    watch_told(&watch, ">0Q <0D <0D <0N <0S <0A <0D <0D <0#4/80 <0C <0Z");
     watch_end(&watch);
 }
 
@@ -154,13 +154,13 @@ static void copies_are_limited_in_both_directions(void **state)
     watch_say(&watch, PUMP_TARGET, "CZH");
     watch_pass(&watch, PUMP_TARGET, rows_of('d', 3, memory));
     watch_say(&watch, PUMP_TARGET, "cCZ");
-    watch_told(&watch, ">0Q <0G >1d >2d >1#6/120! >10Q <0C <0Z <10H <10d <10d <10#3/60! <10C");
+    watch_told(&watch, ">0Q <0G >1d >2d >1#6/120! >10Q <0C <0Z <10H <10d <10d <10#3/60! <10C <10Z");
     watch_say(&watch, PUMP_CLIENT, "Q");
     watch_say(&watch, PUMP_TARGET, "G");
     watch_pass(&watch, PUMP_CLIENT, rows_of('d', 2, memory));
     watch_say(&watch, PUMP_CLIENT, "f");
     watch_say(&watch, PUMP_TARGET, "EZ");
-    watch_told(&watch, ">11Q <11G >12d >13d >12#2/40 >14f <11E");
+    watch_told(&watch, ">11Q <11G >12d >13d >12#2/40 >14f <11E <11Z");
     assert_true(pg_tap_is_idle(watch.tap));
     watch_end(&watch);
 }
@@ -191,7 +191,7 @@ static void a_copy_that_failed_ends_with_the_clients_next_message(void **state)
     watch_pass(&watch, PUMP_CLIENT, rows_of('d', 2, memory));
     watch_say(&watch, PUMP_TARGET, "EZ");
     watch_pass(&watch, PUMP_CLIENT, rows_of('d', 2, memory)); /* was under way */
-    watch_told(&watch, ">0Q <0G <0E");
+    watch_told(&watch, ">0Q <0G <0E <0Z");
     watch_say(&watch, PUMP_CLIENT, "Q");
     watch_told(&watch, ">1#4/80! >5Q");
     watch_end(&watch);
@@ -225,12 +225,12 @@ static void only_what_says_something_is_recorded(void **state)
     watch_say(&watch, PUMP_CLIENT, "FX");
     assert_true(pg_tap_is_terminated(watch.tap) && !pg_tap_is_idle(watch.tap));
     watch_say(&watch, PUMP_TARGET, "VZ");
-    watch_told(&watch, ">7F >8X <7V");
+    watch_told(&watch, ">7F >8X <7V <7Z");
     assert_true(pg_tap_is_terminated(watch.tap) && pg_tap_is_idle(watch.tap));
     watch_end(&watch);
 }
 
-static void readiness_is_recorded_when_the_transaction_changes(void **state)
+static void each_readiness_is_recorded(void **state)
 {
     struct watch watch;
     (void)state;
@@ -261,8 +261,9 @@ static void an_error_in_a_pipeline_skips_to_the_sync(void **state)
     watch_say(&watch, PUMP_TARGET, "C2");
     watch_pass(&watch, PUMP_TARGET, rows_of('D', 1, memory));
     watch_say(&watch, PUMP_TARGET, "EZ2CZ");
-    watch_told(&watch, ">0P >1B >2E >3B >4E >5B >6E >7S >8B >9E <2D <2#2/40! <2C <4D <4#1/20 <4E "
-                       "<7Z <9C");
+    watch_told(
+        &watch,
+        ">0P >1B >2E >3B >4E >5B >6E >7S >8B >9E <2D <2#2/40! <2C <4D <4#1/20 <4E <7Z <9C <10Z");
     assert_true(pg_tap_is_idle(watch.tap));
     watch_end(&watch);
 }
@@ -486,7 +487,7 @@ int main(void)
         cmocka_unit_test(a_copy_that_failed_ends_with_the_clients_next_message),
         cmocka_unit_test(what_was_not_told_is_told_at_the_end),
         cmocka_unit_test(only_what_says_something_is_recorded),
-        cmocka_unit_test(readiness_is_recorded_when_the_transaction_changes),
+        cmocka_unit_test(each_readiness_is_recorded),
         cmocka_unit_test(an_error_in_a_pipeline_skips_to_the_sync),
         cmocka_unit_test(notifications_come_when_nobody_asked),
         cmocka_unit_test(a_gigabyte_takes_no_memory),

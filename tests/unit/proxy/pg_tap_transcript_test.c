@@ -140,68 +140,69 @@ static void a_start_is_refused(void **state)
 static void simple_queries(void **state)
 {
     (void)state;
-    check(simple, ">0Q <0T <0D <0#1/16 <0C <0C >1Q <1I >2Q <2C <2E <2Z >3Q <3C <3Z");
+    check(simple, ">0Q <0T <0D <0#1/16 <0C <0C <0Z >1Q <1I <1Z >2Q <2C <2E <2Z >3Q <3C <3Z");
 }
 
 static void a_pipeline_without_errors(void **state)
 {
     (void)state;
     check(extended, ">0P >1D <1t <1T >3B >4D >5E >6E >7C >8P >9B >10E >11P >12B >13D >14E <4T <5D "
-                    "<5#1/17 <5s <6D <6#1/17 <6C <10I <14C");
+                    "<5#1/17 <5s <6D <6#1/17 <6C <10I <14C <15Z");
 }
 
 static void pipelines_with_errors(void **state)
 {
     (void)state;
     check(failing,
-          ">0P >1B >2E >3P >4B >5D >6E >7Q >8S >9P >10B >11E >12S >13P >14B >15E >16S >17Q "
-          "<2D <2#1/12 <2C <3E <8Z <10E <12Z <15D <15#1/12 <15C <16Z <17T <17D <17#1/12 <17C");
+          ">0P >1B >2E >3P >4B >5D >6E >7Q >8S >9P >10B >11E >12S >13P >14B >15E >16S >17Q <2D "
+          "<2#1/12 <2C <3E <8Z <10E <12Z <15D <15#1/12 <15C <16Z <17T <17D <17#1/12 <17C <17Z");
 }
 
 static void copies_in_of_simple_queries(void **state)
 {
     (void)state;
-    check(copy_in, ">0Q <0G >1d >2d >3d >1#3/25 <0C <0G >6f <0E >7Q >8d >8#1/10 >10Q <7G <7C <7Z "
-                   "<10T <10D <10#1/12 <10C");
+    check(copy_in, ">0Q <0G >1d >2d >3d >1#3/25 <0C <0G >6f <0E <0Z >7Q >8d >8#1/10 >10Q <7G <7C "
+                   "<7Z <10T <10D <10#1/12 <10C <10Z");
 }
 
 static void copies_in_of_the_extended_protocol(void **state)
 {
     (void)state;
     check(copy_in_extended,
-          ">0P >1B >2D >3E <3G >5d >5#1/10 <3C >8P >9B >10E <10G >12d >12#1/9 <10E >15P >16B >17E "
-          "<17G >19d >19#1/7 <17E >22Q <22T <22D <22#1/12 <22C");
+          ">0P >1B >2D >3E <3G >5d >5#1/10 <3C <7Z >8P >9B >10E <10G >12d >12#1/9 <10E <14Z >15P "
+          ">16B >17E <17G >19d >19#1/7 <17E <21Z >22Q <22T <22D <22#1/12 <22C <22Z");
 }
 
 static void copies_out(void **state)
 {
     (void)state;
-    check(copy_out, ">0Q <0H <0d <0d <0d <0d <0#4/38 <0C >1P >2B >3E <3H <3d <3d <3#2/41 <3C");
+    check(copy_out,
+          ">0Q <0H <0d <0d <0d <0d <0#4/38 <0C <0Z >1P >2B >3E <3H <3d <3d <3#2/41 <3C <4Z");
 }
 
 static void function_calls_on_a_large_object(void **state)
 {
     (void)state;
-    check(large_object, ">0Q <0C <0T <0D <0#1/16 <0C <0Z >1F <1V >2F <2V >3F <3V >4F >5F <4V <4Z "
-                        "<5E <5Z >6Q <6C <6Z");
+    check(large_object, ">0Q <0C <0T <0D <0#1/16 <0C <0Z >1F <1V <1Z >2F <2V <2Z >3F <3V <3Z >4F "
+                        ">5F <4V <4Z <5E <5Z >6Q <6C <6Z");
 }
 
 static void notifications_parameters_and_notices(void **state)
 {
     (void)state;
-    check(notify, ">0Q <0C <0C <0A <*A >1Q <1C <1N <1C <1S");
+    check(notify, ">0Q <0C <0C <0A <0Z <*A >1Q <1C <1N <1C <1S <1Z");
 }
 
 static void a_session_that_the_server_ends(void **state)
 {
     (void)state;
-    check(terminated, ">0Q <0T <0D <0#1/16 <0C <*E");
+    check(terminated, ">0Q <0T <0D <0#1/16 <0C <0Z <*E");
 }
 
 static void a_copy_in_both_directions(void **state)
 {
     (void)state;
-    check(replication, ">0Q <0T <0D <0#1/46 <0C >1Q <1W <1d <1d <1#2/46 <1C <1C");
+    check(replication, ">0Q <0T <0D <0#1/46 <0C <0Z >1Q <1W <1d <1d <1#2/46 <1C <1C <1Z");
 }
 
 int main(void)

@@ -93,30 +93,37 @@ static void execute(const char *text)
     said_by_client('E', SLICE("\0\0\0\0\0"));
 }
 
-/* What is recorded of a client that waits for each answer: no Sync, no ReadyForQuery that says
- * nothing new. */
+/* What is recorded of a client that waits for each answer: no Sync. */
 static void answers_belong_to_what_was_asked_last(void **state)
 {
     (void)state;
     said_by_client('Q', SLICE("one\0"));
     said_by_target('C', SLICE("ONE\0"));
+    said_ready();
     said_by_client('Q', SLICE("two; and more\0"));
     said_by_target('C', SLICE("TWO\0"));
     said_by_target('C', SLICE("MORE\0"));
+    said_ready();
     said_by_client('Q', SLICE("three\0"));
     said_error("42601", "no three");
+    said_ready();
     said_by_client('Q', SLICE("\0"));
     said_by_target('I', SLICE(""));
+    said_ready();
     said_by_client('F', SLICE("\0\0\0\x7\0\0\0\0\0\0"));
     said_by_target('V', SLICE("\xff\xff\xff\xff"));
+    said_ready();
     execute("six");
     said_by_target('C', SLICE("SIX\0"));
+    said_ready();
     said_parse("s", "never run", 0); /* and a Sync */
     said_ready();
     execute("seven");
     said_error("42601", "no seven");
+    said_ready();
     said_by_client('Q', SLICE("eight\0"));
     said_by_target('C', SLICE("EIGHT\0"));
+    said_ready();
     export_finish();
     export_check(RECORDING_TEXT, "T #1 > one\nT #1 ONE\n"
                                  "T #2 > two; and more\nT #2 TWO\nT #2 MORE\n"
@@ -155,6 +162,37 @@ static void an_error_ends_its_own_batch_alone(void **state)
                  "T #2 (did not run: an earlier statement failed)\n"
                  "T #3 THREE\nT #4 FOUR\nT #4 FOUR\nT #5 FIVE\n"
                  "T session closed: {\"reason\":\"client left\"}\n");
+}
+
+/* A client that goes on amid the answers to a query of several statements, or right before it is
+ * told that the server is ready: what is left of them comes first. */
+static void a_query_is_answered_whole_before_the_next(void **state)
+{
+    (void)state;
+    said_by_client('Q', SLICE("one; one\0"));
+    said_by_target('C', SLICE("A\0"));
+    said_by_client('Q', SLICE("two; two\0"));
+    said_by_client('Q', SLICE("three\0"));
+    said_columns(two_names, two_types, 1, false);
+    said_row((const struct slice[]){SLICE("1")}, 1);
+    said_by_target('C', SLICE("B\0"));
+    said_ready();
+    said_by_target('C', SLICE("C\0"));
+    said_error("22012", "no two");
+    said_ready();
+    said_by_target('C', SLICE("D\0"));
+    execute("four");
+    said_ready();
+    said_by_target('C', SLICE("E\0"));
+    said_ready();
+    export_finish();
+    export_check(RECORDING_TEXT, "T #1 > one; one\nT #1 A\n"
+                                 "T #2 > two; two\nT #3 > three\n"
+                                 "    id\n    1\n"
+                                 "T #1 B\nT #2 C\n"
+                                 "T #2 ERROR 22012: no two\n    hint: try again\n"
+                                 "T #3 D\nT #4 > four\nT #4 E\n"
+                                 "T session closed: {\"reason\":\"client left\"}\n");
 }
 
 /* Of three statements that are described at once, one has no rows: NoData is not recorded. */
@@ -221,6 +259,7 @@ int main(void)
         TEST(an_error_belongs_to_what_failed),
         TEST(answers_belong_to_what_was_asked_last),
         TEST(an_error_ends_its_own_batch_alone),
+        TEST(a_query_is_answered_whole_before_the_next),
         TEST(columns_belong_to_what_was_described),
         TEST(copies_and_notifications_are_shown),
     };
