@@ -27,7 +27,8 @@ struct gate_job {
 
 /* 'size' is of the structure that begins with the job. */
 void *gate_job_new(size_t size, struct gate_worker *door, void *owner);
-/* ERR_BUSY: it was not taken. */
+/* ERR_NONE: until it comes back it is the pool's, and nothing of it may be read or written here but
+ * by gate_job_abandon(). ERR_BUSY: it was not taken. */
 enum err gate_job_start(struct gate_job *job, struct pool *pool, struct error *reterr) MUST_USE;
 void gate_job_free(struct gate_job *job);
 /* It is freed when it comes back, or 'lost', without 'done'. NULL is nobody's. */

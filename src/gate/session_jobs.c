@@ -170,10 +170,11 @@ static void admit_next(struct gate_job *job)
     job->done = step->done;
     if (job->err == ERR_MORE) {
         job->run = admit_run_slowly;
-        job->err = gate_job_start(job, job->door->gate->settings.slow_pool, &job->error);
-        if (job->err == ERR_NONE) {
-            return;
+        enum err err = gate_job_start(job, job->door->gate->settings.slow_pool, &job->error);
+        if (err == ERR_NONE) {
+            return; /* it may have been run by now, and say how it went */
         }
+        job->err = err;
     }
     job->done(job);
 }
