@@ -335,7 +335,8 @@ def test_who_says_no_hello_is_no_agent(admin):
     assert status_of(admin, made) == "DISCONNECTED"
 
 
-@pytest.mark.parametrize("noise", [b"\0" * 100, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 70000])
+@pytest.mark.parametrize("noise", [b"\0" * 100, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 70000],
+                         ids=["zeros", "a request", "ones"])
 def test_noise_ends_the_link_alone(admin, noise):
     made = make_agent(admin)
     with ask(admin.gateway, *UPGRADE, bearer(made), rest=noise) as conn:
