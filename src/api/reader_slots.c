@@ -65,7 +65,9 @@ static struct reader_slot *reader_slots_take(struct reader_slots *slots, struct 
         return NULL;
     }
     *unused = (struct reader_slot){.slots = slots, .is_taken = true, .who_size = who.len};
-    (void)memcpy(unused->who, who.at, who.len);
+    if (who.len > 0) {
+        (void)memcpy(unused->who, who.at, who.len);
+    }
     return unused;
 }
 

@@ -12,7 +12,8 @@ struct reader_slots;
 struct reader_slots *reader_slots_new(size_t count_max, size_t count_max_each);
 void reader_slots_free(struct reader_slots *slots);
 
-/* Takes one for 'who', from any thread, and gives it back when the arena ends. ERR_BUSY. */
+/* Takes one for 'who', from any thread, and gives it back when the arena ends. ERR_BUSY. Operators
+ * have no id, and are one reader. */
 enum err reader_slots_take_in(struct arena *arena, struct reader_slots *slots, struct slice who,
                               struct error *reterr) MUST_USE;
 
