@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agent import DEAD_SECONDS, Agent, make_agent, status_of, wait_connected, wait_disconnected
+from agent import (AT_ONCE, DEAD_SECONDS, Agent, make_agent, status_of, wait_connected,
+                   wait_disconnected)
 from api import Api, connection, register, resource
 from conftest import BINARY, lasting_port, wait_for
 
@@ -40,7 +41,7 @@ def test_an_agent_is_connected_while_it_has_a_link(admin, run):
     made = make_agent(admin)
     assert status_of(admin, made) == "DISCONNECTED"
     agent = run("--token", made["token"])
-    wait_connected(admin, made, agent, 3)
+    wait_connected(admin, made, agent, 1 + AT_ONCE)
     read = admin.get(f"/agents/{made['name']}").json
     assert read["hostname"] == socket.gethostname() and read["last_seen_at"]
     assert read["metadata"]["kernel-version"] == os.uname().release
@@ -49,8 +50,8 @@ def test_an_agent_is_connected_while_it_has_a_link(admin, run):
     wait_for(lambda: "linked to the gateway" in agent.text())
     began = time.monotonic()
     assert agent.stop() == 0
-    wait_disconnected(admin, made, 2)
-    assert time.monotonic() - began < 3
+    wait_disconnected(admin, made, AT_ONCE)
+    assert time.monotonic() - began < 1 + AT_ONCE
     assert admin.get(f"/agents/{made['name']}").json["hostname"] == socket.gethostname()
 
 
@@ -65,13 +66,14 @@ def test_an_agent_has_a_link_on_every_worker(start, run, tmp_path):
     wait_for(lambda: gateway.text().count("the link of an agent is over") == 3)
     assert status_of(admin, made) == "CONNECTED"
     assert admin.delete(f"/agents/{made['name']}").status == 204
-    wait_for(lambda: gateway.text().count("the link of an agent is over") == 6, 2)
-    wait_for(lambda: "does not know this token" in agents[1].text(), 5)
+    wait_for(lambda: gateway.text().count("the link of an agent is over") == 6,
+             AT_ONCE)
+    wait_for(lambda: "does not know this token" in agents[1].text(), 3 + AT_ONCE)
     other = make_agent(admin)
     agent = run("--token", other["token"])
     wait_for(lambda: gateway.text().count("an agent has a link") == 9)
     assert agent.stop() == 0
-    wait_disconnected(admin, other, 2)
+    wait_disconnected(admin, other, AT_ONCE)
     again = run("--token", other["token"])
     wait_for(lambda: gateway.text().count("an agent has a link") == 12)
     began = time.monotonic()
@@ -111,9 +113,9 @@ def test_a_killed_agent_is_offline_at_once(admin, run):
     agent = run("--token", made["token"])
     wait_connected(admin, made, agent)
     agent.kill()
-    wait_disconnected(admin, made, 2)
+    wait_disconnected(admin, made, AT_ONCE)
     again = run("--token", made["token"])
-    wait_connected(admin, made, again, 3)
+    wait_connected(admin, made, again, 1 + AT_ONCE)
 
 
 def test_a_frozen_agent_is_noticed(admin, run):
@@ -140,7 +142,7 @@ def test_two_agents_of_one_token_are_one(admin, run):
     time.sleep(1)
     assert status_of(admin, made) == "CONNECTED"
     second.kill()
-    wait_disconnected(admin, made, 2)
+    wait_disconnected(admin, made, AT_ONCE)
 
 
 def test_a_wrong_token_is_told(admin, run):

@@ -12,9 +12,10 @@ import threading
 import time
 
 from api import Api, KeptApi, b64, register, resource, role
-from conftest import PATIENCE, wait_for
+from conftest import IS_SANITIZED, PATIENCE, wait_for
 
 ROUNDS = 12
+SLOWNESS = 5 if IS_SANITIZED else 1  # of what is killed
 WRITERS = 4
 SHARED = "crash-shared"
 
@@ -237,7 +238,7 @@ def test_kill_9_during_puts_leaves_old_or_new(start, store_url, tmp_path):
                    for stream in streams]
         for thread in threads:
             thread.start()
-        time.sleep(rng.uniform(0.02, 0.25))
+        time.sleep(SLOWNESS * rng.uniform(0.02, 0.25))
         gateway.kill()
         for thread in threads:
             thread.join(PATIENCE)

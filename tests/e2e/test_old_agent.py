@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agent import Agent, make_agent, status_of, wait_disconnected
+from agent import AT_ONCE, Agent, make_agent, status_of, wait_disconnected
 from conftest import wait_for
 
 REQUEST = ("GET /api/agent-link HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\n"
@@ -97,12 +97,12 @@ def test_an_agent_of_the_first_version_is_connected(admin):
         assert f"http://127.0.0.1:{gateway.port}".encode() in hello
         conn.sendall(frame(HEADERS, END_HEADERS, 1, ACCEPTED) +
                      frame(DATA, 0, 1, message(AGENT_HELLO)))
-        wait_for(lambda: status_of(admin, made) == "CONNECTED", 3)
+        wait_for(lambda: status_of(admin, made) == "CONNECTED", 1 + AT_ONCE)
         read = admin.get(f"/agents/{made['name']}").json
         assert read["metadata"] == {
             "hostname": "box-7", "platform": "linux/x86_64", "machine-id": "5f0c",
             "kernel-version": "6.1.0", "compiler": "12.2.0", "version": "0.1.0"}
-    wait_disconnected(admin, made, 2)
+    wait_disconnected(admin, made, AT_ONCE)
 
 
 @pytest.mark.parametrize("hello", [b"{}", b"[]", b'{"protocol":1,"kinds":"x"}', b"\xff", b""])
