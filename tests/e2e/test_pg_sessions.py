@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Sessions of real clients, through the gateway, at a real PostgreSQL server."""
+import concurrent.futures
 import json
 import os
 import re
@@ -7,7 +8,6 @@ import socket
 import struct
 import subprocess
 import threading
-
 
 import pytest
 
@@ -289,6 +289,20 @@ def test_what_the_target_refuses_is_said_without_its_secrets(quick, target):
         assert done.returncode == 2 and words in done.stderr, done.stderr
         assert "127.0.0.1\", port" not in done.stderr.split("FATAL")[-1]
         assert "only the gateway" not in done.stderr
+
+
+def test_a_secret_that_cannot_be_had_lets_nobody_in_however_many_ask(quick, target):
+    secret = {**target.secret(), "envvar:PASS": "_envjson:NOWHERE:password"}
+    made = credential(quick, target.connection(quick, secret))
+
+    def told(_):
+        with pytest.raises(Refused) as refused:
+            Wire(made)
+        return str(refused.value)
+
+    with concurrent.futures.ThreadPoolExecutor(24) as pool:
+        assert set(pool.map(told, range(500))) == {
+            "FATAL 57P03: the gateway cannot open the session now"}
 
 
 def test_the_gateway_takes_ipv6(start, target):

@@ -41,7 +41,7 @@ def place(request, start, tmp_path):
     agent = Agent(str(tmp_path / "agent"), "--token", made["token"])
     wait_connected(admin, made, agent)
     yield admin, made["id"]
-    agent.stop()
+    assert agent.stop() == 0, agent.text()
 
 
 def set_password(admin, target, name, agent_id, password):
