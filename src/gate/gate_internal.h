@@ -60,6 +60,7 @@ struct gate_worker {
     struct timer drain_deadline;
     struct timer watch_timer;
     struct timer retention_timer;
+    bool has_swept; /* no recording is left whose removal another process began; the job's */
     struct timer reads_timer;
     struct loop_task drained;
 };

@@ -16,12 +16,14 @@
 #include <unistd.h>
 
 #define FOLDER_SUFFIX   ".ghr"
+#define FOLDER_REMOVED  ".removed"
 #define FOLDER_DAY_SIZE 10 /* "2024/05/01" */
 
 struct folder_walk {
     const char *folder;
     recording_visit_fn visit;
     void *context;
+    const char *suffix; /* of the files */
     bool is_newest_first;
     struct slice wanted; /* at != NULL: of this session only */
 };
@@ -92,9 +94,8 @@ static bool folder_is_id(struct slice id)
 }
 
 /* The id that a file's name holds; at == NULL when it is another file. */
-static struct slice folder_id_of(struct slice name)
+static struct slice folder_id_of(struct slice name, struct slice suffix)
 {
-    struct slice suffix = SLICE(FOLDER_SUFFIX);
     if (!slice_ends_with(name, suffix)) {
         return SLICE_NONE;
     }
@@ -110,7 +111,7 @@ static enum err folder_walk_wanted(const struct folder_walk *walk, const char *p
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
     const struct recording_place place = {
-        .path = arena_format(&arena, "%s/%.*s" FOLDER_SUFFIX, path, SLICE_ARG(walk->wanted)).at,
+        .path = arena_format(&arena, "%s/%.*s%s", path, SLICE_ARG(walk->wanted), walk->suffix).at,
         .session_id = walk->wanted,
         .day = day,
     };
@@ -125,7 +126,7 @@ static enum err folder_walk_day(const struct folder_walk *walk, const char *path
     arena_init(&arena);
     enum err err = folder_read(path, &names, reterr);
     for (size_t i = 0; i < names.count && err == ERR_NONE; i++) {
-        struct slice id = folder_id_of(names.items[i]);
+        struct slice id = folder_id_of(names.items[i], slice_of_text(walk->suffix));
         if (id.at != NULL) {
             const struct recording_place place = {
                 .path = arena_format(&arena, "%s/%.*s", path, SLICE_ARG(names.items[i])).at,
@@ -173,7 +174,8 @@ static enum err folder_walk_level(const struct folder_walk *walk, const char *pa
 enum err recording_walk(const char *folder, recording_visit_fn visit, void *context,
                         struct error *reterr)
 {
-    const struct folder_walk walk = {.folder = folder, .visit = visit, .context = context};
+    const struct folder_walk walk = {
+        .folder = folder, .visit = visit, .context = context, .suffix = FOLDER_SUFFIX};
     return folder_walk_level(&walk, folder, SLICE(""), 2, reterr);
 }
 
@@ -233,6 +235,7 @@ enum err recording_find_in(struct arena *arena, const char *folder, struct slice
         .folder = folder,
         .visit = folder_visit_find,
         .context = &find,
+        .suffix = FOLDER_SUFFIX,
         .is_newest_first = true,
         .wanted = text_lower_in(arena, slice_sub(session_id, 0, BLOCK_SESSION_ID_SIZE)),
     };
@@ -251,19 +254,80 @@ enum err recording_find_in(struct arena *arena, const char *folder, struct slice
 
 /* Removal -------------------------------------------------------------------------------------- */
 
-enum err recording_remove(const char *path, struct error *reterr)
+static const char *folder_removed_in(struct arena *arena, const char *path)
+{
+    struct slice name = slice_of_text(path);
+    must(slice_ends_with(name, SLICE(FOLDER_SUFFIX)));
+    name.len -= sizeof(FOLDER_SUFFIX) - 1;
+    return arena_format(arena, "%.*s" FOLDER_REMOVED, SLICE_ARG(name)).at;
+}
+
+/* What it held goes now, also when there is no place for another file and the store is full. */
+static enum err folder_set_aside(const char *path, const char *removed, struct error *reterr)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
-        return fail(reterr, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "'%s': %s", path,
-                    strerror(errno));
+        enum err err = errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+        return fail(reterr, err, "'%s': %s", path, strerror(errno));
     }
-    enum err err = ERR_NONE;
-    if (recording_is_locked(fd)) {
-        err = fail(reterr, ERR_BUSY, "'%s' is being written", path);
-    } else if (unlink(path) != 0 && errno != ENOENT) {
-        err = fail(reterr, ERR_IO, "cannot remove '%s': %s", path, strerror(errno));
-    }
+    bool is_locked = recording_is_locked(fd);
     (void)close(fd);
+    if (is_locked) {
+        return fail(reterr, ERR_BUSY, "'%s' is being written", path);
+    }
+    if (rename(path, removed) != 0) {
+        return fail(reterr, ERR_IO, "cannot remove '%s': %s", path, strerror(errno));
+    }
+    fd = open(removed, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return ERR_NONE;
+}
+
+/* A name that comes back after a crash would belong to a session whose recording is gone. */
+static enum err folder_sync(struct arena *arena, const char *path, struct error *reterr)
+{
+    struct slice day = slice_of_text(path);
+    while (day.len > 1 && day.at[day.len - 1] != '/') {
+        day.len--;
+    }
+    int fd = open(arena_text(arena, day), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum err err = fd >= 0 && fsync(fd) == 0
+                       ? ERR_NONE
+                       : fail(reterr, ERR_IO, "the folder of '%s': %s", path, strerror(errno));
+    if (fd >= 0) {
+        (void)close(fd);
+    }
     return err;
+}
+
+enum err recording_remove(const char *path, struct error *reterr)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    const char *removed = folder_removed_in(&arena, path);
+    enum err err = folder_set_aside(path, removed, reterr);
+    if (err == ERR_NOT_FOUND && access(removed, F_OK) == 0) {
+        err = ERR_NONE;
+    }
+    return err == ERR_NONE ? folder_sync(&arena, path, reterr) : err;
+}
+
+enum err recording_forget(const char *path, struct error *reterr)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    const char *removed = folder_removed_in(&arena, path);
+    return unlink(removed) == 0 || errno == ENOENT
+               ? ERR_NONE
+               : fail(reterr, ERR_IO, "cannot remove '%s': %s", removed, strerror(errno));
+}
+
+enum err recording_walk_removed(const char *folder, recording_visit_fn visit, void *context,
+                                struct error *reterr)
+{
+    const struct folder_walk walk = {
+        .folder = folder, .visit = visit, .context = context, .suffix = FOLDER_REMOVED};
+    return folder_walk_level(&walk, folder, SLICE(""), 2, reterr);
 }

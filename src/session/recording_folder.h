@@ -34,7 +34,14 @@ enum err recording_walk(const char *folder, recording_visit_fn visit, void *cont
 enum err recording_walk_open(const char *folder, recording_visit_fn visit, void *context,
                              struct error *reterr) MUST_USE;
 
-/* Removes one; ERR_NOT_FOUND, ERR_BUSY. */
+/* Removes one. An empty <session id>.removed in its place says that it was here and is gone, until
+ * whoever has to know does and it is forgotten: however often the two are tried, by whichever
+ * process. ERR_NONE also when it was removed before; ERR_NOT_FOUND: it never was here, or is
+ * forgotten; ERR_BUSY. */
 enum err recording_remove(const char *path, struct error *reterr) MUST_USE;
+enum err recording_forget(const char *path, struct error *reterr) MUST_USE;
+/* Those that were removed and not forgotten; 'path' is that of what is in its place. */
+enum err recording_walk_removed(const char *folder, recording_visit_fn visit, void *context,
+                                struct error *reterr) MUST_USE;
 
 #endif

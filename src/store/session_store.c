@@ -290,6 +290,8 @@ enum err session_store_list_overdue(struct store_tx *tx, struct arena *arena,
 enum err session_store_note_removed(struct store_tx *tx, struct slice id, int64_t now,
                                     struct error *reterr)
 {
-    return store_exec(tx, "UPDATE session SET recording_removed_at = $2 WHERE id = $1",
+    return store_exec(tx,
+                      "UPDATE session SET recording_removed_at = $2 WHERE id = $1 AND "
+                      "recording_removed_at = 0",
                       PARAMS(store_text(id), store_int(now)), NULL, reterr);
 }

@@ -82,7 +82,7 @@ struct session_retention {
 enum err session_store_list_overdue(struct store_tx *tx, struct arena *arena,
                                     const struct session_retention *retention,
                                     struct session_list *ret_list, struct error *reterr) MUST_USE;
-/* The recording of this one is gone. */
+/* The recording of this one is gone; when that is known already, it stays as it is. */
 enum err session_store_note_removed(struct store_tx *tx, struct slice id, int64_t now,
                                     struct error *reterr) MUST_USE;
 

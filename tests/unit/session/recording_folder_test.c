@@ -136,9 +136,56 @@ static void one_that_is_written_is_not_removed(void **state)
     (void)state;
     struct recorder *recorder = start(1, DAY(0));
     assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_BUSY);
+    assert_int_equal(access(path_of(1, DAY(0)), F_OK), 0);
     (void)help_close(&help, recorder);
     assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_NONE);
+    assert_int_equal(access(path_of(1, DAY(0)), F_OK), -1);
+}
+
+static const char *place_of(int number, int64_t day)
+{
+    const char *path = path_of(number, day);
+    return arena_format(&help.arena, "%.*s.removed", (int)(strlen(path) - strlen(".ghr")), path).at;
+}
+
+static void one_that_was_removed_is_known_until_it_is_forgotten(void **state)
+{
+    (void)state;
+    const char *path = path_of(1, DAY(0));
+    make(1, DAY(0));
+    make(2, DAY(0));
+    make(3, DAY(5));
+    for (int i = 0; i < 2; i++) { /* whoever is killed begins again */
+        assert_int_equal(recording_remove(path, &help.error), ERR_NONE);
+        assert_int_equal(recording_remove(path_of(3, DAY(5)), &help.error), ERR_NONE);
+    }
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(help_read_file(&help, place_of(1, DAY(0))).len, 0);
+    assert_int_equal(recording_walk(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "2@0 ");
+    walked[0] = '\0';
+    assert_int_equal(recording_walk_removed(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "1@0 3@5 ");
+    assert_int_equal(
+        recording_find_in(&help.arena, help.records, slice_of_text(id_of(1)), &path, &help.error),
+        ERR_NOT_FOUND);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(recording_forget(path_of(1, DAY(0)), &help.error), ERR_NONE);
+    }
+    walked[0] = '\0';
+    assert_int_equal(recording_walk_removed(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "3@5 ");
     assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_NOT_FOUND);
+}
+
+static void one_that_never_was_here_is_not_said_to_be_removed(void **state)
+{
+    (void)state;
+    assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_NOT_FOUND);
+    make(2, DAY(0));
+    assert_int_equal(recording_remove(path_of(1, DAY(0)), &help.error), ERR_NOT_FOUND);
+    assert_int_equal(recording_walk_removed(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -150,6 +197,8 @@ int main(void)
         TEST(those_without_their_end_are_found),
         TEST(one_is_found_by_the_id_of_its_session),
         TEST(one_that_is_written_is_not_removed),
+        TEST(one_that_was_removed_is_known_until_it_is_forgotten),
+        TEST(one_that_never_was_here_is_not_said_to_be_removed),
     };
     return cmocka_run_group_tests_name("session/recording_folder", tests, NULL, NULL);
 }
