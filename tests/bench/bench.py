@@ -21,10 +21,12 @@ import bench_mask
 import bench_postgres
 import bench_resources
 import bench_scale
+import bench_strict
 
 PARTS = {"controls": bench_controls, "detect": bench_detect, "guard": bench_guard,
          "http": bench_http, "identity": bench_identity, "mask": bench_mask,
-         "postgres": bench_postgres, "resources": bench_resources, "scale": bench_scale}
+         "postgres": bench_postgres, "resources": bench_resources, "scale": bench_scale,
+         "strict": bench_strict}
 
 
 def main():

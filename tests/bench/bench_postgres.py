@@ -25,7 +25,6 @@ BULK_ROWS = 3_000_000
 IDLE = 1000
 MANY_ROWS = 100_000_000
 WIDE_ROWS, WIDE_SIZE = 40_000, 30_000  # rows that cost client and server little but the copying
-SYNCS = 500
 
 
 class Place:
@@ -55,15 +54,6 @@ class Place:
         self.run("psql", "-X", "-q", "-c", f"COPY ({query}) TO STDOUT (FORMAT {form})",
                  stdout=subprocess.DEVNULL)
         return time.monotonic() - start
-
-    def latency_p99(self, clients, seconds):
-        """In ms, of all transactions."""
-        with tempfile.TemporaryDirectory() as logs:
-            self.run("pgbench", "-n", "-S", "-c", str(clients), "-j", "2", "-T", str(seconds),
-                     "-l", "--log-prefix", f"{logs}/log")
-            times = sorted(int(line.split()[2]) for name in os.listdir(logs)
-                           for line in open(f"{logs}/{name}"))
-        return times[len(times) * 99 // 100] / 1000
 
 
 def as_postgres(command):
@@ -243,39 +233,6 @@ def openings(places, options):
              f"{storm['direct'] / storm['gateway']:.2f}", "≤ 1.5")]
 
 
-def sync_p99(folder):
-    """In ms, of what the disk itself needs for 4 KiB at the end of a file."""
-    times = []
-    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-        for _ in range(SYNCS):
-            start = time.perf_counter()
-            file.write(bytes(4096))
-            os.fdatasync(file.fileno())
-            times.append(time.perf_counter() - start)
-    return sorted(times)[SYNCS * 99 // 100] * 1000
-
-
-def strictly(binary, folder, server, usual, options):
-    """What it adds to wait for the disk before anything is passed on."""
-    gateway = Gateway(binary, tempfile.mkdtemp(dir=folder), "--postgres-listen", "127.0.0.1:0",
-                      "--recording", "strict")
-    try:
-        places = {"usual": usual, "strict": through_gateway(Caller.register(gateway.port), server)}
-        disk = []
-
-        def measure_one(place):
-            disk.append(sync_p99(folder))
-            return place.latency_p99(16, options.seconds)
-
-        times = take_turns(places, options.rounds, measure_one)
-        added, floor = times["strict"] - times["usual"], statistics.median(disk)
-        return ("added by --recording strict, 16 clients, p99", f"{added:.2f} ms",
-                f"{times['usual']:.2f} ms without; fdatasync of 4 KiB alone: {floor:.2f} ms",
-                f"{added / floor:.2f} of one", "≤ 2 ms")
-    finally:
-        gateway.stop()
-
-
 def idle(gateway, place):
     libpq = ctypes.CDLL("libpq.so.5")
     libpq.PQconnectdb.restype = ctypes.c_void_p
@@ -315,7 +272,6 @@ def measure(options, folder):
                   "gateway": through_gateway(Caller.register(gateway.port), server),
                   "agent": through_gateway(far.admin, server, far.id)}
         return [*queries(places, options), *bulk(places, options), *openings(places, options),
-                strictly(options.binary, folder, server, places["gateway"], options),
                 idle(gateway, places["gateway"]), many_rows(gateway, places["gateway"])]
     finally:
         far.stop()
