@@ -30,6 +30,7 @@ struct api {
     const char *version;
     struct rate_limit *address_rate; /* of sign-ins */
     struct rate_limit *account_rate;
+    struct refusals *refusals;
     struct pool *hashing;    /* of passwords */
     struct slice public_url; /* under which people reach this gateway, without a slash at the end */
     bool knows_public_url;   /* it was given, or is this machine */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/api.h"
+#include "api/refusals.h"
 #include "api/routes.h"
+#include "api/sign_in.h"
 #include "base/limits.h"
 #include "base/must.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "model/organization.h"
 #include "store/row_id.h"
 
 enum err api_read_body(struct api_call *call, enum shape_mode mode, const struct shape *shape,
@@ -173,6 +176,41 @@ static enum err api_audit_failure(struct api_call *call, enum err err, struct er
     return err;
 }
 
+/* Of a caller whom we do not know: in the log of the first organization, as far as that cannot be
+ * used to fill it. The answer is a refusal in any case. */
+static void api_audit_stranger(struct api_call *call, enum err err, const struct error *error)
+{
+    bool is_refused = err == ERR_UNAUTHENTICATED || err == ERR_DENIED || err == ERR_BUSY;
+    struct refusal refusal;
+    if (!is_refused || call->caller.organization_id.len > 0 ||
+        !refusals_add(call->api->refusals, sign_in_address(call), clock_now(), &refusal)) {
+        return;
+    }
+    struct api_text text;
+    struct error failure = {0};
+    call->caller.organization_id = SLICE(ORGANIZATION_DEFAULT_ID);
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_int(&text.json, "refused", (int64_t)refusal.count);
+    json_member_timestamp(&text.json, "since", refusal.since);
+    if (refusal.left_out > 0) {
+        json_member_int(&text.json, "left_out", (int64_t)refusal.left_out);
+    }
+    json_end_object(&text.json);
+    struct api_audit_alone alone = {
+        .call = call,
+        .action = "authenticate",
+        .status = err_http_status(err),
+        .payload = api_text_end_in(call->arena, &text),
+        .message = slice_of_text(error->message),
+    };
+    call->audited_status = alone.status;
+    if (store_write(call->api->store, api_audit_write, &alone, &failure) != ERR_NONE) {
+        log_line(LOG_API, LOG_ERROR, "a refusal is not in the audit log",
+                 log_error_field(&failure));
+    }
+}
+
 /* Who calls ------------------------------------------------------------------------------------ */
 
 struct slice api_cookie(const struct api_call *call, struct slice name)
@@ -309,6 +347,10 @@ enum err api_run(struct http_call *http, struct error *reterr)
         err = call.route->handler(&call, reterr);
     }
     if (err != ERR_NONE) {
+        bool has_tried = is_open || api_credential(&call).kind != IDENTITY_NOTHING;
+        if (has_tried) {
+            api_audit_stranger(&call, err, reterr);
+        }
         return api_audit_failure(&call, err, reterr);
     }
     must(is_open || call.audited_status != 0 || !api_is_mutating(&call));

@@ -84,8 +84,7 @@ enum err sign_in_busy(struct api_call *call, int64_t wait, struct error *reterr)
                 seconds == 1 ? "" : "s");
 }
 
-/* Who has an IPv6 address has at least all of its /64. */
-static struct slice sign_in_address(const struct api_call *call)
+struct slice sign_in_address(const struct api_call *call)
 {
     struct in6_addr address;
     char text[INET6_ADDRSTRLEN];

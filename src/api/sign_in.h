@@ -20,6 +20,9 @@ bool sign_in_is_encrypted(const struct api_call *call);
  * printed. */
 bool sign_in_may_found(const struct api_call *call, struct slice setup_code);
 
+/* Where the caller is, for counting: who has an IPv6 address has at least all of its /64. */
+struct slice sign_in_address(const struct api_call *call);
+
 /* Too many requests from this address, for this account (which may be empty): ERR_BUSY, and the
  * header that says how long to wait. */
 enum err sign_in_check_rate(struct api_call *call, struct slice account,

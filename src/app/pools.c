@@ -3,6 +3,7 @@
 
 #include "api/rate_limit.h"
 #include "api/reader_slots.h"
+#include "api/refusals.h"
 #include "base/limits.h"
 #include "io/pool.h"
 
@@ -22,6 +23,7 @@ void pools_start(struct pools *pools, const struct settings *settings, size_t wo
                                        LIMIT_SLOW_POOL_QUEUE_COUNT),
         .address_rate = rate_limit_new(ADDRESS_RATE, ADDRESS_BURST),
         .account_rate = rate_limit_new(ACCOUNT_RATE, ACCOUNT_BURST),
+        .refusals = refusals_new(),
         .readers = reader_slots_new(LIMIT_SESSION_READERS, LIMIT_SESSION_READERS_EACH),
     };
 }
@@ -39,4 +41,5 @@ void pools_free(struct pools *pools)
     reader_slots_free(pools->readers);
     rate_limit_free(pools->address_rate);
     rate_limit_free(pools->account_rate);
+    refusals_free(pools->refusals);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads that requests are answered on, each kind apart so that none waits for another, and
- * what bounds who may have them. */
+ * what bounds who may have them and what is told of those who may not. */
 #ifndef GH_APP_POOLS_H
 #define GH_APP_POOLS_H
 
@@ -15,6 +15,7 @@ struct pools {
     struct pool *hashing; /* of passwords */
     struct rate_limit *address_rate;
     struct rate_limit *account_rate;
+    struct refusals *refusals;
     struct reader_slots *readers;
 };
 

@@ -85,6 +85,7 @@ static void serve_make_server(struct serve *serve)
         .version = GATEHOUSE_VERSION,
         .address_rate = serve->pools.address_rate,
         .account_rate = serve->pools.account_rate,
+        .refusals = serve->pools.refusals,
         .hashing = serve->pools.hashing,
         .public_url = serve->public_url,
         .knows_public_url = serve->knows_public_url,

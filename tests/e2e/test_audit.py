@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The audit log: what makes an entry, what is in it, and that it cannot be changed unseen."""
 import concurrent.futures
+import functools
 import hashlib
 import json
 import re
 
 import pytest
 
-from api import PASSWORD, Api, b64, connection, login, resource, role, unique
+from api import PASSWORD, Api, b64, connection, login, register, resource, role, unique
 from store import Store, new_organization
 
 MEMBERS = ["id", "org_id", "number", "actor_subject", "actor_email", "actor_name", "created_at",
@@ -332,3 +333,71 @@ def test_changes_at_once_are_one_entry_each(boss):
     for entry, earlier in zip(entries, entries[1:]):
         assert entry["previous_hash"] == earlier["hash"]
         assert entry["number"] == earlier["number"] + 1
+
+
+def strangers(admin):
+    """Of whom nothing is known: oldest first."""
+    return log(admin, "action=authenticate")[::-1]
+
+
+class From(Api):
+    """Somebody at another address."""
+
+    def __init__(self, gateway, address, **headers):
+        super().__init__(gateway)
+        self.headers = {"X-Forwarded-For": address, **headers}
+
+    def call(self, method, path, body=None, headers=None):
+        return super().call(method, path, body, {**self.headers, **(headers or {})})
+
+
+def new_site(start):
+    gateway = start("--trusted-proxies", "127.0.0.1")
+    return register(gateway), functools.partial(From, gateway)
+
+
+def test_tokens_that_are_good_nowhere_are_entries(start):
+    admin, caller = new_site(start)
+    bad = caller("192.0.2.1", **{"Api-Key": "ghk_" + "x" * 40})
+    for count in range(1, 120):
+        answer = bad.get("/users") if count % 2 else bad.post("/attributes", {"name": "x"})
+        assert answer.status == 401 and answer.message.startswith("access denied")
+    assert caller("192.0.2.2").get("/users").status == 401  # nobody tries anything
+    for token in "nonsense", "a.b.c":
+        assert caller("2001:db8::1", Authorization=f"Bearer {token}").get("/users").status == 401
+    assert caller("2001:db8::2", Cookie="gatehouse_token=x").get("/users").status == 401
+    entries = strangers(admin)
+    assert [(e["client_ip"], e["request_payload_redacted"]["refused"], e["http_method"],
+             e["resource_type"]) for e in entries] == [
+        ("192.0.2.1", 1, "GET", "users"), ("192.0.2.1", 10, "POST", "attributes"),
+        ("192.0.2.1", 100, "POST", "attributes"), ("2001:db8::1", 1, "GET", "users")]
+    for entry in entries:
+        assert (entry["http_status"], entry["outcome"], entry["actor_subject"]) == (401, False, "")
+        assert entry["error_message"].startswith("access denied")
+        assert set(entry["request_payload_redacted"]) == {"refused", "since"}
+    assert entries[2]["request_payload_redacted"]["since"] <= entries[0]["created_at"]
+    everything = admin.get("/audit/logs/export").body.decode()
+    assert "x" * 20 not in everything and "nonsense" not in everything
+
+
+def test_too_many_attempts_are_entries(start):
+    admin, caller = new_site(start)
+    guesser = caller("192.0.2.7")
+    statuses = [guesser.post("/localauth/login", {"email": "root@example.com", "password": "a guess"})
+                .status for _ in range(40)]
+    assert set(statuses) == {401, 429}
+    entries = log(admin, "client_ip=192.0.2.7")
+    assert [e["http_status"] for e in entries].count(401) == statuses.count(401)
+    busy = [e for e in entries if e["http_status"] == 429][::-1]
+    counts = [e["request_payload_redacted"]["refused"] for e in busy]
+    assert counts == [10 ** n for n in range(len(str(statuses.count(429))))]
+    assert {(e["action"], e["resource_type"], e["org_id"]) for e in busy} == {
+        ("authenticate", "sign_in", admin.get("/userinfo").json["org_id"])}
+
+
+def test_strangers_cannot_fill_the_log(start):
+    admin, caller = new_site(start)
+    for number in range(200):
+        bad = caller(f"198.51.100.{number}", **{"Api-Key": "ghk_none"})
+        assert bad.get("/users").status == 401
+    assert 30 <= len(strangers(admin)) <= 60  # a minute may end meanwhile
