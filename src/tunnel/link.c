@@ -115,18 +115,18 @@ static enum err link_shut_down(struct link *link)
 
 static void link_flush(struct link *link)
 {
-    if (link->is_blocked || (link->outbox.len == 0 && !link_is_over(link) &&
-                             nghttp2_session_want_write(link->session) == 0)) {
+    enum err err = ERR_NONE;
+    bool is_full = false;
+    if (link->is_blocked) {
         return;
     }
-    enum err err = ERR_NONE;
     do {
-        link_fill(link);
-        if (link->outbox.len == 0) {
-            break;
+        if (nghttp2_session_want_write(link->session) != 0) {
+            link_fill(link);
         }
+        is_full = link->outbox.len >= LIMIT_TUNNEL_WRITE_SIZE; /* nghttp2 may have more */
         err = link_write_outbox(link);
-    } while (err == ERR_NONE && link->failure.code == ERR_NONE);
+    } while (is_full && err == ERR_NONE && link->failure.code == ERR_NONE);
     if (err == ERR_NONE && link_is_over(link)) {
         err = link_shut_down(link);
     }
@@ -218,10 +218,14 @@ static void link_tell_ready(struct link *link)
     }
 }
 
-/* Who is not served because there is no room any more stays first in line. */
+/* Who is not served because there is no room any more stays first in line. What they wrote goes out
+ * at once. */
 static void link_tell_writers(struct link *link)
 {
     struct list served;
+    if (list_is_empty(&link->writers)) {
+        return;
+    }
     list_init(&served);
     list_move_all(&served, &link->writers);
     while (!list_is_empty(&served) && link_has_room(link)) {
@@ -232,9 +236,11 @@ static void link_tell_writers(struct link *link)
     }
     list_move_all(&served, &link->writers);
     list_move_all(&link->writers, &served);
+    link_flush(link);
 }
 
-/* All that is to be done outside of callbacks. Frames that owners cause go out together. */
+/* All that is to be done outside of callbacks. Frames that owners cause go out together. What
+ * owners put off until the link's task is done then, too. */
 static void link_tend(struct link *link)
 {
     if (link->must_tell_draining) {
@@ -253,13 +259,14 @@ static void link_tend(struct link *link)
     if (link->is_closed) {
         return;
     }
-    link_flush(link);
     bool has_more =
         !list_is_empty(&link->ready) || (!list_is_empty(&link->writers) && link_has_room(link));
     if (link->failure.code != ERR_NONE) {
         link_end(link);
     } else if (has_more) {
         loop_defer(link->loop, &link->task);
+    } else {
+        loop_task_cancel(&link->task);
     }
 }
 
