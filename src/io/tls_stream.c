@@ -183,6 +183,15 @@ static enum err tls_outcome(struct tls_stream *self, int result)
     return self->read_end;
 }
 
+/* SSL_get_error() takes what others left in the thread's queue for its own; to empty an empty one
+ * costs more than to look. */
+static void tls_forget_errors(void)
+{
+    if (ERR_peek_error() != 0) {
+        ERR_clear_error();
+    }
+}
+
 static bool tls_is_shaking_hands(const struct tls_stream *self)
 {
     return SSL_is_init_finished(self->ssl) == 0;
@@ -193,7 +202,7 @@ static enum err tls_shake_hands(struct tls_stream *self)
     if (self->read_end != ERR_NONE || !tls_is_shaking_hands(self)) {
         return self->read_end;
     }
-    ERR_clear_error();
+    tls_forget_errors();
     int result = SSL_do_handshake(self->ssl);
     if (result == 1) {
         return ERR_NONE;
@@ -288,7 +297,7 @@ static enum err tls_open_record(struct tls_stream *self, char *at, size_t size, 
     if (self->read_end != ERR_NONE) {
         return self->read_end;
     }
-    ERR_clear_error();
+    tls_forget_errors();
     int result = SSL_read_ex(self->ssl, at, size, ret_len);
     if (result == 1) {
         self->is_dry = false;
@@ -325,7 +334,7 @@ static enum err tls_stream_read(struct stream *stream, char *at, size_t size, si
 static enum err tls_seal_record(struct tls_stream *self, struct slice bytes)
 {
     size_t len = 0;
-    ERR_clear_error();
+    tls_forget_errors();
     int result = SSL_write_ex(self->ssl, bytes.at, bytes.len, &len);
     return result == 1 ? ERR_NONE : tls_outcome(self, result);
 }
@@ -389,15 +398,17 @@ static enum err tls_stream_write(struct stream *stream, const struct slice *part
 static void tls_stream_watch(struct stream *stream, unsigned events)
 {
     struct tls_stream *self = tls_stream_of(stream);
-    self->watched = events;
-    tls_watch_below(self);
+    if (self->watched != events) {
+        self->watched = events;
+        tls_watch_below(self);
+    }
 }
 
 static enum err tls_stream_shutdown(struct stream *stream)
 {
     struct tls_stream *self = tls_stream_of(stream);
     if (!self->shut_down && self->write_end == ERR_NONE && !tls_is_shaking_hands(self)) {
-        ERR_clear_error();
+        tls_forget_errors();
         if (SSL_shutdown(self->ssl) < 0) {
             self->write_end = ERR_IO;
         }
