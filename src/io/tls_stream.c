@@ -26,7 +26,7 @@ struct tls_stream {
     enum err write_end; /* the same for writes */
     bool below_ended;
     bool is_gathering; /* records go to 'unsent', to be sent together */
-    bool is_dry;       /* OpenSSL asked for more bytes and has not got any since */
+    bool is_holding;   /* OpenSSL may have bytes that nobody has read */
     bool shut_down;
 };
 
@@ -49,7 +49,7 @@ static int tls_method_read(BIO *bio, char *at, size_t size, size_t *ret_len)
     buf_clear(&self->first);
     enum err err = stream_read(self->below, at, size, ret_len);
     if (err == ERR_NONE) {
-        self->is_dry = false;
+        self->is_holding = true;
         return 1;
     }
     if (err == ERR_AGAIN) {
@@ -171,7 +171,7 @@ static enum err tls_outcome(struct tls_stream *self, int result)
     }
     ERR_clear_error();
     if (reason == SSL_ERROR_WANT_READ) {
-        self->is_dry = true;
+        self->is_holding = false; /* at most a part of a record */
         return ERR_AGAIN;
     }
     if (reason == SSL_ERROR_ZERO_RETURN) {
@@ -205,6 +205,7 @@ static enum err tls_shake_hands(struct tls_stream *self)
     tls_forget_errors();
     int result = SSL_do_handshake(self->ssl);
     if (result == 1) {
+        self->is_holding = SSL_has_pending(self->ssl) == 1;
         return ERR_NONE;
     }
     enum err err = tls_outcome(self, result);
@@ -216,7 +217,7 @@ static enum err tls_shake_hands(struct tls_stream *self)
 
 static bool tls_holds_bytes(const struct tls_stream *self)
 {
-    return self->first.len > 0 || (!self->is_dry && SSL_has_pending(self->ssl) == 1);
+    return self->first.len > 0 || self->is_holding;
 }
 
 /* What can be done although the stream below may stay silent. */
@@ -300,7 +301,7 @@ static enum err tls_open_record(struct tls_stream *self, char *at, size_t size, 
     tls_forget_errors();
     int result = SSL_read_ex(self->ssl, at, size, ret_len);
     if (result == 1) {
-        self->is_dry = false;
+        self->is_holding = SSL_has_pending(self->ssl) == 1;
         return ERR_NONE;
     }
     return tls_outcome(self, result);
