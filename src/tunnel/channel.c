@@ -7,6 +7,8 @@
 #include "tunnel/link_internal.h"
 
 #define CHANNEL_HEAD_SIZE (4 + LIMIT_TUNNEL_MESSAGE_SIZE)
+/* An inbox that has grown no further is kept for the next message. */
+#define CHANNEL_KEPT_SIZE LIMIT_KIB(4)
 
 static struct channel *channel_of(struct stream *stream)
 {
@@ -318,7 +320,7 @@ static enum err channel_read(struct stream *stream, char *at, size_t size, size_
     }
     memcpy(at, bytes.at, bytes.len);
     buf_consume(&channel->inbox, bytes.len);
-    if (channel->inbox.len == 0) {
+    if (channel->inbox.len == 0 && channel->inbox.capacity > CHANNEL_KEPT_SIZE) {
         buf_clear(&channel->inbox);
     }
     if (channel->link != NULL) {

@@ -168,8 +168,8 @@ void link_let_go(struct link *link, size_t size)
     must(size <= link->held);
     link->held -= size;
     link_give_back(link);
-    if (!link->is_inside && nghttp2_session_want_write(link->session) != 0) {
-        link_flush_soon(link);
+    if (!link->is_inside) {
+        link_flush_soon(link); /* the peer may have to hear of its window */
     }
 }
 

@@ -174,7 +174,9 @@ static int frames_on_data(nghttp2_session *session, uint8_t flags, int32_t id, c
         is_kept = false;
     }
     size_t held = is_kept ? bytes.len : 0;
-    must(nghttp2_session_consume(session, id, len - held) == 0);
+    if (held < len) {
+        must(nghttp2_session_consume(session, id, len - held) == 0);
+    }
     if (held > 0) {
         link_hold(link, held);
     }
