@@ -215,6 +215,7 @@
 /* workers, pool and streams */
 #define LIMIT_READ_SIZE             LIMIT_KIB(64)
 #define LIMIT_TLS_HANDSHAKE_MS      10000
+#define LIMIT_TLS_QUIET_MS          500 /* then a connection has no buffers */
 #define LIMIT_TLS_UNSENT_SIZE       LIMIT_KIB(64)
 #define LIMIT_TLS_FIRST_SIZE        LIMIT_KIB(16)
 #define LIMIT_WORKER_COUNT          64

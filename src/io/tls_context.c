@@ -223,7 +223,6 @@ void tls_context_init(struct tls_context *context, const SSL_METHOD *method, str
     /* Unexpected end: see tls_stream.h. */
     (void)SSL_CTX_set_options(context->ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
-    (void)SSL_CTX_set_mode(context->ssl, SSL_MODE_RELEASE_BUFFERS);
     /* One read for the header and the body of a record, and for several small records. */
     SSL_CTX_set_read_ahead(context->ssl, 1);
     tls_set_protocols(context, protocols);

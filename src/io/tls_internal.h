@@ -5,6 +5,7 @@
 
 #include "base/writer.h"
 #include "io/stream.h"
+#include "io/timer.h"
 #include "io/tls_client.h"
 #include "io/tls_server.h"
 
@@ -66,6 +67,22 @@ struct tls_parts {
     size_t count;
     size_t offset; /* in parts[0] */
 };
+
+/* OpenSSL's buffers of a connection, 17 KiB for each direction: kept while it is busy, given back
+ * once it has been quiet for LIMIT_TLS_QUIET_MS. */
+struct tls_buffers {
+    SSL *ssl;
+    struct timer timer; /* runs while they are there */
+    bool are_there;
+    bool were_used; /* since the timer was started */
+};
+
+/* tls_buffers.c */
+void tls_buffers_init(struct tls_buffers *buffers, SSL *ssl);
+/* Before OpenSSL is called. */
+void tls_buffers_use(struct tls_buffers *buffers, struct loop *loop);
+/* Before the connection ends or leaves its loop. On the new one they count as used. */
+void tls_buffers_stop(struct tls_buffers *buffers);
 
 /* tls_parts.c */
 void tls_parts_skip(struct tls_parts *left, size_t len);

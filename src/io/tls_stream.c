@@ -20,6 +20,7 @@ struct tls_stream {
     char *failure; /* words about what went wrong first */
     struct buf unsent;
     struct buf first; /* read from the stream below before this one was made */
+    struct tls_buffers buffers;
     struct loop_task task;
     unsigned watched;
     enum err read_end;  /* what each read answers from now on; ERR_NONE while it is open */
@@ -185,8 +186,9 @@ static enum err tls_outcome(struct tls_stream *self, int result)
 
 /* SSL_get_error() takes what others left in the thread's queue for its own; to empty an empty one
  * costs more than to look. */
-static void tls_forget_errors(void)
+static void tls_enter(struct tls_stream *self)
 {
+    tls_buffers_use(&self->buffers, self->stream.loop);
     if (ERR_peek_error() != 0) {
         ERR_clear_error();
     }
@@ -202,7 +204,7 @@ static enum err tls_shake_hands(struct tls_stream *self)
     if (self->read_end != ERR_NONE || !tls_is_shaking_hands(self)) {
         return self->read_end;
     }
-    tls_forget_errors();
+    tls_enter(self);
     int result = SSL_do_handshake(self->ssl);
     if (result == 1) {
         self->is_holding = SSL_has_pending(self->ssl) == 1;
@@ -298,7 +300,7 @@ static enum err tls_open_record(struct tls_stream *self, char *at, size_t size, 
     if (self->read_end != ERR_NONE) {
         return self->read_end;
     }
-    tls_forget_errors();
+    tls_enter(self);
     int result = SSL_read_ex(self->ssl, at, size, ret_len);
     if (result == 1) {
         self->is_holding = SSL_has_pending(self->ssl) == 1;
@@ -335,7 +337,7 @@ static enum err tls_stream_read(struct stream *stream, char *at, size_t size, si
 static enum err tls_seal_record(struct tls_stream *self, struct slice bytes)
 {
     size_t len = 0;
-    tls_forget_errors();
+    tls_enter(self);
     int result = SSL_write_ex(self->ssl, bytes.at, bytes.len, &len);
     return result == 1 ? ERR_NONE : tls_outcome(self, result);
 }
@@ -409,7 +411,7 @@ static enum err tls_stream_shutdown(struct stream *stream)
 {
     struct tls_stream *self = tls_stream_of(stream);
     if (!self->shut_down && self->write_end == ERR_NONE && !tls_is_shaking_hands(self)) {
-        tls_forget_errors();
+        tls_enter(self);
         if (SSL_shutdown(self->ssl) < 0) {
             self->write_end = ERR_IO;
         }
@@ -440,6 +442,7 @@ static void tls_stream_close(struct stream *stream)
 {
     struct tls_stream *self = tls_stream_of(stream);
     stream_close(self->below);
+    tls_buffers_stop(&self->buffers);
     loop_task_cancel(&self->task);
     loop_task_init(&self->task, tls_stream_free, self);
     loop_defer(stream->loop, &self->task);
@@ -474,6 +477,7 @@ static void tls_stream_detach(struct stream *stream)
     struct tls_stream *self = tls_stream_of(stream);
     must(self->watched == 0);
     loop_task_cancel(&self->task);
+    tls_buffers_stop(&self->buffers);
     stream_watch(self->below, 0);
     stream_detach(self->below);
 }
@@ -482,6 +486,7 @@ static void tls_stream_attach(struct stream *stream, struct loop *loop)
 {
     struct tls_stream *self = tls_stream_of(stream);
     stream_attach(self->below, loop);
+    tls_buffers_use(&self->buffers, loop);
     tls_watch_below(self);
 }
 
@@ -546,6 +551,7 @@ static struct tls_stream *tls_stream_make(struct tls_context *context, struct st
     self->ssl = ssl;
     buf_init(&self->unsent, LIMIT_TLS_UNSENT_SIZE);
     buf_init(&self->first, LIMIT_TLS_FIRST_SIZE);
+    tls_buffers_init(&self->buffers, ssl);
     loop_task_init(&self->task, tls_on_task, self);
     BIO_set_data(bio, self);
     BIO_set_init(bio, 1);
