@@ -16,7 +16,7 @@ from conftest import PostgresServer
 from servers import Gateway
 
 RATE, CLIENTS = 1000, 16
-ROUNDS, SECONDS = 3, 5  # at most: two disks take twice as long
+ROUNDS, SECONDS = 3, 5  # rounds at most: two disks take twice as long
 OPENING = 1  # seconds in which sessions are opened, and their files made
 SYNCS = 300
 DISK_SIZE = 1 << 30  # the memory of a disk is taken as it is written
@@ -75,12 +75,12 @@ def sync_p99(folder):
     return p99(times) * 1000
 
 
-def latencies(place, seconds):
+def latencies(place):
     """In ms, p50 and p99 of the queries of a fixed rate, each from when it was sent: pgbench counts
     from when it was due, and says how late it was. Without those of the opening."""
     with tempfile.TemporaryDirectory() as logs:
         place.run("pgbench", "-n", "-S", "-c", str(CLIENTS), "-j", "1", "-R", str(RATE), "-T",
-                  str(seconds), "-l", "--log-prefix", f"{logs}/log")
+                  str(SECONDS), "-l", "--log-prefix", f"{logs}/log")
         lines = [line.split() for name in os.listdir(logs) for line in open(f"{logs}/{name}")]
     start = min(int(line[4]) for line in lines) + OPENING
     times = [(int(line[2]) - int(line[6])) / 1000 for line in lines if int(line[4]) > start]
@@ -101,7 +101,7 @@ def compare(binary, folder, server, options):
         for _ in range(min(options.rounds, ROUNDS)):
             for name, place in places.items():
                 disk.append(sync_p99(folder))
-                seen[name].append(latencies(place, SECONDS))
+                seen[name].append(latencies(place))
         usual, strict = ([statistics.median(column) for column in zip(*seen[name])]
                          for name in ("usual", "strict"))
         return usual, strict, statistics.median(disk)
