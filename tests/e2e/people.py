@@ -121,14 +121,15 @@ class House:
         self.seen = self.log()[0]["number"]
 
     def entries(self, *secrets):
-        """[(noun, action, status, actor)] since the mark, the oldest first; no secret is there."""
+        """[(noun, action, status, actor)] since the mark, the oldest first; no secret is there.
+        Without what was refused to nobody in particular: of an address not each time is told."""
         new = [entry for entry in self.log() if entry["number"] > self.seen][::-1]
         text = json.dumps(new)
         assert not [secret for secret in secrets if secret in text]
         assert all(entry["outcome"] == (entry["http_status"] < 400) for entry in new)
         self.mark()
         return [(entry["resource_type"], entry["action"], entry["http_status"],
-                 entry["actor_email"]) for entry in new]
+                 entry["actor_email"]) for entry in new if entry["action"] != "authenticate"]
 
 
 def sha256(text):
