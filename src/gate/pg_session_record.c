@@ -33,6 +33,7 @@ void pg_session_describe(struct pg_session *session)
     row->verb = SLICE("connect");
     row->status = SLICE(SESSION_OPEN);
     row->started_at = clock_now();
+    row->guardrails_info = SLICE("[]"); /* none yet */
     row->recording_days = pg_session_own(&connection->recording_days, -1);
     session->row_limit =
         (uint64_t)pg_session_own(&connection->recording_row_limit, LIMIT_PG_TAP_ROWS_SIZE);

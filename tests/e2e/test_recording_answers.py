@@ -41,6 +41,8 @@ def test_what_psql_asked(admin, target):
     name = target.connection(admin)
     psql(credential(admin, name), SCRIPT, "-v", "ON_ERROR_STOP=0")
     events = events_of(admin, name)
+    opened = events[0]["session"]
+    assert (opened["connection"], opened["status"], opened["guardrails_info"]) == (name, "open", [])
     assert [number for number, _text in of(events, "statement", "text")] == list(range(1, 11))
     assert of(events, "row", "values") == [
         (1, ["one"]), (2, ["two"]), (4, ["four"]), (9, ["nine"]), (9, ["nine again"]),
