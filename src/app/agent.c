@@ -10,7 +10,7 @@
 #include "io/fetch.h"
 #include "io/log.h"
 #include "io/sandbox.h"
-#include "proxy/pg_secret_cache.h"
+#include "protocol/postgres/pg_secret_cache.h"
 #include "target/secret_source.h"
 #include "tunnel/agent_side.h"
 

@@ -2,8 +2,8 @@
 #include "app/agent_kinds.h"
 
 #include "base/memory.h"
-#include "proxy/pg_agent.h"
-#include "proxy/pg_order.h"
+#include "protocol/postgres/pg_agent.h"
+#include "protocol/postgres/pg_order.h"
 
 const struct agent_kind agent_kinds[] = {
     {SLICE_INIT(PG_ORDER_KIND), pg_agent_serve},

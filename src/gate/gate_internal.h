@@ -11,8 +11,8 @@
 #include "io/listener.h"
 #include "io/timer.h"
 #include "policy/guard_cache.h"
-#include "proxy/pg_front.h"
-#include "proxy/pg_secret_cache.h"
+#include "protocol/postgres/pg_front.h"
+#include "protocol/postgres/pg_secret_cache.h"
 #include "session/recorder.h"
 
 #include <stdatomic.h>

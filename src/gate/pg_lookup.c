@@ -6,7 +6,7 @@
 #include "gate/pg_way.h"
 #include "gate/session_jobs.h"
 #include "io/log.h"
-#include "proxy/pg_mask.h"
+#include "protocol/postgres/pg_mask.h"
 #include "target/session_files.h"
 
 struct pg_lookup {

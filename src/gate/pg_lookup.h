@@ -6,7 +6,7 @@
 #define GH_GATE_PG_LOOKUP_H
 
 #include "gate/gate_internal.h"
-#include "proxy/pg_query.h"
+#include "protocol/postgres/pg_query.h"
 
 struct pg_lookup;
 

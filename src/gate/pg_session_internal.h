@@ -10,9 +10,9 @@
 #include "gate/session_jobs.h"
 #include "gate/session_metadata.h"
 #include "policy/guard_cache.h"
-#include "proxy/pg_filter.h"
-#include "proxy/pg_tap.h"
-#include "proxy/pump.h"
+#include "protocol/postgres/pg_filter.h"
+#include "protocol/postgres/pg_tap.h"
+#include "protocol/pump.h"
 
 #define PG_SETTINGS        2   /* pg_session_guard.c has their names */
 #define PG_ERROR_HEAD_SIZE 128 /* holds the severity, which comes first */

@@ -8,8 +8,8 @@
 #define GH_GATE_PG_WAY_H
 
 #include "io/timer.h"
-#include "proxy/pg_far.h"
-#include "proxy/pg_open.h"
+#include "protocol/postgres/pg_far.h"
+#include "protocol/postgres/pg_open.h"
 #include "tunnel/registry.h"
 
 /* Where it leads. Texts are borrowed for as long as the way is there. */

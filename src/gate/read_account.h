@@ -8,7 +8,7 @@
 #ifndef GH_GATE_READ_ACCOUNT_H
 #define GH_GATE_READ_ACCOUNT_H
 
-#include "proxy/pg_filter.h"
+#include "protocol/postgres/pg_filter.h"
 #include "store/read_use_store.h"
 
 #define READ_ACCOUNT_MINUTES 61

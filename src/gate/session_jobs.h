@@ -7,7 +7,7 @@
 
 #include "gate/gate_job.h"
 #include "model/session.h"
-#include "proxy/pg_place.h"
+#include "protocol/postgres/pg_place.h"
 #include "store/credential_store.h"
 
 /* Whose credentials are there for a connection of this name? */

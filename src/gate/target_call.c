@@ -6,7 +6,7 @@
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/timer.h"
-#include "proxy/pg_open.h"
+#include "protocol/postgres/pg_open.h"
 #include "target/secret_source.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"

@@ -11,7 +11,7 @@
 #include "io/pool.h"
 #include "io/resolver.h"
 #include "io/worker.h"
-#include "proxy/pg_query.h"
+#include "protocol/postgres/pg_query.h"
 #include "target/session_files.h"
 
 struct target_calls; /* all of a process */

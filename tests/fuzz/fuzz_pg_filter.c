@@ -12,7 +12,7 @@
 #include "base/reader.h"
 #include "pg_mask_fake.h"
 #include "pg_play.h"
-#include "proxy/pg_tap.h"
+#include "protocol/postgres/pg_tap.h"
 #include "wire/pgwire_query.h"
 
 #define BOTH_SIDES 0x80u

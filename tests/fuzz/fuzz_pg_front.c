@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/reader.h"
-#include "proxy/pg_front.h"
+#include "protocol/postgres/pg_front.h"
 #include "wire/pgwire_frame.h"
 
 enum way {

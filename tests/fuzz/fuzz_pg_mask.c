@@ -10,7 +10,7 @@
 #include "base/reader.h"
 #include "base/writer.h"
 #include "pg_mask_fake.h"
-#include "proxy/pg_mask.h"
+#include "protocol/postgres/pg_mask.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "fuzz.h"
-#include "proxy/pg_order.h"
+#include "protocol/postgres/pg_order.h"
 
 static void check_key(const struct pgwire_key *key, const struct pgwire_key *again)
 {

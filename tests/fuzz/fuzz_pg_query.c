@@ -9,7 +9,7 @@
 #include "base/must.h"
 #include "fuzz.h"
 #include "io/worker.h"
-#include "proxy/pg_query.h"
+#include "protocol/postgres/pg_query.h"
 
 #define TURN_COUNT_MAX 1000000u
 #define STATEMENT      "SELECT $1, $2"

@@ -11,7 +11,7 @@
 #include "base/must.h"
 #include "base/reader.h"
 #include "base/writer.h"
-#include "proxy/pg_tap.h"
+#include "protocol/postgres/pg_tap.h"
 #include "wire/pgwire_frame.h"
 
 #define NO_LIMIT    0xff

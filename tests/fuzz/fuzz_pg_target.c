@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "fuzz.h"
-#include "proxy/pg_target.h"
+#include "protocol/postgres/pg_target.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"
 

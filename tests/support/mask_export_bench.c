@@ -6,7 +6,7 @@
 #include "base/must.h"
 #include "base/writer.h"
 #include "policy/mask.h"
-#include "proxy/pg_mask.h"
+#include "protocol/postgres/pg_mask.h"
 
 #include <sodium.h>
 #include <stdio.h>

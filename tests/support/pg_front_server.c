@@ -14,7 +14,7 @@
 #include "io/log.h"
 #include "io/socket_stream.h"
 #include "io/worker.h"
-#include "proxy/pg_front.h"
+#include "protocol/postgres/pg_front.h"
 #include "wire/pgwire_answer.h"
 
 #include <pthread.h>

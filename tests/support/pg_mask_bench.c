@@ -6,7 +6,7 @@
 #include "base/must.h"
 #include "base/writer.h"
 #include "pg_mask_fake.h"
-#include "proxy/pg_mask.h"
+#include "protocol/postgres/pg_mask.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
-#include "proxy/pg_filter.h"
+#include "protocol/postgres/pg_filter.h"
 #include "wire/pgwire_frame.h"
 
 /* The rules. */

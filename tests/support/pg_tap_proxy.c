@@ -17,10 +17,10 @@
 #include "io/log.h"
 #include "io/socket_stream.h"
 #include "io/worker.h"
-#include "proxy/pg_cancel.h"
-#include "proxy/pg_front.h"
-#include "proxy/pg_tap.h"
-#include "proxy/pg_target.h"
+#include "protocol/postgres/pg_cancel.h"
+#include "protocol/postgres/pg_front.h"
+#include "protocol/postgres/pg_tap.h"
+#include "protocol/postgres/pg_target.h"
 #include "wire/pgwire_answer.h"
 
 #include <fcntl.h>

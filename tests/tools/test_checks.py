@@ -11,10 +11,10 @@ SPDX = "/* SPDX-License-Identifier: MIT */\n"
 
 def layers(tmp_path, files):
     (tmp_path / "src").mkdir()
-    (tmp_path / "src/LAYERS").write_text("base pure\nio\napp\n")
+    (tmp_path / "src/LAYERS").write_text("base pure\nio\nprotocol\napp\n")
     for name, text in files.items():
         path = tmp_path / "src" / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return subprocess.run([f"{TOOLS}/check-layers", str(tmp_path)], capture_output=True, text=True)
 
@@ -23,7 +23,10 @@ def test_layers_may_include_what_is_below(tmp_path):
     result = layers(tmp_path, {"app/a.c": '#include "base/b.h"\n#include <unistd.h>\n',
                                "base/b.h": "#ifndef GH_BASE_B_H\n#endif\n",
                                "base/b.c": '#include "base/b.h"\n#include <string.h>\n',
-                               "io/i.c": "#if 1\n#endif\n"})
+                               "io/i.c": "#if 1\n#endif\n",
+                               "protocol/postgres/p.c": '#include "protocol/postgres/q.h"\n'
+                                                        '#include "protocol/sql/s.h"\n'
+                                                        '#include "protocol/pump.h"\n'})
     assert result.returncode == 0, result.stdout
 
 
@@ -34,6 +37,9 @@ def test_layers_may_include_what_is_below(tmp_path):
     ("app/a.c", "#ifdef X\n", "condition"),
     ("app/a.c", "#ifndef X\n", "condition"),
     ("extra/e.c", "\n", "not in src/LAYERS"),
+    ("protocol/mysql/m.c", '#include "protocol/postgres/p.h"\n', "another protocol"),
+    ("protocol/sql/s.c", '#include "protocol/postgres/p.h"\n', "another protocol"),
+    ("protocol/p.c", '#include "protocol/postgres/p.h"\n', "another protocol"),
 ])
 def test_layers_finds(tmp_path, name, text, says):
     result = layers(tmp_path, {name: text})

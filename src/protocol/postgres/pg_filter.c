@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/postgres/pg_filter_internal.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/reader.h"
+
+/* What goes on ----------------------------------------------------------------------------------
+ */
+
+struct buf *pg_filter_buf(struct pg_filter_out *out)
+{
+    if (out->run.len > 0) {
+        struct slice run = out->run;
+        out->run = SLICE_NONE;
+        out->is_full = buf_append(&out->buf, run) != ERR_NONE || out->is_full;
+    }
+    return &out->buf;
+}
+
+void pg_filter_put(struct pg_filter_out *out, struct slice bytes)
+{
+    if (out->run.len > 0 && out->run.at + out->run.len == bytes.at) {
+        out->run.len += bytes.len;
+    } else if (bytes.len > 0) {
+        (void)pg_filter_buf(out);
+        out->run = bytes;
+    }
+}
+
+static struct slice pg_filter_out_view(struct pg_filter_out *out)
+{
+    return out->buf.len == 0 ? out->run : buf_view(pg_filter_buf(out));
+}
+
+static void pg_filter_out_clear(struct pg_filter_out *out)
+{
+    out->run = SLICE_NONE;
+    out->is_full = false;
+    buf_clear(&out->buf);
+}
+
+enum err pg_filter_sent(struct pg_filter *filter, char type, size_t size, uint64_t *ret_id,
+                        struct error *reterr_error)
+{
+    struct pgwire_step step;
+    const struct pgwire_frame frame = {
+        .packet = PGWIRE_MESSAGE, .type = type, .is_known = true, .size = (uint32_t)size};
+    enum err err = pgwire_state_client(&filter->state, &frame, &step, reterr_error);
+    *ret_id = step.id;
+    filter->sent_batch = filter->batch;
+    if (type == PGWIRE_CLIENT_QUERY || type == PGWIRE_CLIENT_SYNC ||
+        type == PGWIRE_CLIENT_FUNCTION_CALL) {
+        if (step.is_owed) {
+            pg_filter_limit_end_batch(filter, step.id, type);
+        }
+        filter->batch++;
+        filter->has_run = false;
+        filter->has_begun = false;
+        filter->has_controlled = false;
+    }
+    return err;
+}
+
+enum err pg_filter_send_message(struct pg_filter *filter, const struct pg_filter_message *message,
+                                uint64_t *ret_id, struct error *reterr_error)
+{
+    struct pg_filter_out *out = &filter->ways[PUMP_CLIENT].out;
+    enum err err = pg_filter_sent(filter, message->type, message->body.len, ret_id, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (filter->mask != NULL || pg_filter_has_budgets(filter)) {
+        (void)pg_filter_request_add(filter, *ret_id); /* what answers it is to be counted as such */
+    }
+    if (message->bytes.at != NULL) {
+        pg_filter_put(out, message->bytes);
+        return ERR_NONE;
+    }
+    const struct pgwire_frame frame = {
+        .packet = PGWIRE_MESSAGE, .type = message->type, .size = (uint32_t)message->body.len};
+    struct buf *buf = pg_filter_buf(out);
+    err = pgwire_header_write(buf, &frame);
+    err = err == ERR_NONE ? buf_append(buf, message->body) : err;
+    return err == ERR_NONE ? err : fail(reterr_error, err, "too much for the target at once");
+}
+
+/* Each is known to the state on its own; the identifier is that of the last. */
+enum err pg_filter_send_own(struct pg_filter *filter, struct slice messages, uint64_t *ret_id,
+                            struct error *reterr_error)
+{
+    struct reader reader = reader_of(messages);
+    while (reader_left(&reader) > 0) {
+        char type = (char)reader_u8(&reader);
+        uint32_t size = reader_u32(&reader) - (uint32_t)sizeof(uint32_t);
+        reader_skip(&reader, size);
+        must(!reader.failed);
+        enum err err = pg_filter_sent(filter, type, size, ret_id, reterr_error);
+        if (err != ERR_NONE) {
+            return err;
+        }
+        pg_filter_request_add(filter, *ret_id)->is_own = true;
+    }
+    return buf_append(pg_filter_buf(&filter->ways[PUMP_CLIENT].out), messages) == ERR_NONE
+               ? ERR_NONE
+               : fail(reterr_error, ERR_LIMIT, "too much for the target at once");
+}
+
+enum err pg_filter_send_query(struct pg_filter *filter, const char *text, uint64_t *ret_id,
+                              struct error *reterr_error)
+{
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, LIMIT_KIB(1));
+    must(pgwire_query_write(&buf, slice_of_text(text)) == ERR_NONE);
+    return pg_filter_send_own(filter, buf_view(&buf), ret_id, reterr_error);
+}
+
+enum err pg_filter_tell(struct pg_filter *filter, struct slice message, struct error *reterr_error)
+{
+    return buf_append(pg_filter_buf(&filter->ways[PUMP_TARGET].out), message) == ERR_NONE
+               ? ERR_NONE
+               : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
+}
+
+/* Requests --------------------------------------------------------------------------------------
+ */
+
+struct pg_filter_request *pg_filter_request_add(struct pg_filter *filter, uint64_t id)
+{
+    struct list *last = filter->requests.previous;
+    if (last != &filter->requests && LIST_ITEM(last, struct pg_filter_request, link)->id == id) {
+        return LIST_ITEM(last, struct pg_filter_request, link);
+    }
+    struct pg_filter_request *request = memory_new(sizeof(*request));
+    request->id = id;
+    request->batch = filter->sent_batch;
+    request->number = filter->number;
+    request->max_rows = PG_FILTER_NO_LIMIT;
+    arena_init(&request->arena);
+    buf_init(&request->words, LIMIT_PG_FILTER_WORDS_SIZE);
+    list_init(&request->changes);
+    list_append(&filter->requests, &request->link);
+    return request;
+}
+
+void pg_filter_request_drop(struct pg_filter *filter, struct pg_filter_request *request)
+{
+    pg_filter_changes_drop(filter, request);
+    list_remove(&request->link);
+    buf_release(&request->words);
+    arena_release(&request->arena);
+    memory_free(request);
+}
+
+/* From outside ----------------------------------------------------------------------------------
+ */
+
+static void pg_filter_read_greeting(struct pg_filter *filter, struct slice greeting)
+{
+    struct reader reader = reader_of(greeting);
+    while (reader_left(&reader) > 0 && !reader.failed) {
+        char type = (char)reader_u8(&reader);
+        uint32_t size = reader_u32(&reader) - (uint32_t)sizeof(uint32_t);
+        struct slice body = reader_view(&reader, size);
+        if (!reader.failed && type == PGWIRE_SERVER_PARAMETER_STATUS) {
+            pg_filter_learn_parameter(filter, body);
+        }
+    }
+}
+
+struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
+{
+    static const enum pgwire_sender senders[] = {PGWIRE_FROM_CLIENT, PGWIRE_FROM_SERVER};
+    struct pg_filter *filter = memory_new(sizeof(*filter));
+    filter->settings = *settings;
+    filter->settings.greeting = SLICE_NONE;
+    filter->policy = settings->policy;
+    filter->number = settings->request;
+    arena_init(&filter->arena);
+    arena_hold_secrets(&filter->arena);
+    pgwire_state_init(&filter->state);
+    pgwire_state_skip_start(&filter->state);
+    filter->state.transaction = settings->transaction;
+    for (int i = 0; i < 2; i++) {
+        struct pg_filter_way *way = &filter->ways[i];
+        pgwire_framer_init(&way->framer, senders[i]);
+        pgwire_framer_skip_start(&way->framer);
+        buf_init(&way->body, LIMIT_PG_FILTER_MESSAGE_SIZE);
+        buf_init(&way->out.buf, LIMIT_PG_FILTER_OUT_SIZE);
+    }
+    list_init(&filter->requests);
+    pg_filter_names_init(filter);
+    buf_init(&filter->pending, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->words, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->limit.query, LIMIT_PG_FILTER_OUT_SIZE);
+    arena_init(&filter->limit.arena);
+    buf_init(&filter->limit.undo, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->limit.notice, LIMIT_PG_FILTER_WORDS_SIZE);
+    buf_init(&filter->limit.held, LIMIT_PG_FILTER_WORDS_SIZE);
+    pg_filter_read_greeting(filter, settings->greeting);
+    pg_filter_mask_init(filter);
+    pg_filter_mask_set(filter, &filter->policy);
+    pg_filter_budget_init(filter);
+    pg_filter_budget_set(filter, &filter->policy);
+    return filter;
+}
+
+void pg_filter_free(struct pg_filter *filter)
+{
+    if (filter == NULL) {
+        return;
+    }
+    LIST_EACH(link, &filter->requests) {
+        pg_filter_request_drop(filter, LIST_ITEM(link, struct pg_filter_request, link));
+    }
+    pg_filter_names_release(filter);
+    pg_filter_mask_release(filter);
+    pg_filter_budget_release(filter);
+    for (int i = 0; i < 2; i++) {
+        buf_wipe(&filter->ways[i].body);
+        buf_wipe(&filter->ways[i].out.buf);
+    }
+    buf_wipe(&filter->pending);
+    buf_wipe(&filter->words);
+    buf_wipe(&filter->limit.query);
+    buf_release(&filter->limit.notice);
+    buf_release(&filter->limit.undo);
+    buf_release(&filter->limit.held);
+    arena_release(&filter->limit.arena);
+    pgwire_state_release(&filter->state);
+    arena_release(&filter->arena);
+    memory_free(filter);
+}
+
+void pg_filter_set_policy(struct pg_filter *filter, const struct pg_filter_policy *policy)
+{
+    filter->policy = *policy;
+    pg_filter_mask_set(filter, policy);
+    pg_filter_budget_set(filter, policy);
+}
+
+bool pg_filter_holds(const struct pg_filter *filter)
+{
+    enum pg_filter_limit_phase phase = filter->limit.phase;
+    return filter->is_waiting || phase == PG_FILTER_BEGINNING || phase == PG_FILTER_RUNNING ||
+           phase == PG_FILTER_FINISHING || filter->pending.len > 0 || pg_filter_waits(filter);
+}
+
+/* Whether what waits of the client is to be looked at now. */
+static bool pg_filter_may_go_on(struct pg_filter *filter)
+{
+    enum pg_filter_limit_phase phase = filter->limit.phase;
+    filter->is_waiting = filter->is_waiting && pgwire_state_owes_ready(&filter->state);
+    return !filter->is_waiting && !pg_filter_waits(filter) &&
+           (phase == PG_FILTER_UNLIMITED || phase == PG_FILTER_IN_BATCH);
+}
+
+/* All of 'bytes', or until the server has to say something first; the rest is kept. */
+static enum err pg_filter_run_client(struct pg_filter *filter, struct slice bytes,
+                                     struct error *reterr_error)
+{
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE && bytes.len > 0 && pg_filter_may_go_on(filter)) {
+        err = pg_filter_take_client(filter, &bytes, reterr_error);
+    }
+    if (err == ERR_MORE || err == ERR_AGAIN) {
+        err = ERR_NONE;
+    }
+    if (err == ERR_NONE && bytes.len > 0 && buf_append(&filter->pending, bytes) != ERR_NONE) {
+        err = fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
+    }
+    return err;
+}
+
+static enum err pg_filter_pass_client(struct pg_filter *filter, struct slice bytes,
+                                      struct error *reterr_error)
+{
+    if (filter->pending.len == 0) {
+        return pg_filter_run_client(filter, bytes, reterr_error);
+    }
+    return buf_append(&filter->pending, bytes) == ERR_NONE
+               ? ERR_NONE
+               : fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
+}
+
+/* What the server said may have been waited for. */
+static enum err pg_filter_go_on(struct pg_filter *filter, struct error *reterr_error)
+{
+    struct pg_filter_out *out = &filter->ways[PUMP_CLIENT].out;
+    if (filter->pending.len > 0 && pg_filter_may_go_on(filter)) {
+        struct buf pending CLEANUP(buf_wipe) = filter->pending;
+        buf_init(&filter->pending, pending.size_max);
+        enum err err = pg_filter_run_client(filter, buf_view(&pending), reterr_error);
+        (void)pg_filter_buf(out); /* nothing points into what is freed */
+        filter->ways[PUMP_CLIENT].start = SLICE_NONE;
+        if (err != ERR_NONE) {
+            return err;
+        }
+    }
+    buf_clear(&filter->words);
+    struct slice said = pg_filter_out_view(out);
+    return buf_append(&filter->words, said) == ERR_NONE && !out->is_full
+               ? ERR_NONE
+               : fail(reterr_error, ERR_LIMIT, "too much for the target at once");
+}
+
+static enum err pg_filter_run_target(struct pg_filter *filter, struct slice bytes,
+                                     struct error *reterr_error)
+{
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE && bytes.len > 0) {
+        err = pg_filter_take_target(filter, &bytes, reterr_error);
+    }
+    if (err == ERR_AGAIN) {
+        err = buf_append(&filter->wait.rest, bytes) == ERR_NONE
+                  ? ERR_NONE
+                  : fail(reterr_error, ERR_LIMIT, "the target sends too much at once");
+    }
+    return err == ERR_MORE ? ERR_NONE : err;
+}
+
+/* First what had to wait, if it has not to any more. */
+static enum err pg_filter_pass_target(struct pg_filter *filter, struct slice bytes,
+                                      struct error *reterr_error)
+{
+    struct pg_filter_wait *wait = &filter->wait;
+    if (wait->message.len == 0 && !wait->is_large) {
+        return pg_filter_run_target(filter, bytes, reterr_error);
+    }
+    if (buf_append(&wait->rest, bytes) != ERR_NONE) {
+        return fail(reterr_error, ERR_LIMIT, "the target sends too much at once");
+    }
+    if (pg_filter_waits(filter)) {
+        return ERR_NONE;
+    }
+    enum err err = pg_filter_mask_again(filter, reterr_error);
+    if (err == ERR_NONE) {
+        struct buf rest CLEANUP(buf_wipe) = wait->rest;
+        buf_init(&wait->rest, rest.size_max);
+        err = pg_filter_run_target(filter, buf_view(&rest), reterr_error);
+        (void)pg_filter_buf(&filter->ways[PUMP_TARGET].out); /* nothing points into what is freed */
+    }
+    return err == ERR_AGAIN ? ERR_NONE : err;
+}
+
+enum err pg_filter_pass(struct pg_filter *filter, enum pump_side side, struct slice *bytes,
+                        struct error *reterr_error)
+{
+    struct pg_filter_way *way = &filter->ways[side];
+    struct slice rest = *bytes;
+    enum err err = ERR_NONE;
+    pg_filter_out_clear(&filter->ways[PUMP_CLIENT].out);
+    pg_filter_out_clear(&filter->ways[PUMP_TARGET].out);
+    if (side == PUMP_CLIENT) {
+        err = pg_filter_pass_client(filter, rest, reterr_error);
+    } else {
+        err = pg_filter_pass_target(filter, rest, reterr_error);
+        err = err == ERR_NONE ? pg_filter_go_on(filter, reterr_error) : err;
+    }
+    way->start = SLICE_NONE;
+    *bytes = pg_filter_out_view(&way->out);
+    if (err == ERR_NONE && way->out.is_full) {
+        err = fail(reterr_error, ERR_LIMIT, "too much at once");
+    }
+    return err;
+}
+
+struct slice pg_filter_words(const struct pg_filter *filter)
+{
+    return buf_view(&filter->words);
+}

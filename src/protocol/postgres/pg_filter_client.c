@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+/* The messages of the client: which reach the server, and what does in the place of others. */
+#include "protocol/postgres/pg_filter_internal.h"
+
+#include "base/limits.h"
+#include "base/must.h"
+
+/* Verdicts --------------------------------------------------------------------------------------
+ */
+
+/* Whether the verdict lets the message pass; if not, it was refused. */
+static enum err pg_filter_enforce(struct pg_filter *filter, char type,
+                                  const struct guard_verdict *verdict, bool *ret_passes,
+                                  struct error *reterr_error)
+{
+    struct buf words CLEANUP(buf_release);
+    buf_init(&words, LIMIT_PG_FILTER_WORDS_SIZE);
+    pg_filter_tell_findings(filter, verdict);
+    *ret_passes = verdict->action != GUARD_BLOCK;
+    if (*ret_passes) {
+        return ERR_NONE;
+    }
+    pg_filter_write_verdict(&words, verdict);
+    return pg_filter_refuse(filter, type, &words, reterr_error);
+}
+
+/* Before the answer to what was just sent. */
+static void pg_filter_warn(struct pg_filter *filter, uint64_t id,
+                           const struct guard_verdict *verdict)
+{
+    if (verdict->action == GUARD_WARN) {
+        struct pg_filter_request *request = pg_filter_request_add(filter, id);
+        request->is_noticed = true;
+        pg_filter_write_verdict(&request->words, verdict);
+    }
+}
+
+static enum err pg_filter_send_judged(struct pg_filter *filter,
+                                      const struct pg_filter_message *message,
+                                      const struct guard_verdict *verdict, uint64_t *ret_id,
+                                      struct error *reterr_error)
+{
+    enum err err = pg_filter_send_message(filter, message, ret_id, reterr_error);
+    if (err == ERR_NONE) {
+        pg_filter_warn(filter, *ret_id, verdict);
+    }
+    return err;
+}
+
+/* Whether the message may be sent next: by its verdict, by what is masked, and as pg_mask has room
+ * for it; if not, it was refused. */
+static enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
+                                struct slice text, const struct pg_filter_judgement *judgement,
+                                bool *ret_passes, struct error *reterr_error)
+{
+    enum err err =
+        pg_filter_enforce(filter, message->type, &judgement->verdict, ret_passes, reterr_error);
+    if (err == ERR_NONE && *ret_passes) {
+        err =
+            pg_filter_mask_check(filter, message->type, text, judgement, ret_passes, reterr_error);
+    }
+    if (err == ERR_NONE && *ret_passes) {
+        err = pg_filter_mask_request(filter, message, ret_passes, reterr_error);
+    }
+    return err;
+}
+
+/* The simple protocol ---------------------------------------------------------------------------
+ */
+
+/* What SQL prepares holds when the server has done it, one statement after the other. */
+static void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id, struct slice text,
+                                      const struct sql_script *script)
+{
+    for (size_t i = 0; i < script->count; i++) {
+        const struct sql_statement *statement = &script->statements[i];
+        struct slice part = slice_sub(text, statement->offset, statement->len);
+        if (statement->prepared.len == 0) {
+            continue; /* none, or all */
+        }
+        if (statement->verb == SQL_PREPARE) {
+            pg_filter_change_add(filter, pg_filter_request_add(filter, id),
+                                 PG_FILTER_DEFINES_STATEMENT, statement->prepared,
+                                 pg_filter_statement_new(filter, part));
+        } else if (statement->verb == SQL_DEALLOCATE) {
+            pg_filter_change_add(filter, pg_filter_request_add(filter, id),
+                                 PG_FILTER_ENDS_STATEMENT, statement->prepared, NULL);
+        }
+    }
+}
+
+static enum err pg_filter_take_query(struct pg_filter *filter,
+                                     const struct pg_filter_message *message,
+                                     struct error *reterr_error)
+{
+    struct slice text;
+    struct pg_filter_judgement judgement;
+    enum pg_filter_way_on way = PG_FILTER_GOES;
+    bool passes = true;
+    uint64_t id = 0;
+    enum err err = pgwire_query_read(message->body, &text, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    pg_filter_judge(filter, text, &judgement);
+    if (judgement.is_early) {
+        return ERR_AGAIN;
+    }
+    if (judgement.script.count > 0 && pg_filter_is_full(filter, text.len)) {
+        return pg_filter_refuse_for(filter, message->type, "53400",
+                                    "more prepared statements than can be followed", reterr_error);
+    }
+    if (judgement.verdict.action != GUARD_BLOCK) {
+        err = pg_filter_mask_check(filter, message->type, text, &judgement, &passes, reterr_error);
+        if (err == ERR_NONE && passes) {
+            err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
+                                         reterr_error);
+        }
+        if (err != ERR_NONE || !passes) {
+            return err;
+        }
+        err = pg_filter_limit_query(filter, message, &judgement.facts, &way, reterr_error);
+        if (err != ERR_NONE || way == PG_FILTER_WAITS) {
+            return err == ERR_NONE ? ERR_AGAIN : err;
+        }
+    }
+    err = pg_filter_enforce(filter, message->type, &judgement.verdict, &passes, reterr_error);
+    if (err == ERR_NONE && passes && way == PG_FILTER_GOES) {
+        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
+    }
+    if (err != ERR_NONE || !passes) {
+        return err;
+    }
+    if (way == PG_FILTER_STAYS) {
+        if (filter->limit.phase == PG_FILTER_BEGINNING && judgement.verdict.action == GUARD_WARN) {
+            pg_filter_write_verdict(&filter->limit.notice, &judgement.verdict);
+        }
+        return ERR_NONE;
+    }
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
+    if (err == ERR_NONE) {
+        pg_filter_define_prepared(filter, id, text, &judgement.script);
+        pg_filter_limit_request(filter, id, &judgement.facts);
+    }
+    return err;
+}
+
+static enum err pg_filter_take_call(struct pg_filter *filter,
+                                    const struct pg_filter_message *message,
+                                    struct error *reterr_error)
+{
+    struct pg_filter_judgement judgement;
+    bool passes = true;
+    uint64_t id = 0;
+    pg_filter_judge_unknown(filter, &judgement);
+    enum err err = ERR_NONE;
+    if (judgement.verdict.action != GUARD_BLOCK) {
+        err =
+            pg_filter_budget_check(filter, message->type, &judgement.facts, &passes, reterr_error);
+    }
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_admit(filter, message, SLICE_NONE, &judgement, &passes, reterr_error);
+    }
+    if (err != ERR_NONE || !passes) {
+        return err;
+    }
+    return pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
+}
+
+/* The extended protocol -------------------------------------------------------------------------
+ */
+
+static enum err pg_filter_take_parse(struct pg_filter *filter,
+                                     const struct pg_filter_message *message,
+                                     struct error *reterr_error)
+{
+    struct pgwire_parse parse;
+    struct pg_filter_judgement judgement;
+    bool passes = false;
+    uint64_t id = 0;
+    enum err err = pgwire_parse_read(message->body, &parse, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (pg_filter_is_full(filter, parse.text.len)) {
+        return pg_filter_refuse_for(filter, message->type, "53400",
+                                    "more prepared statements than can be followed", reterr_error);
+    }
+    pg_filter_judge(filter, parse.text, &judgement);
+    if (judgement.is_early) {
+        return ERR_AGAIN;
+    }
+    err = pg_filter_admit(filter, message, parse.text, &judgement, &passes, reterr_error);
+    if (err != ERR_NONE || !passes) {
+        return err;
+    }
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
+    if (err == ERR_NONE) {
+        struct pg_filter_statement *statement = pg_filter_statement_new(filter, parse.text);
+        statement->facts = judgement.facts;
+        statement->generation = filter->policy.generation;
+        pg_filter_change_add(filter, pg_filter_request_add(filter, id), PG_FILTER_DEFINES_STATEMENT,
+                             parse.statement, statement);
+    }
+    return err;
+}
+
+static enum err pg_filter_judge_values(struct pg_filter *filter, struct pgwire_values values,
+                                       bool *ret_passes, struct error *reterr_error)
+{
+    struct slice value;
+    *ret_passes = true;
+    while (filter->policy.looks_at_values && *ret_passes && pgwire_value_next(&values, &value)) {
+        struct pg_filter_judgement judgement;
+        if (value.at != NULL) {
+            pg_filter_judge_value(filter, value, &judgement);
+            enum err err = pg_filter_enforce(filter, PGWIRE_CLIENT_BIND, &judgement.verdict,
+                                             ret_passes, reterr_error);
+            if (err != ERR_NONE) {
+                return err;
+            }
+        }
+    }
+    return ERR_NONE;
+}
+
+/* What a name stands for was judged when it was defined: by other rules, maybe, or it says EXECUTE
+ * and so depends on a name itself. Then it is judged again. */
+static void pg_filter_judge_named(struct pg_filter *filter, struct pg_filter_statement *statement,
+                                  struct pg_filter_judgement *judgement)
+{
+    if (statement == NULL) {
+        pg_filter_judge_unknown(filter, judgement);
+        return;
+    }
+    if (statement->generation != filter->policy.generation || statement->facts.executes) {
+        pg_filter_judge(filter, buf_view(&statement->text), judgement);
+        statement->facts = judgement->facts;
+        return;
+    }
+    *judgement = (struct pg_filter_judgement){
+        .verdict = {.action = GUARD_PASS, .max_rows = PG_FILTER_NO_LIMIT},
+        .facts = statement->facts,
+    };
+}
+
+/* What a name stands for: the rules may be others than those that it was judged by. What they block
+ * is judged again each time. */
+static enum err pg_filter_enforce_named(struct pg_filter *filter, char type,
+                                        struct pg_filter_statement *statement,
+                                        const struct pg_filter_judgement *judgement,
+                                        bool *ret_passes, struct error *reterr_error)
+{
+    bool is_new = statement == NULL || statement->generation != filter->policy.generation;
+    struct slice text = statement == NULL ? SLICE_NONE : buf_view(&statement->text);
+    enum err err = pg_filter_enforce(filter, type, &judgement->verdict, ret_passes, reterr_error);
+    if (err == ERR_NONE && *ret_passes && is_new) {
+        err = pg_filter_mask_check(filter, type, text, judgement, ret_passes, reterr_error);
+    }
+    if (err == ERR_NONE && *ret_passes && statement != NULL) {
+        statement->generation = filter->policy.generation;
+    }
+    return err;
+}
+
+static enum err pg_filter_take_bind(struct pg_filter *filter,
+                                    const struct pg_filter_message *message,
+                                    struct error *reterr_error)
+{
+    struct pgwire_bind bind;
+    struct pg_filter_statement *statement = NULL;
+    struct pg_filter_judgement judgement;
+    bool passes = false;
+    uint64_t id = 0;
+    enum err err = pgwire_bind_read(message->body, &bind, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (!pg_filter_find(filter, PG_FILTER_DEFINES_STATEMENT, bind.statement, &statement)) {
+        return ERR_AGAIN;
+    }
+    if (map_count(&filter->portals) >= LIMIT_PG_FILTER_NAMES) {
+        return pg_filter_refuse_for(filter, message->type, "53400",
+                                    "more portals than can be followed", reterr_error);
+    }
+    pg_filter_judge_named(filter, statement, &judgement);
+    if (judgement.is_early) {
+        return ERR_AGAIN;
+    }
+    err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
+                                  reterr_error);
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_judge_values(filter, bind.values, &passes, reterr_error);
+    }
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
+    }
+    if (err != ERR_NONE || !passes) {
+        return err;
+    }
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
+    if (err == ERR_NONE) {
+        if (statement != NULL) {
+            pg_filter_change_add(filter, pg_filter_request_add(filter, id),
+                                 PG_FILTER_DEFINES_PORTAL, bind.portal,
+                                 pg_filter_statement_ref(statement));
+        }
+    }
+    return err;
+}
+
+static void pg_filter_note_run(struct pg_filter *filter, uint64_t id,
+                               const struct pg_filter_statement *statement)
+{
+    filter->has_run = true;
+    if (statement == NULL) {
+        return;
+    }
+    filter->has_begun = filter->has_begun || statement->facts.begins;
+    filter->has_controlled = filter->has_controlled || statement->facts.controls;
+    if (statement->facts.prepares) {
+        const struct sql_settings settings = {.dialect = SQL_POSTGRES,
+                                              .is_backslash_quoted = filter->is_backslash_quoted};
+        struct slice text = buf_view(&statement->text);
+        struct sql_script script = filter->policy.analyze(&filter->arena, &settings, text);
+        pg_filter_define_prepared(filter, id, text, &script);
+    }
+}
+
+/* A portal that is not known is one of SQL's cursors, which was judged when it was declared. */
+static enum err pg_filter_take_execute(struct pg_filter *filter,
+                                       const struct pg_filter_message *message,
+                                       struct error *reterr_error)
+{
+    struct pgwire_execute execute;
+    struct pg_filter_statement *statement = NULL;
+    struct pg_filter_judgement judgement = {
+        .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
+    enum pg_filter_way_on way = PG_FILTER_GOES;
+    bool passes = true;
+    uint64_t id = 0;
+    enum err err = pgwire_execute_read(message->body, &execute, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (!pg_filter_find(filter, PG_FILTER_DEFINES_PORTAL, execute.portal, &statement)) {
+        return ERR_AGAIN;
+    }
+    if (statement != NULL) {
+        pg_filter_judge_named(filter, statement, &judgement);
+    }
+    if (judgement.is_early) {
+        return ERR_AGAIN;
+    }
+    if (judgement.verdict.action != GUARD_BLOCK) {
+        err =
+            pg_filter_budget_check(filter, message->type, &judgement.facts, &passes, reterr_error);
+        if (err != ERR_NONE || !passes) {
+            return err;
+        }
+        err = pg_filter_limit_execute(filter, &judgement.facts, &execute, &way, reterr_error);
+        if (err != ERR_NONE || way == PG_FILTER_WAITS) {
+            return err == ERR_NONE ? ERR_AGAIN : err;
+        }
+    }
+    if (statement != NULL) {
+        err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
+                                      reterr_error);
+    }
+    if (err == ERR_NONE && passes && way == PG_FILTER_GOES) {
+        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
+    }
+    if (err != ERR_NONE || !passes || way == PG_FILTER_STAYS) {
+        return err;
+    }
+    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
+    if (err == ERR_NONE) {
+        pg_filter_limit_request(filter, id, &judgement.facts);
+        pg_filter_note_run(filter, id, statement);
+    }
+    return err;
+}
+
+/* Close and Describe. */
+static enum err pg_filter_take_object(struct pg_filter *filter,
+                                      const struct pg_filter_message *message,
+                                      struct error *reterr_error)
+{
+    struct pgwire_object object;
+    bool passes = false;
+    uint64_t id = 0;
+    enum err err = pgwire_object_read(message->body, &object, reterr_error);
+    err = err == ERR_NONE ? pg_filter_mask_request(filter, message, &passes, reterr_error) : err;
+    if (err != ERR_NONE || !passes) {
+        return err;
+    }
+    err = pg_filter_send_message(filter, message, &id, reterr_error);
+    if (err == ERR_NONE && message->type == PGWIRE_CLIENT_CLOSE) {
+        pg_filter_change_add(filter, pg_filter_request_add(filter, id),
+                             object.kind == PGWIRE_STATEMENT ? PG_FILTER_ENDS_STATEMENT
+                                                             : PG_FILTER_ENDS_PORTAL,
+                             object.name, NULL);
+    }
+    return err;
+}
+
+/* Messages --------------------------------------------------------------------------------------
+ */
+
+static size_t pg_filter_collected_max(enum pgwire_client_kind kind)
+{
+    switch (kind) {
+    case PGWIRE_CLIENT_QUERY:
+    case PGWIRE_CLIENT_PARSE:
+        return LIMIT_PG_FILTER_TEXT_SIZE;
+    case PGWIRE_CLIENT_BIND:
+    case PGWIRE_CLIENT_FUNCTION_CALL:
+        return LIMIT_PG_FILTER_MESSAGE_SIZE;
+    case PGWIRE_CLIENT_EXECUTE:
+    case PGWIRE_CLIENT_CLOSE:
+    case PGWIRE_CLIENT_DESCRIBE:
+        return LIMIT_PGWIRE_SMALL_CLIENT_SIZE;
+    case PGWIRE_CLIENT_COPY_DATA:
+    case PGWIRE_CLIENT_COPY_DONE:
+    case PGWIRE_CLIENT_COPY_FAIL:
+    case PGWIRE_CLIENT_FLUSH:
+    case PGWIRE_CLIENT_PASSWORD:
+    case PGWIRE_CLIENT_SYNC:
+    case PGWIRE_CLIENT_TERMINATE:
+    case PGWIRE_CLIENT_UNKNOWN:
+        return 0;
+    }
+    must(false);
+}
+
+static enum err pg_filter_take_whole(struct pg_filter *filter,
+                                     const struct pg_filter_message *message,
+                                     struct error *reterr_error)
+{
+    switch ((enum pgwire_client_kind)message->type) {
+    case PGWIRE_CLIENT_QUERY:
+        return pg_filter_take_query(filter, message, reterr_error);
+    case PGWIRE_CLIENT_PARSE:
+        return pg_filter_take_parse(filter, message, reterr_error);
+    case PGWIRE_CLIENT_BIND:
+        return pg_filter_take_bind(filter, message, reterr_error);
+    case PGWIRE_CLIENT_EXECUTE:
+        return pg_filter_take_execute(filter, message, reterr_error);
+    case PGWIRE_CLIENT_CLOSE:
+    case PGWIRE_CLIENT_DESCRIBE:
+        return pg_filter_take_object(filter, message, reterr_error);
+    case PGWIRE_CLIENT_FUNCTION_CALL:
+        return pg_filter_take_call(filter, message, reterr_error);
+    case PGWIRE_CLIENT_COPY_DATA:
+    case PGWIRE_CLIENT_COPY_DONE:
+    case PGWIRE_CLIENT_COPY_FAIL:
+    case PGWIRE_CLIENT_FLUSH:
+    case PGWIRE_CLIENT_PASSWORD:
+    case PGWIRE_CLIENT_SYNC:
+    case PGWIRE_CLIENT_TERMINATE:
+    case PGWIRE_CLIENT_UNKNOWN:
+        break;
+    }
+    must(false);
+}
+
+/* What the server must not get before something else was answered is looked at once more then. */
+static enum err pg_filter_take_body(struct pg_filter *filter, struct slice body,
+                                    struct error *reterr_error)
+{
+    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
+    struct pg_filter_message message = {.type = way->framer.frame.type, .body = body};
+    if (way->start.at != NULL && body.at == way->start.at + PGWIRE_HEADER_SIZE) {
+        message.bytes = slice_sub(way->start, 0, PGWIRE_HEADER_SIZE + body.len);
+    }
+    enum err err = pg_filter_take_whole(filter, &message, reterr_error);
+    if (err == ERR_AGAIN) {
+        const struct pgwire_frame frame = {
+            .packet = PGWIRE_MESSAGE, .type = message.type, .size = (uint32_t)body.len};
+        filter->is_waiting = true;
+        if (pgwire_header_write(&filter->pending, &frame) != ERR_NONE ||
+            buf_append(&filter->pending, body) != ERR_NONE) {
+            err = fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
+        }
+    } else {
+        filter->number++;
+    }
+    buf_clear(&way->body);
+    filter->has_script = false;
+    arena_reset(&filter->arena);
+    return err;
+}
+
+/* A message whose body passes in parts, or not at all. */
+static enum err pg_filter_take_head(struct pg_filter *filter, struct slice front,
+                                    struct error *reterr_error)
+{
+    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
+    const struct pgwire_frame *frame = &way->framer.frame;
+    uint64_t id = 0;
+    enum err err = pg_filter_sent(filter, frame->type, frame->size, &id, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    filter->number++;
+    if (front.at != NULL) {
+        pg_filter_put(&way->out, slice_sub(front, 0, PGWIRE_HEADER_SIZE));
+        return ERR_NONE;
+    }
+    return pgwire_header_write(pg_filter_buf(&way->out), frame);
+}
+
+static enum err pg_filter_take_header(struct pg_filter *filter, struct slice front,
+                                      struct error *reterr_error)
+{
+    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
+    const struct pgwire_frame *frame = &way->framer.frame;
+    size_t max = pg_filter_collected_max(pgwire_client_kind_of(frame));
+    way->start = front;
+    way->is_dropped = filter->is_discarding && frame->type != PGWIRE_CLIENT_SYNC &&
+                      frame->type != PGWIRE_CLIENT_TERMINATE;
+    if (way->is_dropped) {
+        filter->number++;
+        return ERR_NONE;
+    }
+    if (frame->type == PGWIRE_CLIENT_SYNC) {
+        filter->is_discarding = false;
+    }
+    if (max == 0) {
+        return pg_filter_take_head(filter, front, reterr_error);
+    }
+    if (frame->size <= max) {
+        return pgwire_framer_collect(&way->framer, &way->body, reterr_error);
+    }
+    way->is_dropped = true;
+    enum err err = pg_filter_refuse_for(filter, frame->type, "54000",
+                                        "too large for the guard rails to examine", reterr_error);
+    filter->number++;
+    return err;
+}
+
+/* Behind what a client copies comes, as a rule, more of it. */
+static void pg_filter_hop(struct pg_filter *filter, struct slice *rest)
+{
+    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
+    uint64_t count = 0;
+    size_t taken = pgwire_framer_hop(&way->framer, *rest, &count);
+    if (taken > 0) {
+        pg_filter_put(&way->out, slice_sub(*rest, 0, taken));
+        pgwire_state_more_data(&filter->state, count);
+        filter->number += count;
+        *rest = slice_from(*rest, taken);
+    }
+}
+
+enum err pg_filter_take_client(struct pg_filter *filter, struct slice *rest,
+                               struct error *reterr_error)
+{
+    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
+    struct pgwire_event event;
+    struct slice front = *rest;
+    size_t taken = 0;
+    enum err err = pgwire_framer_next(&way->framer, front, &taken, &event, reterr_error);
+    *rest = slice_from(front, taken);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (event.kind == PGWIRE_EVENT_HEADER) {
+        bool is_whole = taken == PGWIRE_HEADER_SIZE;
+        err = pg_filter_take_header(filter, is_whole ? front : SLICE_NONE, reterr_error);
+    } else if (event.kind == PGWIRE_EVENT_BODY) {
+        err = pg_filter_take_body(filter, event.bytes, reterr_error);
+    } else if (!way->is_dropped) {
+        pg_filter_put(&way->out, event.bytes);
+    }
+    bool is_copied =
+        event.is_last && !way->is_dropped && way->framer.frame.type == PGWIRE_CLIENT_COPY_DATA;
+    if (err == ERR_NONE && is_copied && rest->len > 0) {
+        pg_filter_hop(filter, rest);
+    }
+    return err;
+}

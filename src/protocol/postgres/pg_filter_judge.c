@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* What a text is found to be: its verdict, what limits its rows, what depends on names. */
+#include "protocol/postgres/pg_filter_internal.h"
+
+#include "base/must.h"
+
+#include <string.h>
+
+#define WRITES                                                                                     \
+    (SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE) | SQL_BIT(SQL_MERGE))
+#define MESSAGE_SIZE_MAX 8000 /* of a rule's own words */
+
+/* Verdicts --------------------------------------------------------------------------------------
+ */
+
+static const struct guard_verdict verdict_none = {.action = GUARD_PASS,
+                                                  .max_rows = PG_FILTER_NO_LIMIT};
+
+static void pg_filter_add_finding(struct guard_verdict *verdict,
+                                  const struct guard_finding *finding)
+{
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct guard_finding *other = &verdict->findings[i];
+        if (slice_equals(other->guardrail_name, finding->guardrail_name) &&
+            slice_equals(other->rule_name, finding->rule_name) &&
+            slice_equals(other->rule_type, finding->rule_type)) {
+            if (finding->action > other->action) {
+                verdict->findings[i] = *finding;
+            }
+            return;
+        }
+    }
+    if (verdict->count < GUARD_FINDINGS_MAX) {
+        verdict->findings[verdict->count++] = *finding;
+        return;
+    }
+    for (size_t i = 0; i < verdict->count; i++) {
+        if (finding->action > verdict->findings[i].action) {
+            verdict->findings[i] = *finding;
+            return;
+        }
+    }
+}
+
+/* Both hold. */
+static void pg_filter_join(struct guard_verdict *verdict, const struct guard_verdict *more)
+{
+    for (size_t i = 0; i < more->count; i++) {
+        pg_filter_add_finding(verdict, &more->findings[i]);
+    }
+    if (more->action > verdict->action) {
+        verdict->action = more->action;
+    }
+    if (more->max_rows >= 0 && (verdict->max_rows < 0 || more->max_rows < verdict->max_rows)) {
+        verdict->max_rows = more->max_rows;
+        verdict->max_rows_rule = more->max_rows_rule;
+    }
+}
+
+void pg_filter_tell_findings(struct pg_filter *filter, const struct guard_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct pg_filter_event event = {
+            .kind = PG_FILTER_FINDING,
+            .request = filter->number,
+            .finding = &verdict->findings[i],
+        };
+        filter->settings.on_event(filter->settings.owner, &event);
+    }
+}
+
+/* Words -----------------------------------------------------------------------------------------
+ */
+
+/* A name in a message; what a NUL would cut off is left out. */
+static struct slice pg_filter_clean(struct slice text)
+{
+    return slice_sub(text, 0, slice_find_byte(text, '\0'));
+}
+
+void pg_filter_write_error(struct buf *buf, const char *sqlstate, struct slice message,
+                           struct slice hint)
+{
+    const struct pgwire_notice notice = {
+        .severity = SLICE("ERROR"),
+        .sqlstate = slice_of_text(sqlstate),
+        .message = message,
+        .hint = hint,
+    };
+    must(pgwire_error_write(buf, &notice) == ERR_NONE);
+}
+
+/* The first of the strongest. */
+static const struct guard_finding *pg_filter_reason(const struct guard_verdict *verdict)
+{
+    size_t index = 0;
+    while (index < verdict->count && verdict->findings[index].action != verdict->action) {
+        index++;
+    }
+    must(index < verdict->count);
+    return &verdict->findings[index];
+}
+
+void pg_filter_write_finding(struct buf *buf, const struct guard_finding *reason,
+                             const char *sqlstate, struct slice hint)
+{
+    struct arena arena CLEANUP(arena_release);
+    bool is_blocked = reason->action == GUARD_BLOCK;
+    arena_init(&arena);
+    struct slice message = pg_filter_clean(slice_sub(reason->message, 0, MESSAGE_SIZE_MAX));
+    struct slice rule = pg_filter_clean(reason->rule_name);
+    const struct pgwire_notice notice = {
+        .severity = is_blocked ? SLICE("ERROR") : SLICE("NOTICE"),
+        .sqlstate = slice_of_text(sqlstate),
+        .message = arena_format(
+            &arena, "%s by guard rail '%.*s'%s%.*s%s%s%.*s", is_blocked ? "blocked" : "noticed",
+            SLICE_ARG(pg_filter_clean(reason->guardrail_name)), rule.len > 0 ? ", rule '" : "",
+            SLICE_ARG(rule), rule.len > 0 ? "'" : "", message.len > 0 ? ": " : "",
+            SLICE_ARG(message)),
+        .detail = pg_filter_clean(reason->why),
+        .hint = hint,
+    };
+    must((is_blocked ? pgwire_error_write(buf, &notice) : pgwire_notice_write(buf, &notice)) ==
+         ERR_NONE);
+}
+
+void pg_filter_write_verdict(struct buf *buf, const struct guard_verdict *verdict)
+{
+    bool is_blocked = verdict->action == GUARD_BLOCK;
+    pg_filter_write_finding(
+        buf, pg_filter_reason(verdict), is_blocked ? "42501" : "01000",
+        is_blocked ? SLICE("Change the statement, or ask who looks after the guard rail.")
+                   : SLICE(""));
+}
+
+/* Names in scripts ------------------------------------------------------------------------------
+ */
+
+static void *pg_filter_concat(struct arena *arena, const void *first, size_t first_count,
+                              const void *more, size_t more_count, size_t size)
+{
+    char *at = arena_alloc_array(arena, first_count + more_count + 1, size);
+    if (first_count > 0) {
+        memcpy(at, first, first_count * size);
+    }
+    if (more_count > 0) {
+        memcpy(at + first_count * size, more, more_count * size);
+    }
+    return at;
+}
+
+/* What was prepared takes the place of an EXECUTE; what the EXECUTE calls by itself stays. */
+static void pg_filter_put_in_place(struct arena *arena, struct sql_statement *statement,
+                                   const struct sql_statement *prepared)
+{
+    uint64_t inner = prepared->operations & ~SQL_BIT(SQL_PREPARE);
+    statement->operations = (statement->operations & ~SQL_BIT(SQL_EXECUTE)) | inner;
+    statement->without_where = statement->without_where || prepared->without_where;
+    statement->is_unknown = prepared->is_unknown;
+    statement->why = prepared->why;
+    statement->needs_no_transaction =
+        statement->needs_no_transaction || prepared->needs_no_transaction;
+    statement->relations = pg_filter_concat(arena, statement->relations, statement->relation_count,
+                                            prepared->relations, prepared->relation_count,
+                                            sizeof(*statement->relations));
+    statement->relation_count += prepared->relation_count;
+    statement->functions = pg_filter_concat(arena, statement->functions, statement->function_count,
+                                            prepared->functions, prepared->function_count,
+                                            sizeof(*statement->functions));
+    statement->function_count += prepared->function_count;
+    statement->columns =
+        pg_filter_concat(arena, statement->columns, statement->column_count, prepared->columns,
+                         prepared->column_count, sizeof(*statement->columns));
+    statement->column_count += prepared->column_count;
+}
+
+static bool pg_filter_has_word(struct slice text, struct slice word)
+{
+    bool is_there = false;
+    for (size_t i = 0; i + word.len <= text.len && !is_there; i++) {
+        is_there = slice_equals_nocase(slice_sub(text, i, word.len), word);
+    }
+    return is_there;
+}
+
+/* What the name stands for when the script comes to its statement of that index; a script of no
+ * statement: nothing that is known. False: it depends on what is owed. */
+static bool pg_filter_prepared_as(struct pg_filter *filter, const struct sql_settings *settings,
+                                  const struct sql_script *script, size_t index,
+                                  struct sql_script *ret_prepared, bool *ret_has_with)
+{
+    static struct sql_statement nothing = {.why = ""};
+    struct slice name = script->statements[index].prepared;
+    struct pg_filter_statement *found = NULL;
+    *ret_prepared = (struct sql_script){0};
+    for (size_t i = index; i > 0; i--) {
+        struct sql_statement *earlier = &script->statements[i - 1];
+        if (earlier->verb == SQL_PREPARE && slice_equals(earlier->prepared, name)) {
+            *ret_prepared = (struct sql_script){.statements = earlier, .count = 1};
+            return true;
+        }
+    }
+    if (!pg_filter_find(filter, PG_FILTER_DEFINES_STATEMENT, name, &found)) {
+        return false;
+    }
+    if (found != NULL) {
+        struct slice text = buf_view(&found->text);
+        *ret_prepared = filter->policy.analyze(&filter->arena, settings, text);
+        if (ret_prepared->count == 0) {
+            ret_prepared->statements = &nothing;
+            ret_prepared->count = 1;
+        }
+        *ret_has_with = pg_filter_has_word(text, SLICE("with"));
+    }
+    return true;
+}
+
+static bool pg_filter_resolve(struct pg_filter *filter, const struct sql_settings *settings,
+                              struct sql_script *script, bool *ret_has_with)
+{
+    for (size_t i = 0; i < script->count; i++) {
+        struct sql_statement *statement = &script->statements[i];
+        struct sql_script prepared;
+        if ((statement->operations & SQL_BIT(SQL_EXECUTE)) == 0 || statement->prepared.len == 0) {
+            continue;
+        }
+        if (!pg_filter_prepared_as(filter, settings, script, i, &prepared, ret_has_with)) {
+            return false;
+        }
+        bool is_plain =
+            prepared.count == 1 && (prepared.statements[0].operations & SQL_BIT(SQL_EXECUTE)) == 0;
+        if (is_plain) {
+            pg_filter_put_in_place(&filter->arena, statement, &prepared.statements[0]);
+        }
+    }
+    return true;
+}
+
+/* Facts -----------------------------------------------------------------------------------------
+ */
+
+static const char *pg_filter_why_unlimited(const struct guard_facts *facts)
+{
+    return facts->statement_count != 1 ? "the limit on rows cannot be held for several statements "
+                                         "at once"
+           : facts->is_unknown         ? "the limit on rows cannot be held for a statement that is "
+                                         "not understood"
+           : facts->needs_no_transaction
+               ? "the limit on rows cannot be held for a statement that cannot run in a transaction"
+           : !facts->is_counted_write
+               ? "the limit on rows cannot be held: the rows that the statement changes are not "
+                 "told"
+               : NULL;
+}
+
+/* Of several statements: any. What gives rows beside others (RETURNING), or cannot be told, is not
+ * meant: its first row is refused. */
+static bool pg_filter_reads(const struct guard_facts *facts)
+{
+    const uint64_t reads = SQL_BIT(SQL_SELECT) | SQL_BIT(SQL_FETCH) | SQL_BIT(SQL_EXECUTE) |
+                           SQL_BIT(SQL_SHOW) | SQL_BIT(SQL_EXPLAIN);
+    uint64_t operations = facts->operations;
+    if (facts->statement_count != 1) {
+        return (operations & reads) != 0;
+    }
+    switch ((int)facts->verb) {
+    case SQL_FETCH:
+    case SQL_SHOW:
+    case SQL_EXPLAIN:
+        return true;
+    case SQL_SELECT:
+        return (operations & SQL_BIT(SQL_CREATE)) == 0; /* SELECT INTO */
+    case SQL_EXECUTE:
+        return (operations & SQL_BIT(SQL_SELECT)) != 0 || operations == SQL_BIT(SQL_EXECUTE);
+    case SQL_COPY:
+        return (operations & SQL_BIT(SQL_SELECT)) != 0; /* of a query */
+    default:
+        return false;
+    }
+}
+
+static void pg_filter_keep_facts(const struct guard_verdict *verdict,
+                                 const struct guard_facts *facts, struct pg_filter_facts *ret)
+{
+    uint64_t operations = facts->operations;
+    bool prepares_transaction =
+        (operations & SQL_BIT(SQL_PREPARE)) != 0 && facts->prepared.len == 0;
+    bool only_prepares = facts->statement_count == 1 && facts->verb == SQL_PREPARE;
+    *ret = (struct pg_filter_facts){
+        .max_rows = only_prepares ? PG_FILTER_NO_LIMIT : verdict->max_rows,
+        .why_unlimited = pg_filter_why_unlimited(facts),
+        .rule = verdict->max_rows_rule,
+        .begins = (operations & SQL_BIT(SQL_BEGIN)) != 0,
+        .controls = (operations &
+                     (SQL_BIT(SQL_COMMIT) | SQL_BIT(SQL_ROLLBACK) | SQL_BIT(SQL_OTHER))) != 0 ||
+                    prepares_transaction,
+        .prepares = (operations & (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_DEALLOCATE))) != 0,
+        .executes = (operations & SQL_BIT(SQL_EXECUTE)) != 0,
+        .reads = pg_filter_reads(facts),
+    };
+}
+
+/* As the cache says it of other scripts; what was prepared is counted where nothing but the verb
+ * can write. */
+static struct guard_facts pg_filter_facts_of(const struct sql_script *script, bool may_count)
+{
+    struct guard_facts facts = {.statement_count = script->count};
+    for (size_t i = 0; i < script->count; i++) {
+        const struct sql_statement *statement = &script->statements[i];
+        facts.operations |= statement->operations;
+        facts.is_unknown = facts.is_unknown || statement->is_unknown;
+        facts.needs_no_transaction = facts.needs_no_transaction || statement->needs_no_transaction;
+    }
+    if (script->count > 0) {
+        uint64_t writes = facts.operations & WRITES;
+        facts.verb = script->statements[0].verb;
+        facts.prepared = script->statements[0].prepared;
+        facts.is_counted_write =
+            may_count && facts.verb == SQL_EXECUTE && writes != 0 && (writes & (writes - 1)) == 0;
+    }
+    return facts;
+}
+
+/* Judging ---------------------------------------------------------------------------------------
+ */
+
+/* Of a verdict on a text that executes: what was found for other reasons than that nobody knew what
+ * it executes. */
+static void pg_filter_keep_known(struct guard_verdict *verdict)
+{
+    struct guard_verdict known = verdict_none;
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct guard_finding *finding = &verdict->findings[i];
+        if (finding->why.len == 0) {
+            known.findings[known.count++] = *finding;
+            known.action = finding->action > known.action ? finding->action : known.action;
+        }
+    }
+    *verdict = known;
+}
+
+/* What a name is in the text takes the place of the name. */
+static void pg_filter_judge_names(struct pg_filter *filter, const struct sql_settings *settings,
+                                  struct slice text, struct pg_filter_judgement *judgement,
+                                  struct guard_facts *facts)
+{
+    judgement->script = filter->policy.analyze(&filter->arena, settings, text);
+    if ((facts->operations & SQL_BIT(SQL_EXECUTE)) == 0) {
+        return;
+    }
+    bool has_with = false;
+    if (!pg_filter_resolve(filter, settings, &judgement->script, &has_with)) {
+        judgement->is_early = true;
+        return;
+    }
+    struct guard_verdict verdict = verdict_none;
+    *facts = pg_filter_facts_of(&judgement->script, !has_with);
+    facts->operations |= SQL_BIT(SQL_EXECUTE);
+    filter->policy.judge_script(filter->policy.context, settings, text, &judgement->script,
+                                &verdict);
+    pg_filter_keep_known(&judgement->verdict);
+    pg_filter_join(&judgement->verdict, &verdict);
+}
+
+/* With a setting that is on its way to change, backslashes may or may not hide what follows; and in
+ * some encodings a byte of ASCII can be part of another character. */
+static bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text)
+{
+    return slice_find_byte(text, '\\') < text.len &&
+           (filter->state.count > 0 || filter->is_encoding_unsafe);
+}
+
+static bool pg_filter_has_high_bytes(struct slice text)
+{
+    bool is_high = false;
+    for (size_t i = 0; i < text.len && !is_high; i++) {
+        is_high = (unsigned char)text.at[i] >= 0x80;
+    }
+    return is_high;
+}
+
+void pg_filter_judge(struct pg_filter *filter, struct slice text,
+                     struct pg_filter_judgement *ret_judgement)
+{
+    struct sql_settings settings = {.dialect = SQL_POSTGRES,
+                                    .is_backslash_quoted = filter->is_backslash_quoted};
+    struct guard_facts facts;
+    *ret_judgement = (struct pg_filter_judgement){.verdict = verdict_none};
+    filter->policy.judge(filter->policy.context, &settings, text, &ret_judgement->verdict, &facts);
+    if ((facts.operations &
+         (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_DEALLOCATE))) != 0) {
+        pg_filter_judge_names(filter, &settings, text, ret_judgement, &facts);
+    }
+    ret_judgement->is_ambiguous = pg_filter_is_ambiguous(filter, text);
+    if (ret_judgement->is_ambiguous) {
+        struct guard_verdict other = verdict_none;
+        settings.is_backslash_quoted = !settings.is_backslash_quoted;
+        filter->policy.judge(filter->policy.context, &settings, text, &other, &facts);
+        pg_filter_join(&ret_judgement->verdict, &other);
+        if (pg_filter_has_high_bytes(text)) {
+            filter->policy.judge_script(filter->policy.context, &settings, text, NULL, &other);
+            pg_filter_join(&ret_judgement->verdict, &other);
+            facts.is_unknown = true;
+        }
+    }
+    pg_filter_keep_facts(&ret_judgement->verdict, &facts, &ret_judgement->facts);
+}
+
+void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgement *ret_judgement)
+{
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES};
+    *ret_judgement = (struct pg_filter_judgement){
+        .verdict = verdict_none, .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
+    filter->policy.judge_script(filter->policy.context, &settings, SLICE(""), NULL,
+                                &ret_judgement->verdict);
+}
+
+void pg_filter_judge_value(struct pg_filter *filter, struct slice value,
+                           struct pg_filter_judgement *ret_judgement)
+{
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES};
+    const struct sql_script nothing = {0};
+    *ret_judgement = (struct pg_filter_judgement){.verdict = verdict_none};
+    filter->policy.judge_script(filter->policy.context, &settings, value, &nothing,
+                                &ret_judgement->verdict);
+}

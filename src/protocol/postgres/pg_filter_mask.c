@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* What pg_mask is told of the two ways, and what becomes of what it says. */
+#include "base/limits.h"
+#include "base/must.h"
+#include "protocol/postgres/pg_filter_internal.h"
+
+/* Of the server's, whose effect is to be known even where they do not go on. */
+#define NOTED "123CTnZ"
+
+/* Rules -----------------------------------------------------------------------------------------
+ */
+
+void pg_filter_mask_init(struct pg_filter *filter)
+{
+    buf_init(&filter->whole, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->masked, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->wait.message, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->wait.rest, LIMIT_PG_FILTER_OUT_SIZE);
+}
+
+void pg_filter_mask_release(struct pg_filter *filter)
+{
+    pg_mask_free(filter->mask);
+    buf_wipe(&filter->whole);
+    buf_wipe(&filter->masked);
+    buf_wipe(&filter->wait.message);
+    buf_wipe(&filter->wait.rest);
+}
+
+static void pg_filter_on_lookup(void *owner, struct slice tables)
+{
+    struct pg_filter *filter = owner;
+    filter->wait.is_for_lookup = true;
+    filter->settings.on_lookup(filter->settings.owner, tables);
+}
+
+/* Of an answer of many rows, once; when there is no room to tell, again. */
+static bool pg_filter_is_found(struct pg_filter *filter, const struct guard_finding *finding)
+{
+    if (filter->found_request != filter->answered.request) {
+        filter->found_request = filter->answered.request;
+        filter->found_count = 0;
+    }
+    for (size_t i = 0; i < filter->found_count; i++) {
+        if (filter->found_rules[i] == finding->rule) {
+            return true;
+        }
+    }
+    if (filter->found_count < GUARD_FINDINGS_MAX) {
+        filter->found_rules[filter->found_count++] = finding->rule;
+    }
+    return false;
+}
+
+static void pg_filter_on_finding(void *owner, const struct guard_finding *finding)
+{
+    struct pg_filter *filter = owner;
+    if (pg_filter_is_found(filter, finding)) {
+        return;
+    }
+    const struct pg_filter_event event = {
+        .kind = PG_FILTER_FINDING,
+        .request = filter->answered.number,
+        .finding = finding,
+    };
+    filter->settings.on_event(filter->settings.owner, &event);
+}
+
+/* Once there is a mask, it stays: it knows what was prepared. What was asked before is answered as
+ * it was asked, without it. */
+void pg_filter_mask_set(struct pg_filter *filter, const struct pg_filter_policy *policy)
+{
+    const struct pg_mask_settings settings = {
+        .rules = policy->masking,
+        .scratch = policy->scratch,
+        .scope = policy->output,
+        .is_encoding_unsafe = filter->is_encoding_unsafe,
+        .on_lookup = filter->settings.on_lookup == NULL ? NULL : pg_filter_on_lookup,
+        .on_finding = pg_filter_on_finding,
+        .owner = filter,
+    };
+    bool is_needed = policy->masking != NULL ||
+                     (policy->output != NULL && guard_scope_looks_at(policy->output, GUARD_OUTPUT));
+    filter->found_count = 0;
+    if (filter->mask != NULL) {
+        pg_mask_set_rules(filter->mask, &settings);
+    } else if (is_needed) {
+        filter->mask = pg_mask_new(&settings);
+        filter->mask_from = filter->state.next_id;
+        if (filter->settings.is_late || filter->number > filter->settings.request) {
+            pg_mask_set_rules(filter->mask,
+                              &settings); /* what ran before may have left something */
+        }
+    }
+}
+
+const struct mask_counts *pg_filter_mask_counts(const struct pg_filter *filter)
+{
+    return filter->mask == NULL ? NULL : pg_mask_counts(filter->mask);
+}
+
+/* What is asked ---------------------------------------------------------------------------------
+ */
+
+static void pg_filter_keep_script(struct pg_filter *filter, struct slice text,
+                                  const struct pg_filter_judgement *judgement)
+{
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES,
+                                          .is_backslash_quoted = filter->is_backslash_quoted};
+    filter->has_script = true;
+    filter->is_script_known = text.at != NULL && !judgement->is_ambiguous;
+    if (filter->is_script_known) {
+        filter->script = judgement->script.count > 0
+                             ? judgement->script
+                             : filter->policy.analyze(&filter->arena, &settings, text);
+    }
+}
+
+enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice text,
+                              const struct pg_filter_judgement *judgement, bool *ret_passes,
+                              struct error *reterr_error)
+{
+    size_t statement = 0;
+    *ret_passes = true;
+    if (filter->mask == NULL || filter->policy.masking == NULL) {
+        return ERR_NONE;
+    }
+    pg_filter_keep_script(filter, text, judgement);
+    const struct sql_script *script = filter->is_script_known ? &filter->script : NULL;
+    if (!pg_mask_refuses(filter->policy.masking, script, &statement)) {
+        return ERR_NONE;
+    }
+    *ret_passes = false;
+    return pg_filter_refuse_for(filter, type, PG_MASK_REFUSED_SQLSTATE, PG_MASK_REFUSED_WORDS,
+                                reterr_error);
+}
+
+/* The text of a message that was not looked at before: one that waited. */
+static void pg_filter_analyze_message(struct pg_filter *filter,
+                                      const struct pg_filter_message *message)
+{
+    const struct pg_filter_judgement plain = {.is_early = false};
+    struct pgwire_parse parse = {.text = SLICE_NONE};
+    bool is_text = false;
+    if (message->type == PGWIRE_CLIENT_QUERY) {
+        is_text = pgwire_query_read(message->body, &parse.text, NULL) == ERR_NONE;
+    } else if (message->type == PGWIRE_CLIENT_PARSE) {
+        is_text = pgwire_parse_read(message->body, &parse, NULL) == ERR_NONE;
+    }
+    if (is_text && !filter->has_script) {
+        pg_filter_keep_script(filter, parse.text, &plain);
+    }
+}
+
+static struct slice pg_filter_text_of(const struct pg_filter_message *message)
+{
+    struct pgwire_parse parse = {.text = SLICE_NONE};
+    if (message->type == PGWIRE_CLIENT_QUERY &&
+        pgwire_query_read(message->body, &parse.text, NULL) != ERR_NONE) {
+        return SLICE_NONE;
+    }
+    if (message->type == PGWIRE_CLIENT_PARSE &&
+        pgwire_parse_read(message->body, &parse, NULL) != ERR_NONE) {
+        return SLICE_NONE;
+    }
+    return parse.text;
+}
+
+/* The next one that the server gets has the number that the state gives. */
+static enum err pg_filter_mask_tell(struct pg_filter *filter,
+                                    const struct pg_filter_message *message, bool is_own,
+                                    struct error *reterr_error)
+{
+    bool has_text = message->type == PGWIRE_CLIENT_QUERY || message->type == PGWIRE_CLIENT_PARSE;
+    const struct pg_mask_request request = {
+        .id = filter->state.next_id,
+        .type = message->type,
+        .is_own = is_own,
+        .body = message->body,
+        .script =
+            has_text && filter->has_script && filter->is_script_known ? &filter->script : NULL,
+        .text = has_text ? pg_filter_text_of(message) : SLICE_NONE,
+    };
+    return pg_mask_request(filter->mask, &request, reterr_error);
+}
+
+static enum err pg_filter_send_describe(struct pg_filter *filter, struct slice execute_body,
+                                        struct error *reterr_error)
+{
+    struct pgwire_execute execute;
+    struct buf buf CLEANUP(buf_release);
+    uint64_t id = 0;
+    enum err err = pgwire_execute_read(execute_body, &execute, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const struct pgwire_object portal = {.kind = PGWIRE_PORTAL, .name = execute.portal};
+    buf_init(&buf, 2 * LIMIT_PGWIRE_SMALL_CLIENT_SIZE);
+    must(pgwire_describe_write(&buf, &portal) == ERR_NONE);
+    const struct pg_filter_message message = {
+        .type = PGWIRE_CLIENT_DESCRIBE, .body = slice_from(buf_view(&buf), PGWIRE_HEADER_SIZE)};
+    err = pg_filter_mask_tell(filter, &message, true, reterr_error);
+    return err == ERR_NONE ? pg_filter_send_own(filter, buf_view(&buf), &id, reterr_error) : err;
+}
+
+enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter_message *message,
+                                bool *ret_passes, struct error *reterr_error)
+{
+    struct error why;
+    enum err err = ERR_NONE;
+    *ret_passes = true;
+    if (filter->mask == NULL) {
+        return ERR_NONE;
+    }
+    pg_filter_analyze_message(filter, message);
+    if (message->type == PGWIRE_CLIENT_EXECUTE &&
+        pg_mask_needs_describe(filter->mask, message->body)) {
+        err = pg_filter_send_describe(filter, message->body, &why);
+    }
+    err = err == ERR_NONE ? pg_filter_mask_tell(filter, message, false, &why) : err;
+    if (err != ERR_NONE) {
+        *ret_passes = false;
+        return pg_filter_refuse_for(filter, message->type, err == ERR_LIMIT ? "54000" : "08P01",
+                                    why.message, reterr_error);
+    }
+    return ERR_NONE;
+}
+
+/* What is answered ------------------------------------------------------------------------------
+ */
+
+bool pg_filter_mask_wants(const struct pg_filter *filter, char type)
+{
+    return filter->mask != NULL && pg_mask_wants(filter->mask, type);
+}
+
+/* Nothing of it once a read budget has ended the answer. Of a large message, which comes in parts,
+ * it is always followed where it ends, for budgets may come meanwhile. */
+static enum err pg_filter_put_masked(struct pg_filter *filter, struct error *reterr_error)
+{
+    struct slice masked = buf_view(&filter->masked);
+    bool is_followed = filter->ways[PUMP_TARGET].is_masked || pg_filter_has_budgets(filter);
+    enum err err = ERR_NONE;
+    filter->reading.count = 0; /* it was of what came */
+    if (!filter->is_blocked) {
+        err = is_followed ? pg_filter_budget_put(filter, masked, false, reterr_error)
+                          : pg_filter_put_message(filter, masked, false, reterr_error);
+    }
+    buf_truncate(&filter->masked, 0);
+    if (filter->masked.capacity > LIMIT_READ_SIZE) {
+        buf_clear(&filter->masked);
+    }
+    return err;
+}
+
+/* As they are. */
+static enum err pg_filter_put_same(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                                   struct error *reterr_error)
+{
+    return messages.len > 0 && pg_filter_budget_counts(filter, messages.at[0])
+               ? pg_filter_budget_put(filter, messages, is_lasting, reterr_error)
+               : pg_filter_put_message(filter, messages, is_lasting, reterr_error);
+}
+
+/* What is to be done with the verdict on messages; 'is_lasting' as above. */
+static enum err pg_filter_follow(struct pg_filter *filter, enum pg_mask_verdict verdict,
+                                 struct slice messages, bool is_lasting, struct error *reterr_error)
+{
+    enum err err = ERR_NONE;
+    switch (verdict) {
+    case PG_MASK_SAME:
+        return pg_filter_put_same(filter, messages, is_lasting, reterr_error);
+    case PG_MASK_CHANGED:
+        return pg_filter_put_masked(filter, reterr_error);
+    case PG_MASK_WAIT:
+        err = buf_append(&filter->wait.message, messages);
+        return err == ERR_NONE ? ERR_AGAIN : fail(reterr_error, err, "too much for the client");
+    case PG_MASK_BLOCKED:
+        err = pg_filter_put_masked(filter, reterr_error);
+        pg_filter_block(filter);
+        return err;
+    }
+    must(false);
+}
+
+enum err pg_filter_mask_pass(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                             struct error *reterr_error)
+{
+    enum pg_mask_verdict verdict = PG_MASK_SAME;
+    bool is_ready = messages.at[0] == PGWIRE_SERVER_READY;
+    if (!filter->answered.is_of_mask && !is_ready) {
+        return pg_filter_put_same(filter, messages, is_lasting, reterr_error);
+    }
+    enum err err = pg_mask_answer(filter->mask, filter->answered.request, messages, &filter->masked,
+                                  &verdict, reterr_error);
+    return err == ERR_NONE ? pg_filter_follow(filter, verdict, messages, is_lasting, reterr_error)
+                           : err;
+}
+
+enum err pg_filter_pass_messages(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                                 struct error *reterr_error)
+{
+    char type = messages.at[0];
+    if (type == PGWIRE_SERVER_READY && filter->wait.is_for_cancel) {
+        return pg_filter_follow(filter, PG_MASK_WAIT, messages, is_lasting, reterr_error);
+    }
+    return pg_filter_mask_wants(filter, type)
+               ? pg_filter_mask_pass(filter, messages, is_lasting, reterr_error)
+               : pg_filter_put_same(filter, messages, is_lasting, reterr_error);
+}
+
+enum err pg_filter_mask_note(struct pg_filter *filter, struct slice message,
+                             struct error *reterr_error)
+{
+    enum pg_mask_verdict verdict = PG_MASK_SAME;
+    bool is_noted = strchr(NOTED, message.at[0]) != NULL && filter->answered.is_of_mask;
+    if (!is_noted || (filter->is_blocked && message.at[0] != PGWIRE_SERVER_READY)) {
+        return ERR_NONE;
+    }
+    enum err err = pg_mask_answer(filter->mask, filter->answered.request, message, &filter->masked,
+                                  &verdict, reterr_error);
+    buf_truncate(&filter->masked, 0);
+    return err;
+}
+
+/* Large ones ------------------------------------------------------------------------------------
+ */
+
+enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_error)
+{
+    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
+    enum pg_mask_verdict verdict = PG_MASK_SAME;
+    if (filter->answered.is_of_mask) {
+        enum err err = pg_mask_large(filter->mask, filter->answered.request, &way->framer.frame,
+                                     &filter->masked, &verdict, reterr_error);
+        if (err != ERR_NONE) {
+            return err;
+        }
+    }
+    if (verdict == PG_MASK_WAIT) {
+        filter->wait.is_large = true;
+        return ERR_AGAIN;
+    }
+    if (verdict == PG_MASK_SAME) {
+        return pg_filter_put_header(filter, reterr_error);
+    }
+    way->is_masked = verdict == PG_MASK_CHANGED;
+    way->is_dropped = verdict == PG_MASK_BLOCKED;
+    return pg_filter_follow(filter, verdict, SLICE_NONE, false, reterr_error);
+}
+
+enum err pg_filter_mask_part(struct pg_filter *filter, struct slice part,
+                             struct error *reterr_error)
+{
+    enum pg_mask_verdict verdict = PG_MASK_SAME;
+    enum err err = pg_mask_large_part(filter->mask, part, &filter->masked, &verdict, reterr_error);
+    if (err == ERR_NONE) {
+        filter->ways[PUMP_TARGET].is_dropped = verdict == PG_MASK_BLOCKED;
+        err = pg_filter_follow(filter, verdict, SLICE_NONE, false, reterr_error);
+    }
+    return err;
+}
+
+/* Waiting ---------------------------------------------------------------------------------------
+ */
+
+enum err pg_filter_mask_again(struct pg_filter *filter, struct error *reterr_error)
+{
+    struct buf message CLEANUP(buf_wipe) = filter->wait.message;
+    buf_init(&filter->wait.message, message.size_max);
+    if (filter->wait.is_large) {
+        filter->wait.is_large = false;
+        return pg_filter_mask_large(filter, reterr_error);
+    }
+    return message.len == 0
+               ? ERR_NONE
+               : pg_filter_pass_messages(filter, buf_view(&message), false, reterr_error);
+}
+
+bool pg_filter_waits(const struct pg_filter *filter)
+{
+    bool has_something = filter->wait.message.len > 0 || filter->wait.is_large;
+    return has_something && (filter->wait.is_for_lookup || filter->wait.is_for_cancel);
+}
+
+void pg_filter_learn_row(struct pg_filter *filter, const struct slice *values)
+{
+    pg_mask_learn_row(filter->mask, values);
+}
+
+void pg_filter_learn_done(struct pg_filter *filter, bool is_complete)
+{
+    filter->wait.is_for_lookup = false;
+    pg_mask_learn_done(filter->mask, is_complete);
+}
+
+void pg_filter_cancelled(struct pg_filter *filter)
+{
+    filter->wait.is_for_cancel = false;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* What a PostgreSQL server says in an open session, masked and judged before anybody else sees it:
+ * rows in both formats, copies, messages, notifications. Whoever owns it frames both directions:
+ * it is told what is asked (pg_mask_request), in the order in which the server gets it, and given
+ * whole messages of the server (pg_mask_answer). Untouched bytes are not copied. Fails closed: what
+ * nobody described is masked as strictly as the rules can, what breaks the protocol ends the
+ * session. Memory is bounded; see pg_mask_large() for messages that do not fit it. */
+#ifndef GH_POSTGRES_PG_MASK_H
+#define GH_POSTGRES_PG_MASK_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "sql/sql.h"
+#include "wire/pgwire_frame.h"
+
+struct guard_finding;
+struct guard_scope;
+struct mask_counts;
+struct mask_rules;
+struct mask_scratch;
+
+struct pg_mask;
+
+struct pg_mask_settings {
+    struct mask_rules *rules;        /* referenced; NULL: nothing is masked */
+    struct mask_scratch *scratch;    /* of the worker; NULL without rules */
+    const struct guard_scope *scope; /* outlives the mask; NULL: no output is judged */
+    /* As the server's start said of client_encoding (pg_mask_is_encoding_unsafe); what it says of
+     * it later is noticed. */
+    bool is_encoding_unsafe;
+    /* Where the columns of tables come from is asked: pg_mask_lookup_text with 'tables' as its only
+     * parameter, answered by pg_mask_learn_row() and pg_mask_learn_done(), never inside. NULL:
+     * nobody can tell, and such columns are masked as strictly as the rules can. */
+    void (*on_lookup)(void *owner, struct slice tables);
+    /* May be NULL. A rule on output that matched, whatever its action. */
+    void (*on_finding)(void *owner, const struct guard_finding *finding);
+    void *owner;
+};
+
+/* Whether bytes of ASCII may be parts of other characters. */
+bool pg_mask_is_encoding_unsafe(struct slice client_encoding);
+
+struct pg_mask *pg_mask_new(const struct pg_mask_settings *settings);
+void pg_mask_free(struct pg_mask *mask);
+/* Other rules, from the next request on; as in the settings. */
+void pg_mask_set_rules(struct pg_mask *mask, const struct pg_mask_settings *settings);
+
+/* What the client asks ------------------------------------------------------------------------ */
+
+/* A message of the client that is about to reach the server. */
+struct pg_mask_request {
+    uint64_t id; /* rises; pgwire_state's, which tells later what is being answered */
+    char type;
+    bool is_own; /* a Describe that pg_mask_needs_describe() wanted: its answer is swallowed */
+    bool is_cut; /* 'body' is only the beginning */
+    struct slice body;
+    const struct sql_script *script; /* of Query and Parse; NULL: nobody knows what they do */
+    struct slice text;               /* that the script is of */
+};
+
+/* Query, Parse, Bind, Describe, Execute, Close, FunctionCall; others need not be told and change
+ * nothing. ERR_INPUT, ERR_LIMIT: it must not reach the server; refuse it with these words. */
+enum err pg_mask_request(struct pg_mask *mask, const struct pg_mask_request *request,
+                         struct error *reterr_error) MUST_USE;
+/* Whether a Describe of the portal has to reach the server before this Execute, because nothing
+ * says what its rows are. */
+bool pg_mask_needs_describe(const struct pg_mask *mask, struct slice execute_body);
+
+/* Whether a statement uses a masked column beyond handing it out, or may, where the rules say that
+ * this is refused; *ret_statement is the first one that does. Also without a session. */
+bool pg_mask_refuses(const struct mask_rules *rules, const struct sql_script *script,
+                     size_t *ret_statement);
+#define PG_MASK_REFUSED_SQLSTATE "42501"
+#define PG_MASK_REFUSED_WORDS    "the statement uses a masked column beyond its output"
+
+/* What the server answers --------------------------------------------------------------------- */
+
+enum pg_mask_verdict {
+    PG_MASK_SAME,    /* all of it passes as it is */
+    PG_MASK_CHANGED, /* what was appended to 'out' takes its place; it may be nothing */
+    PG_MASK_WAIT,    /* the same again, once on_lookup was answered; nothing was appended */
+    /* What was appended to 'out' takes its place, an ErrorResponse at its end: cancel the query,
+     * and drop all up to the next ReadyForQuery. That passes, and comes here as ever. */
+    PG_MASK_BLOCKED,
+};
+
+/* Whether messages of that type must come whole to pg_mask_answer(); others pass as they are and
+ * need not come at all. */
+bool pg_mask_wants(const struct pg_mask *mask, char type);
+
+#define PG_MASK_NOBODY UINT64_MAX /* what nobody asked for */
+
+/* One or more whole messages of one type, headers included, one behind the other, that answer the
+ * same request, or PG_MASK_NOBODY. All that pg_mask_wants(), in order; 'out' needs room for several
+ * times of them. ERR_INPUT, ERR_LIMIT: the
+ * server breaks the protocol, nothing of it passes, the session ends. */
+enum err pg_mask_answer(struct pg_mask *mask, uint64_t request, struct slice messages,
+                        struct buf *out, enum pg_mask_verdict *ret_verdict,
+                        struct error *reterr_error) MUST_USE;
+
+/* Of a message that pg_mask_wants() whose body has more than LIMIT_MASK_MESSAGE_SIZE bytes:
+ * PG_MASK_SAME, no rule concerns it, it passes in parts; PG_MASK_CHANGED, its parts go to
+ * pg_mask_large_part(), which writes what takes its place (a row of which some values are too large
+ * to be examined, and are masked whole); PG_MASK_BLOCKED as above: it cannot be masked. */
+enum err pg_mask_large(struct pg_mask *mask, uint64_t request, const struct pgwire_frame *frame,
+                       struct buf *out, enum pg_mask_verdict *ret_verdict,
+                       struct error *reterr_error) MUST_USE;
+/* Parts of its body, in order, to the last one. PG_MASK_CHANGED, or PG_MASK_BLOCKED once, after
+ * which the rest of the message is dropped. */
+enum err pg_mask_large_part(struct pg_mask *mask, struct slice part, struct buf *out,
+                            enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+
+/* Origins ------------------------------------------------------------------------------------- */
+
+#define PG_MASK_LOOKUP_COLUMNS 6
+/* One parameter, the text of an array: of oids, or of "name", a schema or nothing, and a table's
+ * name. Rows of text. */
+extern const char pg_mask_lookup_text[];
+
+/* A row of the answer; at == NULL is NULL. May be told twice. */
+void pg_mask_learn_row(struct pg_mask *mask, const struct slice values[PG_MASK_LOOKUP_COLUMNS]);
+/* All rows were told: those that were asked for and not told are known to be unknown (temporary,
+ * or not committed yet). 'is_complete' is false when it could not be asked: their columns are
+ * masked as strictly as the rules can, and the next description asks again. */
+void pg_mask_learn_done(struct pg_mask *mask, bool is_complete);
+/* What is known of tables may have changed. */
+void pg_mask_forget(struct pg_mask *mask);
+
+const struct mask_counts *pg_mask_counts(const struct pg_mask *mask);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of pg_mask share. A statement's name means what the server takes it for when it
+ * answers, not when the client speaks: a Parse that fails changes nothing. */
+#ifndef GH_POSTGRES_PG_MASK_INTERNAL_H
+#define GH_POSTGRES_PG_MASK_INTERNAL_H
+
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "policy/guard.h"
+#include "policy/mask.h"
+#include "protocol/postgres/pg_mask.h"
+#include "wire/pgwire_answer.h"
+#include "wire/pgwire_copy.h"
+#include "wire/pgwire_query.h"
+#include "wire/pgwire_type.h"
+
+/* What is done with a value of a row that is not NULL. */
+enum mask_cell {
+    MASK_CELL_PASSES,
+    MASK_CELL_FIXED,   /* the field's 'fixed' takes the place, whatever it is */
+    MASK_CELL_WRITTEN, /* by mask_write_whole() */
+    MASK_CELL_SEEN,    /* pg_mask_value() and rules on output have a look at it */
+};
+
+/* How one column's values are dealt with. */
+struct mask_field {
+    struct mask_plan plan;
+    enum pgwire_type_kind kind;
+    uint16_t format;
+    bool is_needed; /* its values are looked at */
+    bool is_sieved; /* but for those in which a sieve finds nothing suspect */
+    enum mask_cell cell;
+    struct slice fixed; /* at == NULL: NULL */
+    size_t growth;      /* of a value that is FIXED or WRITTEN, at most */
+};
+
+/* A RowDescription, shared by those who were described by it. */
+struct described {
+    size_t references;
+    size_t *total;     /* of the bodies of all */
+    struct slice body; /* behind the struct */
+    /* What was made of it, as long as 'generation' is the mask's and the statement is such. */
+    uint64_t generation;
+    bool is_tainted;
+    bool uses_masked;
+    bool is_settled; /* nothing of it would be asked for again */
+    struct mask_field *fields;
+    size_t count;
+};
+
+/* What the text of a statement says about what it gives. */
+struct statement_nature {
+    bool is_tainted;    /* it uses masked columns beyond its output, or may */
+    bool uses_masked;   /* it names one at all, or may */
+    bool changes_names; /* statements and portals may mean others afterwards */
+    bool changes_tables;
+    bool is_copy_known; /* 'copy' is of the only COPY in it */
+    bool is_alone;      /* it is one statement */
+};
+
+/* What a COPY says about what comes; see pg_mask_copy_read(). */
+#define COPY_COLUMNS_MAX 1600
+struct copy_statement {
+    bool is_query; /* COPY (…) */
+    struct pgwire_copy_format format;
+    struct slice schema; /* all texts are unfolded and point into 'memory' */
+    struct slice table;
+    struct slice *columns; /* NULL: all of the table's, or of the query's */
+    size_t column_count;
+};
+
+struct statement {
+    size_t references;
+    struct statement_nature nature;
+    struct described *described; /* NULL: nobody has yet */
+    struct described *recent;    /* of a portal of it; the next one's is the same as a rule */
+    struct arena arena;          /* of 'copy' */
+    struct copy_statement copy;
+};
+
+struct portal {
+    struct statement *statement;
+    struct described *described; /* by a Describe of its own */
+    struct pgwire_formats formats;
+    bool has_formats;
+    char *format_bytes;
+};
+
+#define NAME_MAX_LEN 63 /* servers cut the names of statements and portals here */
+
+/* A message of the client that is not answered yet. */
+struct asked {
+    struct list link;
+    uint64_t id;
+    char type;
+    char object; /* of Describe and Close: 'S' or 'P' */
+    bool is_own;
+    struct statement *statement; /* of Parse and Query */
+    struct portal *portal;       /* of Bind: what it makes, without its statement */
+    char name[NAME_MAX_LEN];     /* of what Parse, Bind, Describe, Execute, Close name */
+    char other[NAME_MAX_LEN];    /* of the statement that Bind names */
+    uint8_t name_len;
+    uint8_t other_len;
+};
+
+/* A table whose columns' names are known. */
+struct relation_column {
+    struct slice schema;
+    struct slice table;
+    struct slice column;
+};
+struct relation {
+    uint32_t oid;
+    bool is_known; /* false: it was asked for, and the target has no such table */
+    struct arena arena;
+    struct slice schema;
+    struct slice table;
+    struct slice *columns; /* by number, from 1; at == NULL: none */
+    size_t column_capacity;
+    struct relation_column *above; /* tables that it is a part of; without columns */
+    size_t above_count;
+    bool is_over;                 /* not all of that is known */
+    struct relation_column *used; /* by the view that it is */
+    size_t used_count;
+};
+
+/* A copy to the client that is under way. */
+struct copying {
+    bool is_on;
+    bool is_rows_known; /* rows and fields can be told apart */
+    bool has_begun;     /* binary: the header has passed */
+    bool has_ended;
+    bool is_header_due;
+    bool is_needed;  /* one of the fields is */
+    bool has_sieved; /* one of them is */
+    bool is_sieved;  /* all that are needed are */
+    bool is_alike;   /* all are, and what is found in them does not depend on which it is */
+    struct pgwire_copy_format format;
+    size_t column_count;
+    struct mask_field *fields;
+    struct buf carry; /* of a row that is not whole yet */
+    size_t pieces;    /* that it came in */
+};
+
+/* A row that is larger than what is held: values that cannot be examined for that are masked, what
+ * comes out is held until its length is known. */
+struct large_row {
+    bool is_on;
+    bool is_blocked;
+    bool has_count;
+    bool is_passing; /* no rule concerns what is left */
+    size_t index;    /* of the field that comes next, or of which the value does */
+    size_t count;
+    uint32_t left; /* of the body */
+    bool is_in_value;
+    bool is_skipped;   /* what takes the value's place stands in 'body' already */
+    bool is_collected; /* the value comes into 'held' */
+    uint32_t value_left;
+    struct buf held;
+    struct buf body;
+};
+
+struct pg_mask {
+    struct pg_mask_settings settings;
+    const struct mask_strategy *strictest; /* NULL: there is no column rule */
+    bool looks_into_text;
+    bool judges;
+    bool is_encoding_unsafe;
+    bool is_blocked;  /* the rest of the batch goes unseen */
+    bool has_tainted; /* a statement that used masked columns was sent */
+    struct mask_counts counts;
+
+    struct list asked; /* oldest first */
+    size_t asked_count;
+    struct list spare; /* to be used again */
+    size_t spare_count;
+    struct map statements;
+    struct map portals;
+    size_t described_size;
+
+    /* What rows that come are of. */
+    bool is_current;
+    bool is_current_described;
+    uint64_t current_id;
+    struct mask_field *fields;
+    size_t field_count;
+    size_t field_capacity;
+    struct mask_field unknown; /* each of the fields, when nobody described them */
+    bool has_needed;
+    bool has_sieved;
+    bool has_whole;             /* values that are replaced without a look */
+    size_t row_growth;          /* of all fields, when they were described */
+    struct described *of_query; /* what the query under way was described by */
+    struct described *recent;   /* and the one before */
+
+    struct copying copying;
+    struct large_row large;
+
+    struct map relations;
+    bool is_asking;   /* on_lookup was called */
+    bool has_learned; /* and answered: what is not known now stays unknown for this message */
+    bool is_learned_complete;
+    bool asks_for_all;   /* of the description's tables */
+    bool is_idle;        /* nothing has run since the last transaction ended */
+    bool has_ddl;        /* that is not committed, or not seen to be */
+    uint64_t generation; /* of what plans are made from */
+
+    struct buf value; /* what takes a value's place */
+    struct buf piece;
+    struct buf unescaped;
+    struct buf line;
+    /* Why an answer is blocked. */
+    char refused_name[128];
+    size_t refused_name_len;
+    char refused_words[1024];
+    size_t refused_words_len;
+};
+
+/* pg_mask_request.c */
+struct asked *pg_mask_find_asked(struct pg_mask *mask, uint64_t id);
+struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct asked *asked);
+struct portal *pg_mask_portal_of(struct pg_mask *mask, const struct asked *asked);
+struct statement *statement_ref(struct statement *statement);
+void statement_unref(struct statement *statement);
+void portal_free(struct portal *portal);
+void described_unref(struct described *described);
+void pg_mask_release_asked(struct pg_mask *mask);
+/* Portals, and statements. */
+void pg_mask_forget_names(struct pg_mask *mask, bool keeps_unnamed);
+void pg_mask_forget_portals(struct pg_mask *mask);
+/* What was said about statements is not known any more. */
+void pg_mask_distrust(struct pg_mask *mask);
+/* ParseComplete, BindComplete, CloseComplete of it. */
+void pg_mask_apply(struct pg_mask *mask, struct asked *asked);
+void pg_mask_apply_description(struct pg_mask *mask, const struct asked *asked, struct slice body);
+bool pg_mask_is_tainted(struct pg_mask *mask, const struct asked *asked);
+
+/* pg_mask_nature.c */
+struct statement_nature pg_mask_nature_of(const struct mask_rules *rules, bool has_tainted,
+                                          const struct sql_script *script);
+
+/* pg_mask_copy_statement.c: false: it says something that is not understood. */
+bool pg_mask_copy_read(struct arena *arena, struct slice text, struct copy_statement *ret_copy);
+
+/* pg_mask_origin.c: whether all tables are known as far as they will be; if not, it was asked. */
+bool pg_mask_knows_tables(struct pg_mask *mask, const struct pgwire_fields *fields);
+bool pg_mask_knows_table(const struct pg_mask *mask, uint32_t oid);
+struct mask_plan pg_mask_plan(struct pg_mask *mask, const struct pgwire_field *field,
+                              bool is_tainted);
+void pg_mask_release_relations(struct pg_mask *mask);
+/* For a table that is known by its name only: whether its columns are known as far as they will be;
+ * if not, it was asked. */
+bool pg_mask_knows_named(struct pg_mask *mask, struct slice schema, struct slice table);
+/* Of the table that was asked for last, whose rows have 'count' columns; false: nobody knows. */
+bool pg_mask_plan_named(struct pg_mask *mask, struct mask_plan *plans, size_t count);
+
+/* pg_mask_value.c: 'buf' gets what takes its place. */
+enum mask_outcome pg_mask_value(struct pg_mask *mask, const struct mask_field *field,
+                                struct slice value, struct buf *buf);
+bool mask_field_is_masked(const struct mask_field *field);
+/* Sets whether and how its values are looked at, by its plan, type and format. */
+void pg_mask_set_needed(const struct pg_mask *mask, struct mask_field *field);
+/* A text that is no column's. */
+enum mask_outcome pg_mask_plain(struct pg_mask *mask, struct slice label, struct slice text,
+                                struct buf *buf);
+/* False: a rule on output blocks it; pg_mask_block() says so. */
+bool pg_mask_may_pass(struct pg_mask *mask, struct slice text);
+void pg_mask_set_refused(struct pg_mask *mask, struct slice name, struct slice message);
+#define MASK_REFUSED_NAME    SLICE("data masking")
+#define MASK_REFUSED_WORDS   SLICE("A value cannot be examined, and a masking rule refuses such.")
+#define MASK_STREAM_WORDS    SLICE("Replication streams cannot be masked.")
+#define MASK_TOO_LARGE_WORDS SLICE("A row is too large to be examined.")
+/* An ErrorResponse with those words. */
+enum err pg_mask_block(struct pg_mask *mask, struct buf *out, enum pg_mask_verdict *ret_verdict,
+                       struct error *reterr_error) MUST_USE;
+
+/* pg_mask_sieve.c: a part of what came, in which the bytes are known that have to be looked at.
+ * Asked from its start to its end. */
+#define PG_MASK_SIEVE_SIZE LIMIT_KIB(16)
+struct pg_mask_sieve {
+    struct slice bytes; /* all that came */
+    size_t start;       /* of the part; where it begins and ends, messages do */
+    size_t end;
+    size_t next; /* the first that is suspect from where was asked last */
+    struct detect_sieve part;
+    uint64_t begins[DETECT_SIEVE_WORDS(PG_MASK_SIEVE_SIZE)];
+    uint64_t suspects[DETECT_SIEVE_WORDS(PG_MASK_SIEVE_SIZE)];
+};
+/* Nothing is sieved yet; all is suspect. */
+void pg_mask_sieve_init(struct pg_mask_sieve *sieve, struct slice bytes);
+/* The rows from 'start' on that fit; none when the first one does not. */
+void pg_mask_sieve_rows(const struct pg_mask *mask, struct pg_mask_sieve *sieve, size_t start);
+void pg_mask_sieve_copy(const struct pg_mask *mask, struct pg_mask_sieve *sieve, size_t start);
+size_t pg_mask_sieve_next(struct pg_mask_sieve *sieve, size_t start);
+
+/* What was asked for is asked for again, from before. */
+static inline void pg_mask_sieve_rewind(struct pg_mask_sieve *sieve)
+{
+    sieve->next = 0;
+}
+
+/* Whether anything suspect is there; where nothing was sieved, all is. */
+static inline bool pg_mask_sieve_has(struct pg_mask_sieve *sieve, size_t start, size_t end)
+{
+    if (start < sieve->start || end > sieve->end) {
+        return true;
+    }
+    return (sieve->next >= start ? sieve->next : pg_mask_sieve_next(sieve, start)) < end;
+}
+
+/* Whether a value passes without more of a look: what stands there, as it stands. */
+bool pg_mask_sieve_passes(const struct pg_mask *mask, struct pg_mask_sieve *sieve,
+                          const struct mask_field *field, size_t start, size_t end);
+
+/* Of numbers in network order, where the caller knows that they are there. From one address on, so
+ * that it is one load. */
+static inline uint32_t pg_mask_u32_at(struct slice bytes, size_t at)
+{
+    const uint8_t *from = (const uint8_t *)bytes.at + at;
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
+static inline size_t pg_mask_u16_at(struct slice bytes, size_t at)
+{
+    const uint8_t *from = (const uint8_t *)bytes.at + at;
+    return (size_t)from[0] << 8 | from[1];
+}
+
+/* And back, where the caller has room for it. */
+static inline void pg_mask_put_u32(char *at, uint32_t value)
+{
+    at[0] = (char)(value >> 24);
+    at[1] = (char)(value >> 16);
+    at[2] = (char)(value >> 8);
+    at[3] = (char)value;
+}
+
+/* pg_mask_row.c */
+#define ROW_HEAD_SIZE (PGWIRE_HEADER_SIZE + 2)
+#define LENGTH_SIZE   4
+#define NULL_LENGTH   UINT32_MAX
+/* False: origins were asked for. */
+bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request);
+/* After other rules came: what is left of a row that comes in parts is masked as strictly as they
+ * can. */
+void pg_mask_row_replan(struct pg_mask *mask);
+/* How a row's values are dealt with. */
+const struct mask_field *pg_mask_field(const struct pg_mask *mask, size_t index);
+/* Of the request that was made current. */
+enum err pg_mask_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
+                      enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+
+/* pg_mask_copy.c: false: what the table's columns are was asked for. */
+bool pg_mask_copy_is_known(struct pg_mask *mask, const struct asked *asked);
+enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, struct slice body,
+                            struct error *reterr_error) MUST_USE;
+enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
+                           enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+enum err pg_mask_copy_done(struct pg_mask *mask, struct slice message, struct buf *out,
+                           enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+void pg_mask_copy_end(struct pg_mask *mask);
+/* After other rules came: all is masked as strictly as they can. */
+void pg_mask_copy_replan(struct pg_mask *mask);
+
+/* A field of a row; *ret_outcome is MASK_SAME unless it is ROW_CHANGED. */
+enum row_outcome {
+    ROW_SAME,
+    ROW_CHANGED, /* mask->value takes the place, or NULL */
+    ROW_BLOCKED,
+    ROW_OVER,
+};
+enum row_outcome pg_mask_copy_field(struct pg_mask *mask, const struct mask_field *field,
+                                    struct slice value, enum mask_outcome *ret_outcome);
+const struct mask_field *pg_mask_copy_field_at(const struct copying *copying, size_t index);
+
+/* pg_mask_copy_line.c: rows of text or CSV that are messages of their own */
+struct copy_run {
+    struct slice messages;
+    size_t copied; /* of them, or replaced */
+    struct buf *out;
+    bool is_changed;
+    bool is_over;
+    struct pg_mask_sieve sieve;
+};
+void copy_run_begin(struct copy_run *run, struct slice messages, struct buf *out);
+void copy_run_to(struct copy_run *run, size_t end);
+struct slice pg_mask_copy_take_line_end(struct slice *row);
+/* Whether the message from 'start' to 'end' was such a row, and has been dealt with. */
+bool pg_mask_copy_line(struct pg_mask *mask, struct copy_run *run, size_t start, size_t end,
+                       enum row_outcome *ret_row);
+
+/* pg_mask_notice.c: errors, notices, notifications, parameters, function results; one message. */
+enum err pg_mask_words(struct pg_mask *mask, const struct asked *asked, struct slice message,
+                       struct buf *out, enum pg_mask_verdict *ret_verdict,
+                       struct error *reterr_error) MUST_USE;
+
+/* pg_mask_large.c */
+void pg_mask_large_init(struct large_row *large);
+void pg_mask_large_release(struct large_row *large);
+
+#endif

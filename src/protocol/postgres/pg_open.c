@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/postgres/pg_open.h"
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "io/tls_handshake.h"
+#include "io/tls_stream.h"
+#include "wire/address.h"
+#include "wire/pgwire_answer.h"
+
+/* TLS as pg_encryption wants it --------------------------------------------------------------- */
+
+/* One server: whom to trust, and by which name it is known. */
+struct pg_server {
+    struct arena arena;
+    struct slice host;
+    uint16_t port;
+    enum pg_sslmode mode;
+    struct tls_client *tls;
+    uint64_t deadline_ms; /* of the loop's clock */
+    struct loop *loop;
+};
+
+struct pg_wrapping {
+    struct tls_handshake *handshake;
+    pg_tls_done_fn on_done;
+    void *owner;
+};
+
+static uint64_t pg_server_left_ms(const struct pg_server *server)
+{
+    uint64_t now = loop_now_ms(server->loop);
+    return server->deadline_ms > now ? server->deadline_ms - now : 1;
+}
+
+static void pg_wrapping_end(void *owner, struct stream *take_stream, const struct error *error)
+{
+    struct pg_wrapping wrapping = *(struct pg_wrapping *)owner;
+    struct scram_end_point end_point = {.size = 0};
+    memory_free(owner);
+    if (take_stream != NULL) {
+        struct buf hash;
+        buf_init(&hash, sizeof(end_point.bytes));
+        if (tls_stream_end_point(take_stream, &hash) == ERR_NONE && hash.len > 0) {
+            memcpy(end_point.bytes, buf_view(&hash).at, hash.len);
+            end_point.size = hash.len;
+        }
+        buf_release(&hash);
+    }
+    wrapping.on_done(wrapping.owner, take_stream, end_point.size > 0 ? &end_point : NULL, error);
+}
+
+static void *pg_server_wrap(void *context, struct stream *take_stream, pg_tls_done_fn on_done,
+                            void *owner)
+{
+    struct pg_server *server = context;
+    struct stream *stream = NULL;
+    struct error error;
+    if (tls_stream_new_client(server->tls, server->host, take_stream, &stream, &error) !=
+        ERR_NONE) {
+        on_done(owner, NULL, NULL, &error);
+        return NULL;
+    }
+    struct pg_wrapping *wrapping = memory_new(sizeof(*wrapping));
+    wrapping->on_done = on_done;
+    wrapping->owner = owner;
+    wrapping->handshake =
+        tls_handshake_start(stream, pg_server_left_ms(server), pg_wrapping_end, wrapping);
+    return wrapping;
+}
+
+static void pg_wrapping_cancel(void *at)
+{
+    struct pg_wrapping *wrapping = at;
+    tls_handshake_cancel(wrapping->handshake);
+    memory_free(wrapping);
+}
+
+static void pg_server_init(struct pg_server *server, const struct pg_place *place,
+                           struct tls_client *tls, struct loop *loop, uint64_t timeout_ms)
+{
+    arena_init(&server->arena);
+    server->host = arena_copy(&server->arena, place->host);
+    server->port = place->port;
+    server->mode = place->mode;
+    server->tls = tls == NULL ? NULL : tls_client_ref(tls);
+    server->loop = loop;
+    server->deadline_ms = loop_now_ms(loop) + timeout_ms;
+}
+
+static void pg_server_release(struct pg_server *server)
+{
+    tls_client_unref(server->tls);
+    arena_release(&server->arena);
+}
+
+static struct dial *pg_server_dial(const struct pg_server *server, const struct pg_road *road,
+                                   dial_done_fn on_done, void *owner)
+{
+    const struct dial_request request = {
+        .host = server->host, .port = server->port, .timeout_ms = pg_server_left_ms(server)};
+    return dial_start(road->worker, road->resolver, &request, on_done, owner);
+}
+
+static struct pg_encryption_settings pg_server_encryption(struct pg_server *server)
+{
+    return (struct pg_encryption_settings){
+        .mode = server->mode,
+        .tls = {.wrap = pg_server_wrap, .cancel = pg_wrapping_cancel, .context = server},
+    };
+}
+
+/* Another process on this machine could listen where the server should be, but nobody in between
+ * can: a password in clear text stays here. */
+static bool pg_server_is_local(const struct pg_server *server)
+{
+    struct address address;
+    return slice_equals(server->host, SLICE("localhost")) ||
+           (address_parse(server->host, &address) && address_is_loopback(&address));
+}
+
+/* A session ----------------------------------------------------------------------------------- */
+
+struct pg_open {
+    struct pg_server server;
+    struct dial *dial;
+    struct pg_target *target;
+    struct pg_secret *secret;
+    struct slice user;
+    struct slice database;
+    struct pgwire_parameter *parameters;
+    size_t parameter_count;
+    uint32_t version;
+    pg_target_done_fn on_done;
+    void *owner;
+    struct loop_task free_task;
+};
+
+static void pg_open_free(void *owner)
+{
+    struct pg_open *self = owner;
+    pg_server_release(&self->server);
+    memory_free(self);
+}
+
+static void pg_open_leave(struct pg_open *self)
+{
+    pg_secret_free(self->secret);
+    self->secret = NULL;
+    loop_defer(self->server.loop, &self->free_task);
+}
+
+static void pg_open_on_target(void *owner, const struct pg_target_ready *ready,
+                              const struct pg_target_failure *failure)
+{
+    struct pg_open *self = owner;
+    pg_open_leave(self);
+    self->on_done(self->owner, ready, failure);
+}
+
+/* What a client sees of a server that cannot be reached: not where it is. */
+static void pg_open_fail(struct pg_open *self, const struct error *error)
+{
+    struct pg_target_failure failure = {
+        .stage = PG_STAGE_NETWORK, .error = *error, .sqlstate = "08001"};
+    struct buf answer;
+    buf_init(&answer, LIMIT_KIB(4));
+    must(pgwire_error_write(&answer, &(struct pgwire_notice){
+                                         .severity = SLICE("FATAL"),
+                                         .sqlstate = slice_of_text(failure.sqlstate),
+                                         .message = SLICE("the target cannot be reached"),
+                                     }) == ERR_NONE);
+    failure.answer = buf_view(&answer);
+    pg_open_leave(self);
+    self->on_done(self->owner, NULL, &failure);
+    buf_release(&answer);
+}
+
+static void pg_open_on_connected(void *owner, struct stream *take_stream, const struct error *error)
+{
+    struct pg_open *self = owner;
+    self->dial = NULL;
+    if (take_stream == NULL) {
+        pg_open_fail(self, error);
+        return;
+    }
+    const struct pg_target_settings settings = {
+        .user = self->user,
+        .database = self->database,
+        .parameters = self->parameters,
+        .parameter_count = self->parameter_count,
+        .version = self->version,
+        .encryption = pg_server_encryption(&self->server),
+        .take_secret = self->secret,
+        .is_local = pg_server_is_local(&self->server),
+        .timeout_ms = pg_server_left_ms(&self->server),
+    };
+    self->secret = NULL;
+    self->target = pg_target_start(take_stream, &settings, pg_open_on_target, self);
+}
+
+static void pg_open_take_settings(struct pg_open *self, const struct pg_open_settings *settings)
+{
+    const struct pg_place *place = settings->place;
+    struct arena *arena = &self->server.arena;
+    struct slice database = settings->database.len > 0 ? settings->database : place->database;
+    self->user = arena_copy(arena, place->user);
+    self->database = arena_copy(arena, database);
+    self->version = settings->version;
+    self->parameter_count = settings->parameter_count;
+    self->parameters =
+        arena_alloc_array(arena, settings->parameter_count, sizeof(*self->parameters));
+    for (size_t i = 0; i < settings->parameter_count; i++) {
+        self->parameters[i] = (struct pgwire_parameter){
+            .name = arena_copy(arena, settings->parameters[i].name),
+            .value = arena_copy(arena, settings->parameters[i].value),
+        };
+    }
+}
+
+static struct pg_secret *pg_open_secret(const struct pg_road *road, struct slice text)
+{
+    struct secret password;
+    if (text.len == 0) {
+        return NULL;
+    }
+    secret_init(&password);
+    must(secret_set(&password, text) == ERR_NONE);
+    return pg_secret_new(road->worker, road->pool, road->cache, &password);
+}
+
+struct pg_open *pg_open_start(const struct pg_road *road, const struct pg_open_settings *settings,
+                              pg_target_done_fn on_done, void *owner)
+{
+    struct pg_open *self = memory_new(sizeof(*self));
+    pg_server_init(&self->server, settings->place, settings->tls, worker_loop(road->worker),
+                   settings->timeout_ms);
+    pg_open_take_settings(self, settings);
+    self->secret = pg_open_secret(road, settings->place->password);
+    self->on_done = on_done;
+    self->owner = owner;
+    loop_task_init(&self->free_task, pg_open_free, self);
+    self->dial = pg_server_dial(&self->server, road, pg_open_on_connected, self);
+    return self;
+}
+
+void pg_open_cancel(struct pg_open *open)
+{
+    if (open->dial != NULL) {
+        dial_cancel(open->dial);
+    } else {
+        pg_target_cancel(open->target);
+    }
+    pg_open_leave(open);
+}
+
+/* A cancel request ---------------------------------------------------------------------------- */
+
+struct pg_stop {
+    struct pg_server server;
+    struct dial *dial;
+    struct pg_cancel *cancel;
+    struct pgwire_key key;
+    pg_cancel_done_fn on_done;
+    void *owner;
+    struct loop_task free_task;
+};
+
+static void pg_stop_free(void *owner)
+{
+    struct pg_stop *self = owner;
+    explicit_bzero((char *)(uintptr_t)self->key.secret.at, self->key.secret.len);
+    pg_server_release(&self->server);
+    memory_free(self);
+}
+
+static void pg_stop_end(void *owner, const struct error *error)
+{
+    struct pg_stop *self = owner;
+    loop_defer(self->server.loop, &self->free_task);
+    self->on_done(self->owner, error);
+}
+
+static void pg_stop_on_connected(void *owner, struct stream *take_stream, const struct error *error)
+{
+    struct pg_stop *self = owner;
+    self->dial = NULL;
+    if (take_stream == NULL) {
+        pg_stop_end(self, error);
+        return;
+    }
+    const struct pg_cancel_settings settings = {
+        .encryption = pg_server_encryption(&self->server),
+        .key = self->key,
+        .timeout_ms = pg_server_left_ms(&self->server),
+    };
+    self->cancel = pg_cancel_start(take_stream, &settings, pg_stop_end, self);
+}
+
+struct pg_stop *pg_stop_start(const struct pg_road *road, const struct pg_stop_settings *settings,
+                              pg_cancel_done_fn on_done, void *owner)
+{
+    struct pg_stop *self = memory_new(sizeof(*self));
+    pg_server_init(&self->server, settings->place, settings->tls, worker_loop(road->worker),
+                   settings->timeout_ms);
+    self->key.process = settings->key.process;
+    self->key.secret = arena_copy(&self->server.arena, settings->key.secret);
+    self->on_done = on_done;
+    self->owner = owner;
+    loop_task_init(&self->free_task, pg_stop_free, self);
+    self->dial = pg_server_dial(&self->server, road, pg_stop_on_connected, self);
+    return self;
+}
+
+void pg_stop_cancel(struct pg_stop *stop)
+{
+    if (stop->dial != NULL) {
+        dial_cancel(stop->dial);
+    } else {
+        pg_cancel_abort(stop->cancel);
+    }
+    loop_defer(stop->server.loop, &stop->free_task);
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/postgres/pg_tap.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "wire/pgwire_frame.h"
+#include "wire/pgwire_state.h"
+
+/* A server holds answers back until it is asked for them or has 8 KiB; they have 5 bytes at least.
+ */
+#define SERVER_HOLDS_MAX (8192 / PGWIRE_HEADER_SIZE)
+#define READING_MAX      (LIMIT_READ_SIZE / PGWIRE_HEADER_SIZE + 1) /* messages in one reading */
+#define OWED_MAX         (LIMIT_PGWIRE_OWED - READING_MAX)
+
+_Static_assert(OWED_MAX > SERVER_HOLDS_MAX, "a client that is stopped would wait for good");
+
+/* One direction. */
+struct tap_way {
+    enum pump_side side;
+    bool is_between;
+    bool was_between;
+    bool is_told;  /* the message under way is recorded as it comes */
+    bool is_begun; /* its first record was told */
+    bool is_cut;   /* of the statement's rows some are not recorded */
+    uint64_t request;
+    uint64_t rows; /* of the statement so far */
+    uint64_t row_bytes;
+    uint64_t rows_request;
+    struct slice run; /* rows of the bytes at hand that are to be told; empty between two calls */
+    uint64_t run_request;
+    struct pgwire_framer framer;
+};
+
+struct pg_tap {
+    struct pg_tap_settings settings;
+    struct pgwire_state state;
+    struct tap_way ways[2]; /* by the side that sends */
+    struct pg_tap_counts counts;
+    bool has_failed;
+    bool is_synced; /* the client's last message was a Sync */
+};
+
+/* What kinds there are. Types that the protocol does not know, or not here, never come so far. */
+
+enum tap_trait {
+    TAP_ROW = 1,
+    TAP_UNRECORDED = 2,
+    /* Rows before and behind it are of one statement. A server ignores Flush and Sync amid what a
+     * client copies. */
+    TAP_AMID_ROWS = 4,
+};
+
+static const unsigned char of_client[128] = {
+    [PGWIRE_CLIENT_COPY_DATA] = TAP_ROW,
+    [PGWIRE_CLIENT_COPY_DONE] = TAP_UNRECORDED,
+    [PGWIRE_CLIENT_FLUSH] = TAP_UNRECORDED | TAP_AMID_ROWS,
+    [PGWIRE_CLIENT_PASSWORD] = TAP_UNRECORDED,
+    [PGWIRE_CLIENT_SYNC] = TAP_UNRECORDED | TAP_AMID_ROWS,
+};
+
+static const unsigned char of_server[128] = {
+    [PGWIRE_SERVER_AUTHENTICATION] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_BACKEND_KEY] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_BIND_COMPLETE] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_CLOSE_COMPLETE] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_COPY_DATA] = TAP_ROW,
+    [PGWIRE_SERVER_COPY_DONE] = TAP_UNRECORDED | TAP_AMID_ROWS,
+    [PGWIRE_SERVER_DATA_ROW] = TAP_ROW,
+    [PGWIRE_SERVER_NEGOTIATE_VERSION] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_NO_DATA] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_NOTICE] = TAP_AMID_ROWS,
+    [PGWIRE_SERVER_NOTIFICATION] = TAP_AMID_ROWS,
+    [PGWIRE_SERVER_PARAMETER_STATUS] = TAP_AMID_ROWS,
+    [PGWIRE_SERVER_PARSE_COMPLETE] = TAP_UNRECORDED,
+};
+
+static bool has_trait(enum pump_side side, char type, unsigned traits)
+{
+    unsigned index = (unsigned char)type;
+    must(index < COUNT_OF(of_client));
+    return ((side == PUMP_CLIENT ? of_client : of_server)[index] & traits) != 0;
+}
+
+static bool is_row(enum pump_side side, char type)
+{
+    return has_trait(side, type, TAP_ROW);
+}
+
+static bool is_recorded(enum pump_side side, char type)
+{
+    return !has_trait(side, type, TAP_UNRECORDED);
+}
+
+static bool ends_rows(enum pump_side side, char type)
+{
+    return !has_trait(side, type, TAP_ROW | TAP_AMID_ROWS);
+}
+
+/* Telling ------------------------------------------------------------------------------------- */
+
+static void tell(const struct pg_tap *tap, const struct pg_record *record)
+{
+    tap->settings.on_record(tap->settings.owner, record);
+}
+
+static void tell_run(const struct pg_tap *tap, struct tap_way *way)
+{
+    if (way->run.len > 0) {
+        tell(tap, &(struct pg_record){
+                      .kind = PG_RECORD_ROWS,
+                      .side = way->side,
+                      .type = way->run.at[0],
+                      .request = way->run_request,
+                      .is_last = true,
+                      .bytes = way->run,
+                  });
+        way->run = SLICE_NONE;
+    }
+}
+
+static void tell_count(const struct pg_tap *tap, struct tap_way *way)
+{
+    tell_run(tap, way);
+    if (way->rows > 0) {
+        tell(tap, &(struct pg_record){
+                      .kind = PG_RECORD_COUNT,
+                      .side = way->side,
+                      .request = way->rows_request,
+                      .is_last = true,
+                      .rows = way->rows,
+                      .row_bytes = way->row_bytes,
+                      .is_cut = way->is_cut,
+                  });
+    }
+    way->rows = 0;
+    way->row_bytes = 0;
+    way->is_cut = false;
+}
+
+static void tell_bytes(const struct pg_tap *tap, struct tap_way *way, struct slice bytes,
+                       bool is_last)
+{
+    tell_run(tap, way);
+    tell(tap, &(struct pg_record){
+                  .kind = way->is_begun ? PG_RECORD_MORE : PG_RECORD_MESSAGE,
+                  .side = way->side,
+                  .type = way->framer.frame.type,
+                  .request = way->request,
+                  .size = way->framer.frame.size,
+                  .is_last = is_last,
+                  .bytes = bytes,
+              });
+    way->is_begun = true;
+}
+
+/* Rows ---------------------------------------------------------------------------------------- */
+
+static void count_rows(struct pg_tap *tap, struct tap_way *way, uint64_t count, size_t size)
+{
+    way->rows += count;
+    way->row_bytes += size;
+    tap->counts.rows += count;
+    tap->counts.row_bytes += size;
+}
+
+static void add_to_run(const struct pg_tap *tap, struct tap_way *way, struct slice rows,
+                       uint64_t request)
+{
+    if (way->run.len > 0 && way->run.at + way->run.len == rows.at) {
+        way->run.len += rows.len;
+        return;
+    }
+    tell_run(tap, way);
+    way->run = rows;
+    way->run_request = request;
+}
+
+/* A row whose header has come; 'front' are the bytes at hand from there on, or none when the header
+ * came in pieces. Its body's bytes need not be looked at if it is whole. */
+static void begin_row(struct pg_tap *tap, struct tap_way *way, struct slice front)
+{
+    size_t size = PGWIRE_HEADER_SIZE + (size_t)way->framer.frame.size;
+    if (way->rows == 0) {
+        way->rows_request = way->request;
+    }
+    count_rows(tap, way, 1, size);
+    way->is_cut = way->is_cut || way->row_bytes > tap->settings.row_limit;
+    way->is_told = !way->is_cut;
+    if (way->is_told && size <= front.len) {
+        way->is_told = false;
+        add_to_run(tap, way, slice_sub(front, 0, size), way->request);
+    } else if (way->is_told && size == PGWIRE_HEADER_SIZE) {
+        tell_bytes(tap, way, SLICE_NONE, true);
+    }
+}
+
+/* Behind a row come, as a rule, many more of the kind. What the state says of the first holds for
+ * them, as nothing else came of this side since. Returns how many bytes they are. */
+static size_t hop_rows(struct pg_tap *tap, struct tap_way *way, struct slice rest)
+{
+    uint64_t count = 0;
+    if (!way->is_cut) {
+        rest = slice_sub(rest, 0, tap->settings.row_limit - way->row_bytes);
+    }
+    rest.len = pgwire_framer_hop(&way->framer, rest, &count);
+    if (count == 0) {
+        return 0;
+    }
+    count_rows(tap, way, count, rest.len);
+    if (!way->is_cut) {
+        add_to_run(tap, way, rest, way->request + (way->side == PUMP_CLIENT));
+    }
+    if (way->side == PUMP_CLIENT) {
+        pgwire_state_more_data(&tap->state, count);
+        way->request += count;
+    }
+    return rest.len;
+}
+
+/* Messages ------------------------------------------------------------------------------------ */
+
+static enum err ask_client_state(struct pg_tap *tap, struct tap_way *way,
+                                 struct error *reterr_error)
+{
+    struct pgwire_step step;
+    enum err err = pgwire_state_client(&tap->state, &way->framer.frame, &step, reterr_error);
+    way->request = step.id;
+    return err;
+}
+
+/* A Sync is told of when the client goes on before it is answered: else where a batch ends would be
+ * anybody's guess. One before data of a copy is ignored by the server. */
+static void tell_late_sync(struct pg_tap *tap, struct tap_way *way)
+{
+    static const char of_copies[] = {PGWIRE_CLIENT_COPY_DATA, PGWIRE_CLIENT_COPY_DONE,
+                                     PGWIRE_CLIENT_COPY_FAIL, '\0'};
+    if (tap->is_synced && !pg_tap_is_idle(tap) &&
+        strchr(of_copies, way->framer.frame.type) == NULL) {
+        tell_run(tap, way);
+        tell(tap, &(struct pg_record){
+                      .kind = PG_RECORD_MESSAGE,
+                      .side = way->side,
+                      .type = PGWIRE_CLIENT_SYNC,
+                      .request = way->request,
+                      .is_last = true,
+                  });
+    }
+    tap->is_synced = way->framer.frame.type == PGWIRE_CLIENT_SYNC;
+}
+
+static enum err ask_server_state(struct pg_tap *tap, struct tap_way *way, struct slice body,
+                                 struct error *reterr_error)
+{
+    struct pgwire_answer answer;
+    enum err err =
+        pgwire_state_server(&tap->state, &way->framer.frame, body, &answer, reterr_error);
+    bool has_asker = answer.request.kind != PGWIRE_REQUEST_NONE;
+    way->request = has_asker ? answer.request.id : PG_RECORD_NOBODY;
+    return err;
+}
+
+static enum err take_header(struct pg_tap *tap, struct tap_way *way, struct slice front,
+                            struct error *reterr_error)
+{
+    const struct pgwire_frame *frame = &way->framer.frame;
+    way->is_told = false;
+    way->is_begun = false;
+    if (way->side == PUMP_TARGET && frame->type == PGWIRE_SERVER_READY) {
+        return ERR_NONE; /* means nothing without its body, which is a byte and never in pieces */
+    }
+    if (way->side == PUMP_CLIENT) {
+        tell_late_sync(tap, way);
+    }
+    enum err err = way->side == PUMP_CLIENT ? ask_client_state(tap, way, reterr_error)
+                                            : ask_server_state(tap, way, SLICE_NONE, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (is_row(way->side, frame->type)) {
+        begin_row(tap, way, front);
+        return ERR_NONE;
+    }
+    if (ends_rows(way->side, frame->type)) {
+        tell_count(tap, way);
+    }
+    if (way->side == PUMP_TARGET) {
+        tap->counts.statements += frame->type == PGWIRE_SERVER_COMMAND_COMPLETE;
+        tap->counts.errors += frame->type == PGWIRE_SERVER_ERROR;
+    }
+    way->is_told = is_recorded(way->side, frame->type);
+    if (way->is_told && frame->size == 0) {
+        tell_bytes(tap, way, SLICE_NONE, true);
+    }
+    return ERR_NONE;
+}
+
+static enum err take_ready(struct pg_tap *tap, struct tap_way *way, struct slice body,
+                           struct error *reterr_error)
+{
+    enum err err = ask_server_state(tap, way, body, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    tell_count(tap, way);
+    if (way->request != PG_RECORD_NOBODY) { /* else it answers a Sync that was sent into a copy */
+        tell_bytes(tap, way, body, true);
+    }
+    return ERR_NONE;
+}
+
+static enum err take_part(struct pg_tap *tap, struct tap_way *way, const struct pgwire_event *event,
+                          struct error *reterr_error)
+{
+    if (way->side == PUMP_TARGET && way->framer.frame.type == PGWIRE_SERVER_READY) {
+        return take_ready(tap, way, event->bytes, reterr_error);
+    }
+    if (way->is_told) {
+        tell_bytes(tap, way, event->bytes, event->is_last);
+    }
+    return ERR_NONE;
+}
+
+/* One event, and the rows behind it. */
+static enum err take(struct pg_tap *tap, struct tap_way *way, struct slice *rest,
+                     struct error *reterr_error)
+{
+    struct pgwire_event event;
+    struct slice front = *rest;
+    size_t taken = 0;
+    enum err err = pgwire_framer_next(&way->framer, front, &taken, &event, reterr_error);
+    *rest = slice_from(front, taken);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (event.kind == PGWIRE_EVENT_HEADER) {
+        bool is_whole = taken == PGWIRE_HEADER_SIZE;
+        err = take_header(tap, way, is_whole ? front : SLICE_NONE, reterr_error);
+    } else {
+        err = take_part(tap, way, &event, reterr_error);
+    }
+    if (err == ERR_NONE && event.is_last && is_row(way->side, way->framer.frame.type)) {
+        *rest = slice_from(*rest, hop_rows(tap, way, *rest));
+    }
+    return err;
+}
+
+/* From outside -------------------------------------------------------------------------------- */
+
+struct pg_tap *pg_tap_new(const struct pg_tap_settings *settings)
+{
+    struct pg_tap *tap = memory_new(sizeof(*tap));
+    tap->settings = *settings;
+    pgwire_state_init(&tap->state);
+    pgwire_state_skip_start(&tap->state);
+    for (int i = 0; i < 2; i++) {
+        struct tap_way *way = &tap->ways[i];
+        way->side = (enum pump_side)i;
+        way->is_between = true;
+        way->was_between = true;
+        pgwire_framer_init(&way->framer,
+                           way->side == PUMP_CLIENT ? PGWIRE_FROM_CLIENT : PGWIRE_FROM_SERVER);
+        pgwire_framer_skip_start(&way->framer);
+    }
+    return tap;
+}
+
+void pg_tap_free(struct pg_tap *tap)
+{
+    if (tap != NULL) {
+        pgwire_state_release(&tap->state);
+        memory_free(tap);
+    }
+}
+
+enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes,
+                     struct error *reterr_error)
+{
+    struct tap_way *way = &tap->ways[side];
+    enum err err = ERR_NONE;
+    if (tap->has_failed) {
+        return fail(reterr_error, ERR_INPUT, "the session broke the protocol before");
+    }
+    way->was_between = way->is_between;
+    while (err == ERR_NONE && bytes.len > 0) {
+        tap->counts.bytes[side] += bytes.len;
+        err = take(tap, way, &bytes, reterr_error);
+        tap->counts.bytes[side] -= bytes.len;
+    }
+    tell_run(tap, way);
+    if (err != ERR_NONE && err != ERR_MORE) {
+        tap->has_failed = true;
+        return err;
+    }
+    way->is_between = pgwire_framer_is_between(&way->framer);
+    if (!way->is_between && way->is_told && !way->is_begun) {
+        tell_bytes(tap, way, SLICE_NONE, false);
+    }
+    return ERR_NONE;
+}
+
+void pg_tap_end(struct pg_tap *tap)
+{
+    tell_count(tap, &tap->ways[PUMP_CLIENT]);
+    tell_count(tap, &tap->ways[PUMP_TARGET]);
+}
+
+bool pg_tap_is_between(const struct pg_tap *tap, enum pump_side side)
+{
+    return tap->ways[side].is_between;
+}
+
+bool pg_tap_was_between(const struct pg_tap *tap, enum pump_side side)
+{
+    return tap->ways[side].was_between;
+}
+
+bool pg_tap_is_full(const struct pg_tap *tap)
+{
+    return tap->state.count > OWED_MAX;
+}
+
+bool pg_tap_is_idle(const struct pg_tap *tap)
+{
+    const struct pgwire_state *state = &tap->state;
+    return state->count == 0 && !state->is_in_batch && !state->client_copies &&
+           !state->server_copies;
+}
+
+uint64_t pg_tap_request(const struct pg_tap *tap)
+{
+    return tap->state.next_id;
+}
+
+bool pg_tap_is_terminated(const struct pg_tap *tap)
+{
+    return tap->state.has_ended;
+}
+
+enum pgwire_transaction pg_tap_transaction(const struct pg_tap *tap)
+{
+    return tap->state.transaction;
+}
+
+const struct pg_tap_counts *pg_tap_counts(const struct pg_tap *tap)
+{
+    return &tap->counts;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Watches a PostgreSQL session whose start is over, both directions, as its bytes are about to be
+ * passed on: tells what is worth recording, in order, and knows where both directions stand.
+ * Constant memory whatever passes: nothing is collected, large messages come in pieces.
+ *
+ * Recorded whole is what says what was run, with which values, and what came of it: all messages of
+ * the client but CopyData, CopyDone, Sync and Flush (Describe and Close are needed to tell whose
+ * columns are described, and which statement a name stands for); of the server all but DataRow,
+ * CopyData, CopyDone, ParseComplete, BindComplete, CloseComplete and NoData.
+ *
+ * So that it shows which answer is whose, a Sync is recorded right before the client's next message
+ * where that came before the answer. Of a client that waits for each answer nothing more is.
+ *
+ * DataRow and CopyData, "rows" here, are recorded up to a limit for each statement, and counted.
+ * Keys and passwords are not for a session that has started: they are errors. */
+#ifndef GH_POSTGRES_PG_TAP_H
+#define GH_POSTGRES_PG_TAP_H
+
+#include "base/error.h"
+#include "protocol/pump.h"
+#include "wire/pgwire.h"
+
+enum pg_record_kind {
+    PG_RECORD_MESSAGE, /* one begins; a row only when it did not come in one piece */
+    PG_RECORD_MORE,    /* further bytes of the one that side began last */
+    PG_RECORD_ROWS,    /* whole messages of one type, one behind the other, headers included */
+    PG_RECORD_COUNT,   /* a statement's rows of that side are over; there was at least one */
+};
+
+/* A side's message and all its MORE come without another record of that side in between; records
+ * of the other side may come there. How bodies are cut depends on how they came. */
+struct pg_record {
+    enum pg_record_kind kind;
+    enum pump_side side;
+    char type; /* but for PG_RECORD_COUNT */
+    /* The number of the client's message, counted from 0 (of rows, of the first); of the server's,
+     * the one that is being answered, or PG_RECORD_NOBODY: nobody asked. */
+    uint64_t request;
+    uint32_t size;      /* of the whole body; PG_RECORD_MESSAGE and _MORE only */
+    bool is_last;       /* the message is complete with these bytes; always but for those two */
+    struct slice bytes; /* valid during the call; of a body, but for PG_RECORD_ROWS; may be empty */
+    /* PG_RECORD_COUNT only: all of the statement, whether recorded or not. Comes right before the
+     * message that ends it. Of the client: those of a copy, up to what is none of it. */
+    uint64_t rows;
+    uint64_t row_bytes; /* headers included */
+    bool is_cut;        /* not all were recorded: the first ones, as long as the limit held them */
+};
+
+#define PG_RECORD_NOBODY UINT64_MAX
+
+struct pg_tap_settings {
+    /* Bytes of rows recorded for each statement and side, headers included, in whole messages; 0:
+     * none. LIMIT_PG_TAP_ROWS_SIZE unless somebody wants another. */
+    uint64_t row_limit;
+    void (*on_record)(void *owner, const struct pg_record *record);
+    void *owner;
+};
+
+struct pg_tap_counts {
+    uint64_t statements; /* that were completed: CommandComplete */
+    uint64_t errors;     /* ErrorResponse */
+    uint64_t rows;       /* of both sides */
+    uint64_t row_bytes;
+    uint64_t bytes[2]; /* that passed, by side */
+};
+
+struct pg_tap;
+
+struct pg_tap *pg_tap_new(const struct pg_tap_settings *settings);
+void pg_tap_free(struct pg_tap *tap);
+
+/* These bytes of the side are about to be passed on: in any pieces, but in the order in which both
+ * sides' are. All that they say has been told when it returns. ERR_INPUT, ERR_LIMIT: they break the
+ * protocol and must not pass, the session ends; what is sound before that was told already. */
+enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes,
+                     struct error *reterr_error) MUST_USE;
+/* The session is over: rows that were counted and not told yet are. */
+void pg_tap_end(struct pg_tap *tap);
+
+/* Whether that direction stands between two messages, after what passed so far: what made
+ * pg_tap_pass() fail did not. */
+bool pg_tap_is_between(const struct pg_tap *tap, enum pump_side side);
+/* The same before the last pg_tap_pass() of that side, for when its bytes are held back after all,
+ * for good: nothing more may be given to the tap then. */
+bool pg_tap_was_between(const struct pg_tap *tap, enum pump_side side);
+
+/* So many answers are owed that nothing more should be read of the client until some came. What may
+ * come in one reading (LIMIT_READ_SIZE) still fits. A client that waits for nothing but a Sync of
+ * its own is never stopped for good: servers send what they have when there is this much. */
+bool pg_tap_is_full(const struct pg_tap *tap);
+/* Nothing is owed and no batch is open. After a copy that failed see wire/pgwire_state.h. */
+bool pg_tap_is_idle(const struct pg_tap *tap);
+/* The number that the client's next message has. */
+uint64_t pg_tap_request(const struct pg_tap *tap);
+/* The client has said that it goes: Terminate. */
+bool pg_tap_is_terminated(const struct pg_tap *tap);
+/* As the server last said. */
+enum pgwire_transaction pg_tap_transaction(const struct pg_tap *tap);
+const struct pg_tap_counts *pg_tap_counts(const struct pg_tap *tap);
+
+#endif

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/pump.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "io/timer.h"
+
+/* From one side to the other. */
+struct pump_way {
+    struct pump *pump;
+    enum pump_side from;
+    struct buf waiting; /* what the other side has not taken yet, or may not have yet */
+    struct buf unseen;  /* came before the pump, on_pass is still due */
+    uint64_t count;
+    bool is_held;   /* by on_pass: what waits may not pass */
+    bool is_unread; /* by pump_hold(): nothing is read */
+    bool is_asked;  /* by pump_ask() */
+    bool has_ended; /* the side that gives has nothing more */
+    bool is_over;   /* and the other was told, or cannot be */
+};
+
+enum pump_state {
+    PUMP_STARTING,
+    PUMP_CARRYING,
+    PUMP_ENDED, /* on_end was called */
+    /* The target is closed. What waits goes to the client, then our end; then the client's is
+     * waited for: closed with bytes unread, a socket may take back what was sent (RFC 1122,
+     * 4.2.2.13). So they are read, for nothing. */
+    PUMP_FINISHING,
+};
+
+struct pump {
+    struct stream *streams[2]; /* no target while PUMP_FINISHING */
+    struct pump_way ways[2];   /* by the side that gives */
+    struct pump_settings settings;
+    enum pump_state state;
+    bool is_target_broken; /* it takes nothing more; what it said before may still be there */
+    const struct pump_way *passing; /* inside on_pass */
+    enum pump_side failed_side;
+    enum err error; /* why it ends, before on_end is called */
+    struct loop_task task;
+    struct timer timer; /* while PUMP_FINISHING */
+};
+
+static enum pump_side pump_other(enum pump_side side)
+{
+    return side == PUMP_CLIENT ? PUMP_TARGET : PUMP_CLIENT;
+}
+
+static void pump_fail(struct pump *pump, enum pump_side side, enum err err)
+{
+    if (pump->error == ERR_NONE) {
+        pump->failed_side = side;
+        pump->error = err;
+    }
+}
+
+static void pump_defer(struct pump *pump)
+{
+    loop_defer(pump->streams[PUMP_CLIENT]->loop, &pump->task);
+}
+
+static bool pump_may_write(const struct pump_way *way)
+{
+    return !way->is_held && way->unseen.len == 0;
+}
+
+static bool pump_reads(const struct pump_way *way)
+{
+    const struct pump *pump = way->pump;
+    if (pump->state == PUMP_FINISHING) {
+        return way->from == PUMP_CLIENT && !way->has_ended;
+    }
+    if (way->is_unread || (way->from == PUMP_CLIENT && pump->is_target_broken)) {
+        return false;
+    }
+    return pump->state == PUMP_CARRYING && !way->has_ended && pump_may_write(way) &&
+           way->waiting.len == 0;
+}
+
+static bool pump_writes(const struct pump_way *way)
+{
+    bool has_end = way->has_ended && !way->is_over;
+    return pump_may_write(way) && (way->waiting.len > 0 || has_end);
+}
+
+/* A side is read while the other takes; it is watched for room while something waits for it. */
+static void pump_watch(struct pump *pump)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct pump_way *out = &pump->ways[i];
+        const struct pump_way *in = &pump->ways[pump_other((enum pump_side)i)];
+        unsigned events = 0;
+        if (pump_reads(out)) {
+            events |= STREAM_READABLE;
+        }
+        if (pump_writes(in)) {
+            events |= STREAM_WRITABLE;
+        }
+        if (pump->streams[i] != NULL) {
+            stream_watch(pump->streams[i], events);
+        }
+    }
+}
+
+/* Writing ------------------------------------------------------------------------------------- */
+
+/* A target that takes nothing more may have said why: it is read to its end first. */
+static void pump_write_failed(struct pump_way *way)
+{
+    if (way->from == PUMP_TARGET) {
+        pump_fail(way->pump, PUMP_CLIENT, ERR_IO);
+        return;
+    }
+    buf_clear(&way->waiting);
+    way->is_over = true;
+    way->pump->is_target_broken = true;
+}
+
+/* Tells a side that nothing more comes; but a client whose target is gone may still be told why. */
+static void pump_end_way(struct pump_way *way)
+{
+    struct pump *pump = way->pump;
+    if (way->from == PUMP_TARGET && pump->state != PUMP_FINISHING) {
+        way->is_over = true;
+        return;
+    }
+    enum err err = stream_shutdown(pump->streams[pump_other(way->from)]);
+    way->is_over = err == ERR_NONE;
+    if (err != ERR_NONE && err != ERR_AGAIN) {
+        pump_write_failed(way);
+    }
+}
+
+static void pump_flush(struct pump_way *way)
+{
+    struct stream *to = way->pump->streams[pump_other(way->from)];
+    while (pump_may_write(way) && way->waiting.len > 0) {
+        struct slice bytes = buf_view(&way->waiting);
+        size_t taken = 0;
+        enum err err = stream_write(to, &bytes, 1, &taken);
+        if (err == ERR_AGAIN) {
+            return;
+        }
+        if (err != ERR_NONE) {
+            pump_write_failed(way);
+            return;
+        }
+        buf_consume(&way->waiting, taken);
+    }
+    if (way->waiting.len == 0) {
+        buf_clear(&way->waiting);
+        if (way->has_ended && !way->is_over) {
+            pump_end_way(way);
+        }
+    }
+}
+
+/* An owner that puts more in their place than it said has no room for it. */
+static void pump_keep(struct pump_way *way, struct slice bytes)
+{
+    if (buf_append(&way->waiting, bytes) != ERR_NONE) {
+        pump_fail(way->pump, way->from, ERR_LIMIT);
+    }
+}
+
+/* As much as the other side takes now; the rest waits. */
+static void pump_send(struct pump_way *way, struct slice bytes)
+{
+    struct stream *to = way->pump->streams[pump_other(way->from)];
+    size_t taken = 0;
+    enum err err = way->waiting.len > 0 ? ERR_AGAIN : stream_write(to, &bytes, 1, &taken);
+    if (err != ERR_NONE && err != ERR_AGAIN) {
+        pump_write_failed(way);
+        return;
+    }
+    bytes = slice_from(bytes, err == ERR_NONE ? taken : 0);
+    pump_keep(way, bytes);
+}
+
+/* Reading ------------------------------------------------------------------------------------- */
+
+static enum err pump_show(struct pump_way *way, struct slice *bytes)
+{
+    struct pump *pump = way->pump;
+    if (pump->settings.on_pass == NULL) {
+        return ERR_NONE;
+    }
+    pump->passing = way;
+    enum err err = pump->settings.on_pass(pump->settings.owner, way->from, bytes);
+    pump->passing = NULL;
+    way->is_held = err == ERR_AGAIN;
+    if (err != ERR_NONE && err != ERR_AGAIN) {
+        pump_fail(pump, way->from, err);
+    }
+    return err;
+}
+
+static void pump_take(struct pump_way *way, struct slice bytes)
+{
+    enum err err = pump_show(way, &bytes);
+    if (err == ERR_NONE) {
+        pump_send(way, bytes);
+    } else if (err == ERR_AGAIN) {
+        pump_keep(way, bytes);
+    }
+}
+
+/* Words that were said meanwhile stay behind it. */
+static void pump_show_unseen(struct pump_way *way)
+{
+    struct buf unseen = way->unseen;
+    struct buf words = way->waiting;
+    if (unseen.len > 0) {
+        buf_init(&way->unseen, 0);
+        buf_init(&way->waiting, words.size_max);
+        pump_take(way, buf_view(&unseen));
+        pump_keep(way, buf_view(&words));
+        buf_release(&unseen);
+        buf_release(&words);
+    }
+}
+
+static void pump_show_asked(struct pump_way *way)
+{
+    bool is_open = way->pump->state == PUMP_STARTING || way->pump->state == PUMP_CARRYING;
+    if (way->is_asked && is_open && pump_may_write(way)) {
+        way->is_asked = false;
+        pump_take(way, SLICE(""));
+    }
+}
+
+/* One reading a turn, so that no pair holds up the others of the loop. */
+static void pump_carry(struct pump_way *way)
+{
+    struct pump *pump = way->pump;
+    size_t len = 0;
+    if (!pump_reads(way)) {
+        return;
+    }
+    enum err err = stream_read(pump->streams[way->from], pump->settings.scratch,
+                               pump->settings.scratch_size, &len);
+    if (err == ERR_NONE) {
+        if (pump->state != PUMP_FINISHING) {
+            way->count += len;
+            pump_take(way, slice_of(pump->settings.scratch, len));
+        }
+        return;
+    }
+    if (err == ERR_AGAIN && !pump->is_target_broken) {
+        return;
+    }
+    if (err != ERR_CLOSED && way->from == PUMP_CLIENT) {
+        pump_fail(pump, PUMP_CLIENT, ERR_IO);
+        return;
+    }
+    way->has_ended = true;
+    if (way->from == PUMP_TARGET) {
+        pump->is_target_broken = pump->is_target_broken || err != ERR_CLOSED;
+    }
+    pump_flush(way);
+}
+
+/* Turns --------------------------------------------------------------------------------------- */
+
+/* The owner may close the pump inside: nothing is done after it. */
+static void pump_tell(struct pump *pump, enum pump_side side, enum err err)
+{
+    pump->state = PUMP_ENDED;
+    stream_watch(pump->streams[PUMP_CLIENT], 0);
+    stream_watch(pump->streams[PUMP_TARGET], 0);
+    pump->settings.on_end(pump->settings.owner, side, err);
+}
+
+/* So it is here. */
+static void pump_vanish(struct pump *pump)
+{
+    void (*on_gone)(void *owner) = pump->settings.on_gone;
+    void *owner = pump->settings.owner;
+    pump_close(pump);
+    on_gone(owner);
+}
+
+/* What comes of a turn. */
+static void pump_settle(struct pump *pump)
+{
+    const struct pump_way *of_target = &pump->ways[PUMP_TARGET];
+    bool is_finishing = pump->state == PUMP_FINISHING;
+    if (is_finishing &&
+        (pump->error != ERR_NONE || (of_target->is_over && pump->ways[PUMP_CLIENT].has_ended))) {
+        pump_vanish(pump);
+        return;
+    }
+    if (!is_finishing && pump->error != ERR_NONE) {
+        pump_tell(pump, pump->failed_side, pump->error);
+        return;
+    }
+    if (!is_finishing && of_target->is_over) {
+        pump_tell(pump, PUMP_TARGET, pump->is_target_broken ? ERR_IO : ERR_NONE);
+        return;
+    }
+    if (pump->is_target_broken && pump_reads(of_target)) {
+        pump_defer(pump); /* nothing tells that a broken stream can be read */
+    }
+    pump_watch(pump);
+}
+
+static void pump_go_on(struct pump *pump, enum pump_side side, unsigned events)
+{
+    if (pump->state == PUMP_ENDED) {
+        return;
+    }
+    if ((events & STREAM_WRITABLE) != 0) {
+        pump_flush(&pump->ways[pump_other(side)]);
+    }
+    if (pump->error == ERR_NONE && (events & STREAM_READABLE) != 0) {
+        pump_carry(&pump->ways[side]);
+    }
+    pump_settle(pump);
+}
+
+static void pump_on_client(void *owner, unsigned events)
+{
+    pump_go_on(owner, PUMP_CLIENT, events);
+}
+
+static void pump_on_target(void *owner, unsigned events)
+{
+    pump_go_on(owner, PUMP_TARGET, events);
+}
+
+/* What was put off, so that no callback comes out of a call of the owner's. */
+static void pump_on_task(void *owner)
+{
+    struct pump *pump = owner;
+    if (pump->state == PUMP_ENDED) {
+        return;
+    }
+    for (int i = 0; i < 2 && pump->error == ERR_NONE; i++) {
+        pump_show_unseen(&pump->ways[i]);
+        if (pump->error == ERR_NONE) {
+            pump_show_asked(&pump->ways[i]);
+        }
+        if (pump->error == ERR_NONE) {
+            pump_flush(&pump->ways[i]);
+        }
+    }
+    if (pump->state == PUMP_STARTING) {
+        pump->state = PUMP_CARRYING;
+    }
+    if (pump->is_target_broken && pump->error == ERR_NONE) {
+        pump_carry(&pump->ways[PUMP_TARGET]);
+    }
+    pump_settle(pump);
+}
+
+static void pump_on_time(void *owner)
+{
+    pump_vanish(owner);
+}
+
+/* From outside -------------------------------------------------------------------------------- */
+
+struct pump *pump_new(const struct pump_settings *settings)
+{
+    struct pump *pump = memory_new(sizeof(*pump));
+    pump->settings = *settings;
+    for (int i = 0; i < 2; i++) {
+        struct pump_way *way = &pump->ways[i];
+        struct slice waiting = settings->waiting[i];
+        pump->streams[i] = settings->take_streams[i];
+        way->pump = pump;
+        way->from = (enum pump_side)i;
+        way->count = waiting.len;
+        buf_init(&way->waiting, settings->scratch_size + waiting.len + LIMIT_PUMP_OWN_SIZE +
+                                    2 * settings->replaced_max);
+        buf_init(&way->unseen, waiting.len);
+        must(buf_append(&way->unseen, waiting) == ERR_NONE);
+        pump->settings.waiting[i] = SLICE_NONE;
+    }
+    stream_own(pump->streams[PUMP_CLIENT], pump_on_client, pump);
+    stream_own(pump->streams[PUMP_TARGET], pump_on_target, pump);
+    loop_task_init(&pump->task, pump_on_task, pump);
+    timer_init(&pump->timer, pump_on_time, pump);
+    pump_defer(pump);
+    return pump;
+}
+
+void pump_close(struct pump *pump)
+{
+    must(pump->passing == NULL);
+    loop_task_cancel(&pump->task);
+    timer_stop(&pump->timer);
+    for (int i = 0; i < 2; i++) {
+        if (pump->streams[i] != NULL) {
+            stream_close(pump->streams[i]);
+        }
+        buf_release(&pump->ways[i].waiting);
+        buf_release(&pump->ways[i].unseen);
+    }
+    memory_free(pump);
+}
+
+void pump_resume(struct pump *pump, enum pump_side side)
+{
+    if (pump->ways[side].is_held) {
+        pump->ways[side].is_held = false;
+        pump_defer(pump);
+    }
+}
+
+void pump_ask(struct pump *pump, enum pump_side side)
+{
+    pump->ways[side].is_asked = true;
+    pump_defer(pump);
+}
+
+void pump_drop(struct pump *pump, enum pump_side side)
+{
+    struct pump_way *way = &pump->ways[side];
+    must(pump->passing == NULL);
+    if (way->is_held) {
+        way->is_held = false;
+        buf_clear(&way->waiting);
+        pump_defer(pump);
+    }
+}
+
+bool pump_has_ended(const struct pump *pump, enum pump_side side)
+{
+    return pump->ways[side].has_ended;
+}
+
+void pump_hold(struct pump *pump, enum pump_side side, bool is_held)
+{
+    if (pump->ways[side].is_unread == is_held) {
+        return;
+    }
+    pump->ways[side].is_unread = is_held;
+    if (pump->state == PUMP_CARRYING) {
+        pump_watch(pump);
+    }
+}
+
+enum err pump_say(struct pump *pump, enum pump_side side, struct slice bytes)
+{
+    struct pump_way *way = &pump->ways[pump_other(side)];
+    must(pump->passing != way && pump->state != PUMP_FINISHING);
+    pump_defer(pump);
+    if (way->is_over && side == PUMP_TARGET) {
+        return ERR_NONE; /* it takes nothing more, and what it said last is on its way */
+    }
+    return bytes.len > LIMIT_PUMP_OWN_SIZE + pump->settings.replaced_max
+               ? ERR_LIMIT
+               : buf_append(&way->waiting, bytes);
+}
+
+void pump_finish(struct pump *pump)
+{
+    struct pump_way *of_target = &pump->ways[PUMP_TARGET];
+    struct pump_way *of_client = &pump->ways[PUMP_CLIENT];
+    must(pump->passing == NULL && pump->state != PUMP_FINISHING);
+    pump->state = PUMP_FINISHING;
+    pump->error = ERR_NONE;
+    pump->is_target_broken = false;
+    stream_close(pump->streams[PUMP_TARGET]);
+    pump->streams[PUMP_TARGET] = NULL;
+    buf_clear(&of_client->waiting);
+    buf_clear(&of_client->unseen);
+    of_client->is_over = true;
+    of_target->has_ended = true;
+    of_target->is_over = false;
+    timer_start(pump->streams[PUMP_CLIENT]->loop, &pump->timer, LIMIT_PUMP_FINISH_MS);
+    pump_defer(pump);
+}
+
+uint64_t pump_count(const struct pump *pump, enum pump_side side)
+{
+    return pump->ways[side].count;
+}
