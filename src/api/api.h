@@ -18,7 +18,20 @@
 struct gate;
 struct reader_slots;
 struct seal_keys;
+struct protocols;
 struct target_calls;
+
+/* Where native clients of one protocol connect to. */
+struct native_address {
+    struct slice subtype; /* of the connections that they reach */
+    struct slice host;
+    unsigned port;
+};
+
+struct native_addresses {
+    const struct native_address *items;
+    size_t count;
+};
 
 struct api {
     struct store *store;
@@ -39,10 +52,10 @@ struct api {
     struct slice setup_code;  /* lets the first person in from elsewhere than this machine */
     struct slice description; /* the OpenAPI document */
     bool uses_tls;
-    struct slice postgres_host; /* where native clients of PostgreSQL connect to */
-    unsigned postgres_port;     /* 0: they cannot */
-    struct gate *gate;          /* NULL: there are no native clients */
-    struct registry *registry;  /* of the agents' links */
+    const struct protocols *protocols;
+    struct native_addresses native;
+    struct gate *gate;         /* NULL: there are no native clients */
+    struct registry *registry; /* of the agents' links */
     struct gateway_side *gateway_side;
     struct seal_keys *keys;
     const char *recordings; /* their folder */

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 
 #define NAME_MAX_LENGTH 128
-#define SCHEMA          "public"
 
 /* Queries -------------------------------------------------------------------------------------- */
 
@@ -77,10 +76,14 @@ const struct shape catalog_column_query_shape = {.name = "CatalogColumnQuery",
 struct catalog_call {
     struct api_call *call;
     const char *action; /* in the audit log */
-    bool shows_schema;  /* 'access_schema' must allow it */
+    enum catalog_ask ask;
+    bool shows_schema; /* 'access_schema' must allow it */
     struct catalog_query query;
     struct arena secrets; /* wiped when it ends */
     struct slice name;    /* of the connection */
+    const struct protocol *protocol;
+    struct slice
+        *schema; /* to be filled with the usual one; NULL: it was given, or is not wanted */
     struct shape_pairs variables;
     struct target_answer answer;
     /* Of a failure that lies in the connection, with ERR_INPUT. */
@@ -91,11 +94,12 @@ struct catalog_call {
 static enum err catalog_check_connection(struct catalog_call *self,
                                          const struct connection *connection, struct error *reterr)
 {
-    if (!slice_equals(connection->subtype, SLICE("postgres"))) {
+    self->protocol = protocols_find(self->call->api->protocols, connection->subtype);
+    if (self->protocol == NULL || self->protocol->catalog == NULL) {
         self->category = "unsupported";
         return fail(reterr, ERR_INPUT,
-                    "the connection '%.*s' is of subtype '%.*s': only 'postgres' is supported so "
-                    "far",
+                    "the connection '%.*s' is of subtype '%.*s', of which the gateway cannot ask "
+                    "anything yet",
                     SLICE_ARG(connection->name), SLICE_ARG(connection->subtype));
     }
     if (self->shows_schema && !slice_equals(connection->access_schema, SLICE("enabled"))) {
@@ -200,8 +204,8 @@ static enum err catalog_answer_failure(struct catalog_call *self, struct error *
     json_begin_object(&json);
     json_member_text(&json, "message", self->reason);
     json_member_text(&json, "category", slice_of_text(self->category));
-    if (self->answer.sqlstate[0] != '\0') {
-        json_member_text(&json, "sqlstate", slice_of_text(self->answer.sqlstate));
+    if (self->answer.code[0] != '\0') {
+        json_member_text(&json, "sqlstate", slice_of_text(self->answer.code));
     }
     json_end_object(&json);
     return api_answer_end(self->call, &json, reterr);
@@ -231,6 +235,12 @@ static enum err catalog_ask(struct catalog_call *self, struct target_request *re
         return err;
     }
     request->variables = &self->variables;
+    request->protocol = self->protocol;
+    request->text = self->protocol->catalog->texts[self->ask];
+    if (self->schema != NULL) {
+        *self->schema = self->protocol->catalog->schema;
+        self->query.schema = *self->schema;
+    }
     request->database = self->query.database;
     err = target_call_run(call->api->target_calls, call->arena, request, &self->answer, reterr);
     if (err == ERR_BUSY) {
@@ -277,7 +287,8 @@ static enum err catalog_end(struct catalog_call *self, enum err err,
 }
 
 /* Of one that fetched a row more than it shows. */
-static bool catalog_is_over(const struct catalog_call *self, const struct pg_row *row, size_t index)
+static bool catalog_is_over(const struct catalog_call *self, const struct query_row *row,
+                            size_t index)
 {
     size_t most = self->query.limit.is_given ? (size_t)self->query.limit.value : LIMIT_CATALOG_ROWS;
     return row == NULL || index == most;
@@ -298,11 +309,9 @@ static struct slice catalog_filter(struct slice text)
 
 /* The test ------------------------------------------------------------------------------------- */
 
-static const char test_text[] = "SELECT pg_catalog.current_setting('server_version')";
-
 static void connection_test_write(struct catalog_call *self, struct json_writer *json)
 {
-    const struct pg_row *row = self->answer.rows.first;
+    const struct query_row *row = self->answer.rows.first;
     json_member_bool(json, "success", true);
     json_member_int(json, "latency_ms", (self->answer.latency_us + 999) / 1000);
     json_member_text(json, "server_version", row == NULL ? SLICE("") : row->values[0]);
@@ -311,8 +320,8 @@ static void connection_test_write(struct catalog_call *self, struct json_writer 
 
 enum err connection_test(struct api_call *call, struct error *reterr)
 {
-    struct catalog_call self = {.call = call, .action = "test"};
-    struct target_request request = {.text = test_text, .column_count = 1, .row_count_max = 1};
+    struct catalog_call self = {.call = call, .action = "test", .ask = CATALOG_TEST};
+    struct target_request request = {.column_count = 1, .row_count_max = 1};
     enum err err = catalog_begin(&self, NULL, reterr);
     if (err == ERR_NONE) {
         err = catalog_ask(&self, &request, reterr);
@@ -322,20 +331,9 @@ enum err connection_test(struct api_call *call, struct error *reterr)
 
 /* Databases ------------------------------------------------------------------------------------ */
 
-/* Without those that belong to the server and its provider; 'postgres' is one of them where the
- * connection is for another. */
-static const char databases_text[] =
-    "SELECT d.datname::pg_catalog.text FROM pg_catalog.pg_database d "
-    "WHERE d.datallowconn AND NOT d.datistemplate "
-    "AND d.datname::pg_catalog.text NOT IN ('rdsadmin', 'cloudsqladmin', 'azure_maintenance') "
-    "AND (d.datname::pg_catalog.text <> 'postgres' "
-    "OR d.datname::pg_catalog.text = pg_catalog.current_database()::pg_catalog.text) "
-    "AND pg_catalog.has_database_privilege(d.oid, 'CONNECT'::pg_catalog.text) "
-    "ORDER BY d.datname::pg_catalog.text COLLATE pg_catalog.\"C\" LIMIT $1::pg_catalog.int8";
-
 static void connection_databases_write(struct catalog_call *self, struct json_writer *json)
 {
-    const struct pg_row *row = self->answer.rows.first;
+    const struct query_row *row = self->answer.rows.first;
     json_member_array(json, "databases");
     for (size_t i = 0; !catalog_is_over(self, row, i); i++, row = row->next) {
         json_text(json, row->values[0]);
@@ -346,11 +344,11 @@ static void connection_databases_write(struct catalog_call *self, struct json_wr
 
 enum err connection_databases(struct api_call *call, struct error *reterr)
 {
-    struct catalog_call self = {.call = call, .action = "databases", .shows_schema = true};
+    struct catalog_call self = {
+        .call = call, .action = "databases", .ask = CATALOG_DATABASES, .shows_schema = true};
     const struct slice values[] = {
         catalog_number(call->arena, &self.query.limit, LIMIT_CATALOG_ROWS, 1)};
     struct target_request request = {
-        .text = databases_text,
         .values = values,
         .value_count = COUNT_OF(values),
         .column_count = 1,
@@ -365,27 +363,13 @@ enum err connection_databases(struct api_call *call, struct error *reterr)
 
 /* Tables --------------------------------------------------------------------------------------- */
 
-static const char tables_text[] =
-    "SELECT t.schema, t.name, t.type FROM (SELECT n.nspname::pg_catalog.text AS schema, "
-    "c.relname::pg_catalog.text AS name, CASE c.relkind::pg_catalog.text WHEN 'v' THEN 'view' "
-    "WHEN 'm' THEN 'materialized_view' WHEN 'f' THEN 'foreign_table' ELSE 'table' END AS type "
-    "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE c.relkind::pg_catalog.text IN ('r', 'p', 'v', 'm', 'f')) t "
-    "WHERE CASE WHEN $1::pg_catalog.text IS NULL THEN t.schema <> 'information_schema' "
-    "AND pg_catalog.substr(t.schema, 1, 3) <> 'pg_' ELSE t.schema = $1::pg_catalog.text END "
-    "AND ($2::pg_catalog.text IS NULL OR t.type = $2::pg_catalog.text) "
-    "AND ($3::pg_catalog.text IS NULL OR pg_catalog.strpos(pg_catalog.lower(t.name), "
-    "pg_catalog.lower($3::pg_catalog.text)) > 0) "
-    "ORDER BY t.schema COLLATE pg_catalog.\"C\", t.name COLLATE pg_catalog.\"C\" "
-    "LIMIT $4::pg_catalog.int8 OFFSET $5::pg_catalog.int8";
-
 /* The tables of one schema begin at 'row'; returns where those of the next do. */
-static const struct pg_row *connection_schema_write(const struct catalog_call *self,
-                                                    const struct pg_row *first, size_t *index,
-                                                    struct json_writer *json)
+static const struct query_row *connection_schema_write(const struct catalog_call *self,
+                                                       const struct query_row *first, size_t *index,
+                                                       struct json_writer *json)
 {
     size_t began = *index;
-    const struct pg_row *row = first;
+    const struct query_row *row = first;
     json_begin_object(json);
     json_member_text(json, "name", first->values[0]);
     json_member_array(json, "tables");
@@ -409,7 +393,7 @@ static const struct pg_row *connection_schema_write(const struct catalog_call *s
 
 static void connection_tables_write(struct catalog_call *self, struct json_writer *json)
 {
-    const struct pg_row *row = self->answer.rows.first;
+    const struct query_row *row = self->answer.rows.first;
     size_t index = 0;
     json_member_array(json, "schemas");
     while (!catalog_is_over(self, row, index)) {
@@ -421,7 +405,8 @@ static void connection_tables_write(struct catalog_call *self, struct json_write
 
 enum err connection_tables(struct api_call *call, struct error *reterr)
 {
-    struct catalog_call self = {.call = call, .action = "tables", .shows_schema = true};
+    struct catalog_call self = {
+        .call = call, .action = "tables", .ask = CATALOG_TABLES, .shows_schema = true};
     const struct catalog_query *query = &self.query;
     enum err err = catalog_begin(&self, &catalog_table_query_shape, reterr);
     const struct slice values[] = {
@@ -432,7 +417,6 @@ enum err connection_tables(struct api_call *call, struct error *reterr)
         catalog_number(call->arena, &query->offset, 0, 0),
     };
     struct target_request request = {
-        .text = tables_text,
         .values = values,
         .value_count = COUNT_OF(values),
         .column_count = 3,
@@ -446,25 +430,10 @@ enum err connection_tables(struct api_call *call, struct error *reterr)
 
 /* Columns -------------------------------------------------------------------------------------- */
 
-/* A table without columns is a row of nulls. A default is cut where nobody reads on. */
-static const char columns_text[] =
-    "SELECT a.attname::pg_catalog.text, pg_catalog.format_type(a.atttypid, a.atttypmod), "
-    "a.attnotnull::pg_catalog.text, "
-    "pg_catalog.substr(pg_catalog.pg_get_expr(d.adbin, d.adrelid), 1, 500), "
-    "(EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary "
-    "AND a.attnum = ANY (i.indkey)))::pg_catalog.text "
-    "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-    "LEFT JOIN pg_catalog.pg_attribute a "
-    "ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
-    "LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum "
-    "WHERE n.nspname::pg_catalog.text = $1::pg_catalog.text "
-    "AND c.relname::pg_catalog.text = $2::pg_catalog.text "
-    "AND c.relkind::pg_catalog.text IN ('r', 'p', 'v', 'm', 'f') ORDER BY a.attnum";
-
 static void connection_columns_write(struct catalog_call *self, struct json_writer *json)
 {
     json_member_array(json, "columns");
-    for (const struct pg_row *row = self->answer.rows.first; row != NULL; row = row->next) {
+    for (const struct query_row *row = self->answer.rows.first; row != NULL; row = row->next) {
         const struct slice *values = row->values;
         if (values[0].at == NULL) {
             continue;
@@ -486,16 +455,16 @@ static void connection_columns_write(struct catalog_call *self, struct json_writ
 
 enum err connection_columns(struct api_call *call, struct error *reterr)
 {
-    struct catalog_call self = {.call = call, .action = "columns", .shows_schema = true};
+    struct catalog_call self = {
+        .call = call, .action = "columns", .ask = CATALOG_COLUMNS, .shows_schema = true};
     struct catalog_query *query = &self.query;
     enum err err = catalog_begin(&self, &catalog_column_query_shape, reterr);
     if (err == ERR_NONE && query->table.len == 0) {
         err = fail(reterr, ERR_INPUT, "'table' is required");
     }
-    query->schema = query->schema.len == 0 ? SLICE(SCHEMA) : query->schema;
-    const struct slice values[] = {query->schema, query->table};
+    struct slice values[] = {query->schema, query->table};
+    self.schema = query->schema.len == 0 ? &values[0] : NULL;
     struct target_request request = {
-        .text = columns_text,
         .values = values,
         .value_count = COUNT_OF(values),
         .column_count = 5,

@@ -9,6 +9,7 @@
 #include "codec/url.h"
 #include "identity/native_credential.h"
 #include "io/clock.h"
+#include "protocol/protocol.h"
 #include "store/credential_store.h"
 #include "store/row_id.h"
 
@@ -46,6 +47,23 @@ static enum err credential_load_connection(struct credential_call *self, struct 
                                  reterr);
 }
 
+/* Where clients of the connection's protocol come in; NULL: nowhere. */
+static const struct native_address *credential_address(const struct api *api,
+                                                       const struct connection *connection)
+{
+    for (size_t i = 0; i < api->native.count; i++) {
+        if (slice_equals(api->native.items[i].subtype, connection->subtype)) {
+            return &api->native.items[i];
+        }
+    }
+    return NULL;
+}
+
+static struct slice credential_database(const struct protocol *protocol)
+{
+    return protocol->catalog == NULL ? SLICE("") : protocol->catalog->database;
+}
+
 /* The database's name is left to what the gateway hides from everybody. */
 struct credential_access *credential_access_in(const struct api_call *call,
                                                const struct connection *connection,
@@ -54,23 +72,25 @@ struct credential_access *credential_access_in(const struct api_call *call,
     struct arena *arena = call->arena;
     const struct api *api = call->api;
     struct slice database = connection->default_database;
-    if (api->postgres_port == 0) {
+    const struct native_address *address = credential_address(api, connection);
+    const struct protocol *protocol = protocols_find(api->protocols, connection->subtype);
+    if (address == NULL) {
         return NULL;
     }
     struct credential_access *access = arena_alloc(arena, sizeof(*access));
     *access = (struct credential_access){
-        .hostname = api->postgres_host,
-        .port = arena_format(arena, "%u", api->postgres_port),
+        .hostname = address->host,
+        .port = arena_format(arena, "%u", address->port),
         .username = connection->name,
         .password = secret,
-        .database_name = database.len > 0 ? database : SLICE("postgres"),
+        .database_name = database.len > 0 ? database : credential_database(protocol),
     };
     if (secret.len > 0) {
         bool is_ipv6 = slice_find_byte(access->hostname, ':') < access->hostname.len;
         access->connection_string = arena_format(
-            arena, "postgres://%.*s:%.*s@%s%.*s%s:%u/%.*s?sslmode=%s",
+            arena, "%s://%.*s:%.*s@%s%.*s%s:%u/%.*s?sslmode=%s", protocol->url,
             SLICE_ARG(url_encode(arena, access->username)), SLICE_ARG(access->password),
-            is_ipv6 ? "[" : "", SLICE_ARG(access->hostname), is_ipv6 ? "]" : "", api->postgres_port,
+            is_ipv6 ? "[" : "", SLICE_ARG(access->hostname), is_ipv6 ? "]" : "", address->port,
             SLICE_ARG(url_encode(arena, access->database_name)),
             api->uses_tls ? "require" : "disable");
     }
@@ -114,13 +134,21 @@ static enum err credential_prepare_body(struct store_tx *tx, void *context, stru
     return err == ERR_NONE ? credential_check_connection(&self->connection, reterr) : err;
 }
 
-enum err credential_check_door(const struct api_call *call, struct error *reterr)
+enum err credential_check_listener(const struct api_call *call, const struct connection *connection,
+                                   struct error *reterr)
 {
-    return call->api->postgres_port != 0
+    const struct protocol *protocol = protocols_find(call->api->protocols, connection->subtype);
+    if (protocol == NULL) {
+        return fail(reterr, ERR_INPUT,
+                    "the connection '%.*s' is of subtype '%.*s', which native clients cannot reach "
+                    "yet",
+                    SLICE_ARG(connection->name), SLICE_ARG(connection->subtype));
+    }
+    return credential_address(call->api, connection) != NULL
                ? ERR_NONE
                : fail(reterr, ERR_INPUT,
-                      "this gateway does not listen for native clients of PostgreSQL "
-                      "(--postgres-listen)");
+                      "this gateway does not listen for native clients of %s (--%.*s-listen)",
+                      protocol->name, SLICE_ARG(protocol->subtype));
 }
 
 int64_t credential_expiry(const struct connection *connection, const struct shape_int *asked,
@@ -174,7 +202,7 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
         err = store_read(call->api->store, credential_prepare_body, &self, reterr);
     }
     if (err == ERR_NONE) {
-        err = credential_check_door(call, reterr);
+        err = credential_check_listener(call, &self.connection, reterr);
     }
     if (err != ERR_NONE) {
         return err;

@@ -17,7 +17,8 @@ int64_t credential_expiry(const struct connection *connection, const struct shap
 /* The connection as the caller sees it, with all that decides whether it may be reached. */
 enum err credential_connection(struct api_call *call, struct store_tx *tx, struct slice name_or_id,
                                struct connection *ret_connection, struct error *reterr) MUST_USE;
-/* Whether there is a door for native clients at all. */
-enum err credential_check_door(const struct api_call *call, struct error *reterr) MUST_USE;
+/* Whether native clients of its protocol can come in at all. */
+enum err credential_check_listener(const struct api_call *call, const struct connection *connection,
+                                   struct error *reterr) MUST_USE;
 
 #endif

@@ -18,7 +18,7 @@ static enum err machine_plan_load(struct api_call *call, struct store_tx *tx, st
     if (err == ERR_NONE) {
         err = credential_check_connection(&plan->connection, reterr);
     }
-    return err == ERR_NONE ? credential_check_door(call, reterr) : err;
+    return err == ERR_NONE ? credential_check_listener(call, &plan->connection, reterr) : err;
 }
 
 enum err machine_credentials_plan(struct api_call *call, struct store_tx *tx,

@@ -10,7 +10,7 @@
 #include "io/fetch.h"
 #include "io/log.h"
 #include "io/sandbox.h"
-#include "protocol/postgres/pg_secret_cache.h"
+#include "protocol/secret_cache.h"
 #include "target/secret_source.h"
 #include "tunnel/agent_side.h"
 
@@ -34,7 +34,7 @@ struct agent_program {
     struct pool *pool;
     struct pool *slow_pool;
     struct worker *worker;
-    struct pg_secret_cache *sign_ins;
+    struct secret_cache *sign_ins;
     struct agent_side *side;
     struct mail stop_mail;
 };
@@ -194,7 +194,7 @@ static enum err agent_start(struct agent_program *program, struct error *reterr)
     program->worker = worker_new(0, program->has_fault ? &program->fault : NULL);
     loop_set_patience(worker_loop(program->worker),
                       settings_number(program->settings, SETTING_BUSY_WAIT));
-    program->sign_ins = pg_secret_cache_new(worker_loop(program->worker), LIMIT_PG_KEYS_IDLE_MS);
+    program->sign_ins = secret_cache_new(worker_loop(program->worker), LIMIT_SIGN_IN_KEYS_IDLE_MS);
     program->side_settings.place = (struct agent_place){.worker = program->worker,
                                                         .resolver = program->resolver,
                                                         .pool = program->pool,
@@ -228,7 +228,7 @@ static void agent_wait(struct agent_program *program, const sigset_t *signals)
     pool_free(program->slow_pool);
     resolver_free(program->resolver);
     agent_side_free(program->side);
-    pg_secret_cache_free(program->sign_ins);
+    secret_cache_free(program->sign_ins);
     worker_free(program->worker);
 }
 

@@ -2,10 +2,10 @@
 #include "app/cli.h"
 
 #include "app/agent.h"
-#include "app/agent_kinds.h"
 #include "app/control.h"
 #include "app/guard_trial.h"
 #include "app/maintenance.h"
+#include "app/protocols.h"
 #include "app/recordings.h"
 #include "app/serve.h"
 #include "app/settings.h"
@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "codec/json.h"
 #include "codec/json_writer.h"
+#include "protocol/agent_session.h"
 
 #include <unistd.h>
 
@@ -56,7 +57,8 @@ static enum err cli_agent(struct cli *cli, struct error *reterr)
     struct settings settings;
     enum err err =
         settings_read_agent(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
-    return err == ERR_NONE ? agent_run(&settings, agent_kinds, agent_kind_count, reterr) : err;
+    struct agent_kinds kinds = agent_session_kinds_in(&cli->arena, &gatehouse_protocols);
+    return err == ERR_NONE ? agent_run(&settings, kinds.items, kinds.count, reterr) : err;
 }
 
 static enum err cli_maintain(struct cli *cli,

@@ -4,6 +4,7 @@
 #include "api/openapi.h"
 #include "api/routes.h"
 #include "app/greeting.h"
+#include "app/protocols.h"
 #include "app/serve_internal.h"
 #include "app/version.h"
 #include "base/limits.h"
@@ -95,16 +96,16 @@ static void serve_make_server(struct serve *serve)
         .uses_tls = serve->tls != NULL,
         .keys = serve->keys,
         .readers = serve->pools.readers,
-        .recordings = doors_recordings_in(&serve->arena, serve->settings),
+        .recordings = native_clients_recordings_in(&serve->arena, serve->settings),
         .registry = serve->registry,
         .gateway_side = serve->gateway_side,
     };
-    doors_name(&serve->doors, serve->settings, serve->public_url);
-    serve->api.postgres_host = serve->doors.postgres_host;
-    serve->api.postgres_port = serve->doors.postgres_port;
+    native_clients_name(&serve->clients, serve->settings, serve->public_url);
+    serve->api.protocols = &gatehouse_protocols;
+    serve->api.native = native_clients_addresses_in(&serve->arena, &serve->clients);
 }
 
-static enum err serve_make_doors(struct serve *serve, struct error *reterr)
+static enum err serve_make_clients(struct serve *serve, struct error *reterr)
 {
     struct gate_settings gate = {
         .store = serve->store,
@@ -114,9 +115,10 @@ static enum err serve_make_doors(struct serve *serve, struct error *reterr)
         .registry = serve->registry,
         .keys = serve->keys,
     };
-    enum err err = doors_make(&serve->doors, &serve->arena, serve->settings, &gate, reterr);
-    serve->api.gate = serve->doors.gate;
-    serve->api.target_calls = serve->doors.calls;
+    enum err err =
+        native_clients_make(&serve->clients, &serve->arena, serve->settings, &gate, reterr);
+    serve->api.gate = serve->clients.gate;
+    serve->api.target_calls = serve->clients.calls;
     return err;
 }
 
@@ -128,7 +130,7 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
                           settings_number(serve->settings, SETTING_BUSY_WAIT));
         serve->https[i] = http_worker_new(&serve->server, serve->workers[i], serve->listen_fds[i],
                                           i == 0 ? serve->control_fd : -1, serve->tls);
-        doors_start(&serve->doors, i, serve->workers[i]);
+        native_clients_start(&serve->clients, i, serve->workers[i]);
     }
     if (presence_start(serve->store, serve->registry, &serve->presence) != ERR_NONE) {
         return fail(reterr, ERR_IO, "cannot start a thread: %s", strerror(errno));
@@ -151,19 +153,18 @@ static void serve_greet(const struct serve *serve)
     });
     log_line(LOG_APP, LOG_INFO, "listening",
              log_text("address", slice_of_text(settings_text(serve->settings, SETTING_LISTEN))),
-             log_number("port", serve->port),
-             log_number("postgres_port", serve->doors.postgres_port),
-             log_number("workers", (int64_t)serve->worker_count),
+             log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),
              log_number("landlock", serve->sandbox.landlock_version),
              log_number("seccomp", serve->sandbox.has_filter ? 1 : 0));
+    native_clients_log(&serve->clients);
 }
 
 static void serve_reload(struct serve *serve)
 {
     struct tls_server *tls = NULL;
     struct error error = {0};
-    if (doors_load_tls(serve->settings, HTTP_PROTOCOLS, &tls, &error) != ERR_NONE ||
-        doors_reload_tls(&serve->doors, serve->settings, &error) != ERR_NONE) {
+    if (native_clients_load_tls(serve->settings, HTTP_PROTOCOLS, &tls, &error) != ERR_NONE ||
+        native_clients_reload_tls(&serve->clients, serve->settings, &error) != ERR_NONE) {
         tls_server_unref(tls);
         log_line(LOG_APP, LOG_ERROR, "the old certificate stays in use", log_error_field(&error));
         return;
@@ -188,18 +189,18 @@ static void serve_stop(struct serve *serve)
     for (size_t i = 0; i < serve->worker_count; i++) {
         http_worker_drain(serve->https[i], seconds * 1000);
     }
-    doors_drain(&serve->doors, seconds * 1000);
+    native_clients_drain(&serve->clients, seconds * 1000);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_join(serve->workers[i]);
     }
     pools_stop(&serve->pools);
-    doors_stop(&serve->doors);
+    native_clients_stop(&serve->clients);
     presence_stop(serve->presence);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_free(serve->workers[i]);
         http_worker_free(serve->https[i]);
     }
-    doors_free(&serve->doors);
+    native_clients_free(&serve->clients);
     gateway_side_free(serve->gateway_side);
     registry_free(serve->registry);
     pools_free(&serve->pools);
@@ -233,7 +234,7 @@ enum err serve_run(const struct settings *settings, struct error *reterr)
     enum err err = serve_open(&serve, reterr);
     if (err == ERR_NONE) {
         serve_make_server(&serve);
-        err = serve_make_doors(&serve, reterr);
+        err = serve_make_clients(&serve, reterr);
     }
     if (err == ERR_NONE) {
         err = serve_start_workers(&serve, reterr);

@@ -5,7 +5,7 @@
 #define GH_APP_SERVE_INTERNAL_H
 
 #include "api/api.h"
-#include "app/doors.h"
+#include "app/native_clients.h"
 #include "app/pools.h"
 #include "app/serve.h"
 #include "io/fault.h"
@@ -45,7 +45,7 @@ struct serve {
     struct api api;
     struct worker *workers[LIMIT_WORKER_COUNT];
     struct http_worker *https[LIMIT_WORKER_COUNT];
-    struct doors doors;
+    struct native_clients clients;
 };
 
 void serve_init(struct serve *serve, const struct settings *settings);

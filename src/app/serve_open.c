@@ -164,8 +164,8 @@ static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
         return err;
     }
     serve->port = listener_port(serve->listen_fds[0]);
-    err = doors_open_sockets(&serve->doors, &serve->arena, serve->settings, serve->worker_count,
-                             reterr);
+    err = native_clients_open_sockets(&serve->clients, &serve->arena, serve->settings,
+                                      serve->worker_count, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -264,7 +264,7 @@ enum err serve_open(struct serve *serve, struct error *reterr)
         err = serve_open_folder(serve, reterr);
     }
     if (err == ERR_NONE) {
-        err = doors_load_tls(settings, HTTP_PROTOCOLS, &serve->tls, reterr);
+        err = native_clients_load_tls(settings, HTTP_PROTOCOLS, &serve->tls, reterr);
     }
     if (err == ERR_NONE) {
         err = serve_open_store(serve, reterr);

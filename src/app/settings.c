@@ -132,7 +132,7 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return value.len > 0 ? NULL : "a path is expected";
     case SETTING_ADDRESS:
         return setting_is_address(value) ? NULL : "HOST:PORT is expected, like 127.0.0.1:8009";
-    case SETTING_DOOR:
+    case SETTING_LISTENER:
         return setting_is_address(value) || slice_equals(value, SLICE("off"))
                    ? NULL
                    : "HOST:PORT is expected, like 127.0.0.1:15432, or off";
@@ -409,6 +409,11 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
     }
     *ret_settings = settings;
     return settings_check_oidc(&settings, reterr);
+}
+
+const char *setting_flag(enum setting setting)
+{
+    return setting_rows[setting].flag;
 }
 
 const char *settings_text(const struct settings *settings, enum setting setting)

@@ -15,16 +15,16 @@
 
 enum setting_kind {
     SETTING_PATH,
-    SETTING_ADDRESS, /* host:port */
-    SETTING_DOOR,    /* the same, or off */
-    SETTING_URL,     /* http or https */
-    SETTING_STORE,   /* sqlite: or postgres:// */
-    SETTING_NUMBER,  /* between the bounds */
-    SETTING_CHOICE,  /* one of the words in the form, split by '|' */
-    SETTING_LEVELS,  /* of the log */
-    SETTING_NAME,    /* of a group */
-    SETTING_TEXT,    /* one line */
-    SETTING_SECRET,  /* one line that no message repeats */
+    SETTING_ADDRESS,  /* host:port */
+    SETTING_LISTENER, /* the same, or off */
+    SETTING_URL,      /* http or https */
+    SETTING_STORE,    /* sqlite: or postgres:// */
+    SETTING_NUMBER,   /* between the bounds */
+    SETTING_CHOICE,   /* one of the words in the form, split by '|' */
+    SETTING_LEVELS,   /* of the log */
+    SETTING_NAME,     /* of a group */
+    SETTING_TEXT,     /* one line */
+    SETTING_SECRET,   /* one line that no message repeats */
     SETTING_NETWORKS,
     SETTING_ORIGINS,
     SETTING_FAULT, /* for tests, not in the help */
@@ -42,7 +42,7 @@ enum setting_kind {
       "the keys of the secrets in the store; by default made in the data folder")                  \
     X(SETTING_LISTEN, "listen", SETTING_ADDRESS, "127.0.0.1:8009", "HOST:PORT", 0, 0,              \
       "where the API and the pages are served; port 0 takes a free one")                           \
-    X(SETTING_POSTGRES_LISTEN, "postgres-listen", SETTING_DOOR, "127.0.0.1:15432",                 \
+    X(SETTING_POSTGRES_LISTEN, "postgres-listen", SETTING_LISTENER, "127.0.0.1:15432",             \
       "HOST:PORT|off", 0, 0,                                                                       \
       "where native clients of PostgreSQL connect to; port 0 takes a free one")                    \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
@@ -140,6 +140,8 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
 enum err settings_read_agent(struct arena *arena, char **arguments, char **environment,
                              struct settings *ret_settings, struct error *reterr) MUST_USE;
 
+/* Without the dashes. */
+const char *setting_flag(enum setting setting);
 const char *settings_text(const struct settings *settings, enum setting setting);
 uint64_t settings_number(const struct settings *settings, enum setting setting);
 bool settings_is(const struct settings *settings, enum setting setting, const char *word);

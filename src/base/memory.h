@@ -32,5 +32,7 @@ void *memory_wipe_resize(void *at, size_t size);
 /* The struct that holds 'member' at 'pointer'. */
 #define CONTAINER_OF(pointer, type, member)                                                        \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define CONTAINER_OF_CONST(pointer, type, member)                                                  \
+    ((const type *)(const void *)((const char *)(pointer)-offsetof(type, member)))
 
 #endif

@@ -33,10 +33,10 @@ void gate_free(struct gate *gate)
 
 enum err gate_kill(struct gate *gate, struct slice session_id, struct slice reason)
 {
-    struct gate_worker *door = NULL;
-    enum err err = session_table_find(gate->table, session_id, &door);
+    struct gate_worker *worker = NULL;
+    enum err err = session_table_find(gate->table, session_id, &worker);
     if (err == ERR_NONE) {
-        gate_worker_kill(door, session_id, reason);
+        gate_worker_kill(worker, session_id, reason);
     }
     return err;
 }
@@ -55,8 +55,8 @@ void gate_count(_Atomic uint64_t *counter, uint64_t more)
 struct gate_stats gate_stats(struct gate *gate)
 {
     struct gate_stats stats = {0};
-    for (size_t i = 0; i < gate->door_count; i++) {
-        const struct gate_counters *counters = &gate->doors[i]->counters;
+    for (size_t i = 0; i < gate->worker_count; i++) {
+        const struct gate_counters *counters = &gate->workers[i]->counters;
         stats.client_count += atomic_load_explicit(&counters->clients, memory_order_relaxed);
         stats.session_count += atomic_load_explicit(&counters->sessions, memory_order_relaxed);
         stats.statement_count += atomic_load_explicit(&counters->statements, memory_order_relaxed);

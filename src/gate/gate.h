@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: where native clients come in. A gate_worker on each worker accepts them and leads each
- * to its target (pg_session.h); the gate itself is what all of them share: which sessions there
+ * to its target (gate_session.h); the gate itself is what all of them share: which sessions there
  * are, who may go on, how one is ended from elsewhere. */
 #ifndef GH_GATE_GATE_H
 #define GH_GATE_GATE_H
@@ -15,6 +15,7 @@
 
 struct gate;
 struct gate_worker;
+struct protocol;
 struct seal_keys;
 struct session_files;
 
@@ -58,16 +59,28 @@ struct gate_stats {
 
 struct gate_stats gate_stats(struct gate *gate);
 
-/* Before the worker's thread starts. Takes over the listening socket. */
-struct gate_worker *gate_worker_new(struct gate *gate, struct worker *worker, int take_fd,
-                                    struct tls_server *tls);
-/* After the worker has been joined. */
-void gate_worker_free(struct gate_worker *door);
+/* Before the worker's thread starts. */
+struct gate_worker *gate_worker_new(struct gate *gate, struct worker *on);
 
-/* From any thread: clients from now on see this certificate. */
-void gate_worker_set_tls(struct gate_worker *door, struct tls_server *tls);
+/* Where clients of a protocol come in. */
+struct gate_entrance {
+    const struct protocol *protocol;
+    struct tls_server *tls; /* NULL: TLS is not offered */
+    bool needs_tls;
+};
+
+/* Before the worker's thread starts, at most LIMIT_GATE_LISTENERS times. Takes over the listening
+ * socket. */
+void gate_worker_listen(struct gate_worker *worker, const struct gate_entrance *entrance,
+                        int take_fd);
+/* After the worker has been joined. */
+void gate_worker_free(struct gate_worker *worker);
+
+/* From any thread: clients of the protocol from now on see this certificate. */
+void gate_worker_set_tls(struct gate_worker *worker, const struct protocol *protocol,
+                         struct tls_server *tls);
 /* From any thread: accepts nobody more, ends sessions as soon as they are idle, and after
  * 'deadline_ms' all of them; then the worker may stop. */
-void gate_worker_drain(struct gate_worker *door, uint64_t deadline_ms);
+void gate_worker_drain(struct gate_worker *worker, uint64_t deadline_ms);
 
 #endif

@@ -10,7 +10,7 @@
 struct gate_cancel {
     struct list link; /* of the session that it is for */
     struct mail mail;
-    struct gate_worker *door;   /* where the session is */
+    struct gate_worker *worker; /* where the session is */
     struct gate_worker *origin; /* where it was asked for */
     uint64_t asker;             /* the number of the session that asked there */
     struct arena arena;
@@ -19,7 +19,7 @@ struct gate_cancel {
 
 /* On the origin's thread. ERR_NOT_FOUND: no session has the key. */
 enum err gate_cancel_start(struct gate_worker *origin, uint64_t asker,
-                           const struct pgwire_key *key) MUST_USE;
+                           const struct cancel_key *key) MUST_USE;
 /* On the thread of the session: back to who asked. */
 void gate_cancel_answer(struct gate_cancel *take_cancel);
 

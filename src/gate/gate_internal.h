@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate, between its files: gate.c what all workers share, gate_worker.c the doors, gate_watch.c
- * who may go on, gate_cancel.c requests to cancel, pg_session.c one client's way. */
+/* The gate, between its files: gate.c what all workers share, gate_worker.c who accepts clients,
+ * gate_watch.c who may go on, gate_cancel.c requests to cancel, gate_session.c one client's way. */
 #ifndef GH_GATE_GATE_INTERNAL_H
 #define GH_GATE_GATE_INTERNAL_H
 
@@ -11,8 +11,7 @@
 #include "io/listener.h"
 #include "io/timer.h"
 #include "policy/guard_cache.h"
-#include "protocol/postgres/pg_front.h"
-#include "protocol/postgres/pg_secret_cache.h"
+#include "protocol/protocol.h"
 #include "session/recorder.h"
 
 #include <stdatomic.h>
@@ -32,23 +31,31 @@ struct gate {
     struct gate_rules *rules;
     struct gate_worker *watcher; /* the worker that looks who may go on */
     int64_t generation;          /* of callers, as of the last look; the watcher's */
-    struct gate_worker *doors[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
-    size_t door_count;
+    struct gate_worker *workers[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
+    size_t worker_count;
+};
+
+/* Where clients of one protocol come in, on one worker. */
+struct gate_listener {
+    struct gate_worker *worker;
+    const struct protocol *protocol;
+    struct listener *listener;
+    struct front_config front;
+    struct tls_server *tls;
 };
 
 struct gate_worker {
     struct gate *gate;
     struct worker *worker;
     struct loop *loop;
-    struct listener *listener;
-    struct pg_front_config front;
-    struct tls_server *tls;
+    struct gate_listener *listeners[LIMIT_GATE_LISTENERS];
+    size_t listener_count;
     struct recorder_shop *shop;
     char *scratch; /* for the pumps */
     struct guard_scratch *guard_scratch;
     struct guard_cache *guard_cache;
     struct mask_scratch *mask_scratch;
-    struct pg_secret_cache *sign_ins; /* to targets */
+    struct secret_cache *sign_ins; /* to targets */
     struct list sessions;
     size_t session_count;
     uint64_t session_number; /* of the last one that came */
@@ -66,11 +73,11 @@ struct gate_worker {
 };
 
 /* From any thread, to the worker's: what becomes of a session of it. Nothing when it is gone. */
-void gate_worker_kill(struct gate_worker *door, struct slice session_id, struct slice reason);
+void gate_worker_kill(struct gate_worker *worker, struct slice session_id, struct slice reason);
 
 /* From any thread, to the worker's: the rules of the session's connection, and the groups of its
  * user. */
-void gate_worker_guard(struct gate_worker *door, struct slice session_id,
+void gate_worker_guard(struct gate_worker *worker, struct slice session_id,
                        struct gate_ruleset *take_rules, const struct slice *groups,
                        size_t group_count);
 
@@ -78,22 +85,22 @@ void gate_worker_guard(struct gate_worker *door, struct slice session_id,
 void gate_count(_Atomic uint64_t *counter, uint64_t more);
 
 /* Ends the worker's part when nothing of it is left. */
-void gate_worker_check_drained(struct gate_worker *door);
+void gate_worker_check_drained(struct gate_worker *worker);
 
 /* Who may go on (gate_watch.c): looks again and again whether the sessions of all workers still
  * may, from the loop of the one that is called first. */
-void gate_watch_start(struct gate_worker *door);
-/* They may go on as long as before while they end; then the door is free to. */
-void gate_watch_drain(struct gate_worker *door);
+void gate_watch_start(struct gate_worker *worker);
+/* They may go on as long as before while they end; then the worker is free to. */
+void gate_watch_drain(struct gate_worker *worker);
 
 /* Removes old recordings (gate_retention.c), from the watcher's loop. */
-void gate_retention_start(struct gate_worker *door);
-void gate_retention_stop(struct gate_worker *door);
+void gate_retention_start(struct gate_worker *worker);
+void gate_retention_stop(struct gate_worker *worker);
 
 /* Writes down what is read under budgets of an hour (gate_reads.c), from the watcher's loop; and
  * what is left of it after all workers, where it blocks. */
-void gate_reads_start(struct gate_worker *door);
-void gate_reads_stop(struct gate_worker *door);
+void gate_reads_start(struct gate_worker *worker);
+void gate_reads_stop(struct gate_worker *worker);
 void gate_reads_end(struct gate *gate);
 
 #endif

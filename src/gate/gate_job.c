@@ -3,10 +3,10 @@
 
 #include "base/memory.h"
 
-void *gate_job_new(size_t size, struct gate_worker *door, void *owner)
+void *gate_job_new(size_t size, struct gate_worker *worker, void *owner)
 {
     struct gate_job *job = memory_new(size);
-    job->door = door;
+    job->worker = worker;
     job->owner = owner;
     arena_init(&job->arena);
     arena_hold_secrets(&job->arena);
@@ -22,8 +22,8 @@ void gate_job_free(struct gate_job *job)
 static void gate_job_deliver(struct mail *mail)
 {
     struct gate_job *job = CONTAINER_OF(mail, struct gate_job, mail);
-    struct gate_worker *door = job->door;
-    door->job_count--;
+    struct gate_worker *worker = job->worker;
+    worker->job_count--;
     if (job->owner != NULL) {
         job->done(job);
     } else if (job->lost != NULL) {
@@ -31,14 +31,14 @@ static void gate_job_deliver(struct mail *mail)
     } else {
         gate_job_free(job);
     }
-    gate_worker_check_drained(door);
+    gate_worker_check_drained(worker);
 }
 
 static void gate_job_run(struct pool_job *pool_job)
 {
     struct gate_job *job = CONTAINER_OF(pool_job, struct gate_job, pool_job);
     job->run(job);
-    mailbox_send(worker_mailbox(job->door->worker), &job->mail);
+    mailbox_send(worker_mailbox(job->worker->worker), &job->mail);
 }
 
 enum err gate_job_start(struct gate_job *job, struct pool *pool, struct error *reterr)
@@ -48,7 +48,7 @@ enum err gate_job_start(struct gate_job *job, struct pool *pool, struct error *r
     if (pool_submit(pool, &job->pool_job) != ERR_NONE) {
         return fail(reterr, ERR_BUSY, "the gateway is busy; try again in a moment");
     }
-    job->door->job_count++;
+    job->worker->job_count++;
     return ERR_NONE;
 }
 

@@ -13,7 +13,7 @@ struct gate_job;
 typedef void (*gate_job_fn)(struct gate_job *job);
 
 struct gate_job {
-    struct gate_worker *door;
+    struct gate_worker *worker;
     struct arena arena; /* wiped when it ends */
     gate_job_fn run;    /* on the pool */
     gate_job_fn done;   /* on the loop; the job must be freed, or run again */
@@ -26,7 +26,7 @@ struct gate_job {
 };
 
 /* 'size' is of the structure that begins with the job. */
-void *gate_job_new(size_t size, struct gate_worker *door, void *owner);
+void *gate_job_new(size_t size, struct gate_worker *worker, void *owner);
 /* ERR_NONE: until it comes back it is the pool's, and nothing of it may be read or written here but
  * by gate_job_abandon(). ERR_BUSY: it was not taken. */
 enum err gate_job_start(struct gate_job *job, struct pool *pool, struct error *reterr) MUST_USE;

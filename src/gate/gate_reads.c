@@ -49,52 +49,52 @@ static enum err gate_reads_save(struct gate *gate, struct reads_job *self, struc
 static void gate_reads_run(struct gate_job *job)
 {
     struct reads_job *self = CONTAINER_OF(job, struct reads_job, job);
-    job->err = gate_reads_save(job->door->gate, self, &job->arena, &job->error);
+    job->err = gate_reads_save(job->worker->gate, self, &job->arena, &job->error);
 }
 
-static void gate_reads_again(struct gate_worker *door, uint64_t delay_ms)
+static void gate_reads_again(struct gate_worker *worker, uint64_t delay_ms)
 {
-    if (!door->is_draining) {
-        timer_start(door->loop, &door->reads_timer, delay_ms);
+    if (!worker->is_draining) {
+        timer_start(worker->loop, &worker->reads_timer, delay_ms);
     }
 }
 
 static void gate_reads_done(struct gate_job *job)
 {
-    struct gate_worker *door = job->door;
+    struct gate_worker *worker = job->worker;
     uint64_t delay_ms = job->err == ERR_NONE ? LIMIT_GATE_READS_MS : LIMIT_GATE_READS_RETRY_MS;
     gate_job_free(job);
-    gate_reads_again(door, delay_ms);
+    gate_reads_again(worker, delay_ms);
 }
 
 static void gate_reads_look(void *owner)
 {
-    struct gate_worker *door = owner;
+    struct gate_worker *worker = owner;
     struct error error;
-    if (read_accounts_count(gate_rules_accounts(door->gate->rules)) == 0) {
-        gate_reads_again(door, LIMIT_GATE_READS_MS);
+    if (read_accounts_count(gate_rules_accounts(worker->gate->rules)) == 0) {
+        gate_reads_again(worker, LIMIT_GATE_READS_MS);
         return;
     }
-    struct reads_job *self = gate_job_new(sizeof(*self), door, door);
+    struct reads_job *self = gate_job_new(sizeof(*self), worker, worker);
     self->job.run = gate_reads_run;
     self->job.done = gate_reads_done;
-    if (gate_job_start(&self->job, door->gate->settings.pool, &error) != ERR_NONE) {
+    if (gate_job_start(&self->job, worker->gate->settings.pool, &error) != ERR_NONE) {
         gate_job_free(&self->job);
-        gate_reads_again(door, LIMIT_GATE_READS_MS);
+        gate_reads_again(worker, LIMIT_GATE_READS_MS);
     }
 }
 
-void gate_reads_start(struct gate_worker *door)
+void gate_reads_start(struct gate_worker *worker)
 {
-    timer_init(&door->reads_timer, gate_reads_look, door);
-    if (door->gate->watcher == door) {
-        gate_reads_again(door, LIMIT_GATE_READS_MS);
+    timer_init(&worker->reads_timer, gate_reads_look, worker);
+    if (worker->gate->watcher == worker) {
+        gate_reads_again(worker, LIMIT_GATE_READS_MS);
     }
 }
 
-void gate_reads_stop(struct gate_worker *door)
+void gate_reads_stop(struct gate_worker *worker)
 {
-    timer_stop(&door->reads_timer);
+    timer_stop(&worker->reads_timer);
 }
 
 void gate_reads_end(struct gate *gate)

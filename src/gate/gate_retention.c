@@ -52,7 +52,7 @@ static void gate_retention_log(const struct error *error)
 /* The store is told of what is gone, which is then forgotten. */
 static enum err gate_retention_note(struct retention_job *self, struct error *reterr)
 {
-    struct store *store = self->job.door->gate->settings.store;
+    struct store *store = self->job.worker->gate->settings.store;
     struct error error;
     enum err err =
         self->gone_count == 0 ? ERR_NONE : store_write(store, gate_retention_write, self, reterr);
@@ -78,7 +78,7 @@ static enum err gate_retention_visit(void *context, const struct recording_place
                                      struct error *reterr)
 {
     struct retention_job *self = context;
-    const char *folder = self->job.door->gate->settings.recordings;
+    const char *folder = self->job.worker->gate->settings.recordings;
     struct slice id = arena_copy(&self->job.arena, place->session_id);
     return gate_retention_add(self, id, recording_path_in(&self->job.arena, folder, id, place->day),
                               reterr);
@@ -86,22 +86,22 @@ static enum err gate_retention_visit(void *context, const struct recording_place
 
 static enum err gate_retention_resume(struct retention_job *self, struct error *reterr)
 {
-    struct gate_worker *door = self->job.door;
-    if (door->has_swept) {
+    struct gate_worker *worker = self->job.worker;
+    if (worker->has_swept) {
         return ERR_NONE;
     }
-    enum err err =
-        recording_walk_removed(door->gate->settings.recordings, gate_retention_visit, self, reterr);
+    enum err err = recording_walk_removed(worker->gate->settings.recordings, gate_retention_visit,
+                                          self, reterr);
     if (err == ERR_NONE) {
         err = gate_retention_note(self, reterr);
     }
-    door->has_swept = err == ERR_NONE;
+    worker->has_swept = err == ERR_NONE;
     return err;
 }
 
 static enum err gate_retention_remove(struct retention_job *self, struct error *reterr)
 {
-    const char *folder = self->job.door->gate->settings.recordings;
+    const char *folder = self->job.worker->gate->settings.recordings;
     enum err err = ERR_NONE;
     for (size_t i = 0; i < self->overdue.count && err == ERR_NONE; i++) {
         const struct session *session = &self->overdue.sessions[i];
@@ -122,7 +122,7 @@ static enum err gate_retention_remove(struct retention_job *self, struct error *
 static void gate_retention_run(struct gate_job *job)
 {
     struct retention_job *self = CONTAINER_OF(job, struct retention_job, job);
-    struct gate *gate = job->door->gate;
+    struct gate *gate = job->worker->gate;
     self->retention = (struct session_retention){
         .now = clock_now(),
         .days = gate->settings.recording_days,
@@ -143,17 +143,17 @@ static void gate_retention_run(struct gate_job *job)
     }
 }
 
-static void gate_retention_again(struct gate_worker *door, uint64_t delay_ms)
+static void gate_retention_again(struct gate_worker *worker, uint64_t delay_ms)
 {
-    if (!door->is_draining) {
-        timer_start(door->loop, &door->retention_timer, delay_ms);
+    if (!worker->is_draining) {
+        timer_start(worker->loop, &worker->retention_timer, delay_ms);
     }
 }
 
 static void gate_retention_done(struct gate_job *job)
 {
     struct retention_job *self = CONTAINER_OF(job, struct retention_job, job);
-    struct gate_worker *door = job->door;
+    struct gate_worker *worker = job->worker;
     if (job->err != ERR_NONE) {
         log_line(LOG_GATE, LOG_ERROR, "old recordings are not removed",
                  log_error_field(&job->error));
@@ -163,31 +163,31 @@ static void gate_retention_done(struct gate_job *job)
                  log_number("count", self->count));
     }
     gate_job_free(job);
-    gate_retention_again(door, LIMIT_GATE_RETENTION_MS);
+    gate_retention_again(worker, LIMIT_GATE_RETENTION_MS);
 }
 
 static void gate_retention_look(void *owner)
 {
-    struct gate_worker *door = owner;
+    struct gate_worker *worker = owner;
     struct error error;
-    struct retention_job *self = gate_job_new(sizeof(*self), door, door);
+    struct retention_job *self = gate_job_new(sizeof(*self), worker, worker);
     self->job.run = gate_retention_run;
     self->job.done = gate_retention_done;
-    if (gate_job_start(&self->job, door->gate->settings.slow_pool, &error) != ERR_NONE) {
+    if (gate_job_start(&self->job, worker->gate->settings.slow_pool, &error) != ERR_NONE) {
         gate_job_free(&self->job);
-        gate_retention_again(door, LIMIT_GATE_RETENTION_MS);
+        gate_retention_again(worker, LIMIT_GATE_RETENTION_MS);
     }
 }
 
-void gate_retention_start(struct gate_worker *door)
+void gate_retention_start(struct gate_worker *worker)
 {
-    timer_init(&door->retention_timer, gate_retention_look, door);
-    if (door->gate->watcher == door) {
-        gate_retention_again(door, LIMIT_GATE_RETENTION_FIRST_MS);
+    timer_init(&worker->retention_timer, gate_retention_look, worker);
+    if (worker->gate->watcher == worker) {
+        gate_retention_again(worker, LIMIT_GATE_RETENTION_FIRST_MS);
     }
 }
 
-void gate_retention_stop(struct gate_worker *door)
+void gate_retention_stop(struct gate_worker *worker)
 {
-    timer_stop(&door->retention_timer);
+    timer_stop(&worker->retention_timer);
 }

@@ -50,7 +50,7 @@ static enum err gate_watch_ask_guard(struct store_tx *tx, struct watch_job *self
     struct watch_guard *guard = &self->guards[index];
     guard->group_count = grant->caller.group_count;
     enum err err =
-        gate_rules_load(self->job.door->gate->rules, tx, arena, grant, &guard->rules, reterr);
+        gate_rules_load(self->job.worker->gate->rules, tx, arena, grant, &guard->rules, reterr);
     if (err == ERR_INPUT || err == ERR_LIMIT) {
         log_line(LOG_GATE, LOG_ERROR, "the rules of a connection cannot be used",
                  log_error_field(reterr));
@@ -68,7 +68,7 @@ static enum err gate_watch_ask_guard(struct store_tx *tx, struct watch_job *self
 static enum err gate_watch_ask(struct store_tx *tx, struct watch_job *self, size_t index,
                                struct slice *ret_verdict, struct error *reterr)
 {
-    const struct identity *identity = self->job.door->gate->settings.identity;
+    const struct identity *identity = self->job.worker->gate->settings.identity;
     struct arena arena CLEANUP(arena_release);
     struct credential_grant grant;
     const struct credential_question question = {
@@ -76,6 +76,7 @@ static enum err gate_watch_ask(struct store_tx *tx, struct watch_job *self, size
         .now = clock_now(),
         .admin_group = identity_admin_group(identity),
         .auditor_group = identity_auditor_group(identity),
+        .subtype = self->sessions.items[index].subtype,
     };
     arena_init(&arena);
     enum err err = credential_store_check(tx, &arena, &question, &grant, reterr);
@@ -129,18 +130,18 @@ static enum err gate_watch_judge(struct watch_job *self, struct error *reterr)
         qsort(sessions->items, sessions->count, sizeof(*sessions->items), gate_watch_compare);
     }
     enum err err =
-        store_read(self->job.door->gate->settings.store, gate_watch_ask_all, self, reterr);
+        store_read(self->job.worker->gate->settings.store, gate_watch_ask_all, self, reterr);
     for (size_t i = 0; i < sessions->count; i++) {
         struct session_entry *entry = &sessions->items[i];
         struct watch_guard *guard = &self->guards[i];
         if (err != ERR_NONE || self->verdicts[i].len > 0) {
             gate_ruleset_release(&guard->rules);
         } else {
-            gate_worker_guard(entry->door, entry->id, &guard->rules, guard->groups,
+            gate_worker_guard(entry->worker, entry->id, &guard->rules, guard->groups,
                               guard->group_count);
         }
         if (err == ERR_NONE && self->verdicts[i].len > 0) {
-            gate_worker_kill(entry->door, entry->id, self->verdicts[i]);
+            gate_worker_kill(entry->worker, entry->id, self->verdicts[i]);
         }
     }
     return err;
@@ -153,7 +154,7 @@ static void gate_watch_expire(struct watch_job *self)
     for (size_t i = 0; i < self->sessions.count; i++) {
         const struct session_entry *entry = &self->sessions.items[i];
         if (entry->expires_at != 0 && entry->expires_at <= now) {
-            gate_worker_kill(entry->door, entry->id, SLICE("the credential has expired"));
+            gate_worker_kill(entry->worker, entry->id, SLICE("the credential has expired"));
         }
     }
 }
@@ -161,7 +162,7 @@ static void gate_watch_expire(struct watch_job *self)
 static void gate_watch_run(struct gate_job *job)
 {
     struct watch_job *self = CONTAINER_OF(job, struct watch_job, job);
-    struct gate *gate = job->door->gate;
+    struct gate *gate = job->worker->gate;
     int64_t generation = 0;
     /* In this order: who comes in behind the list was let in by what is as new as the number. */
     job->err = store_caller_generation(gate->settings.store, &generation, &job->error);
@@ -173,62 +174,62 @@ static void gate_watch_run(struct gate_job *job)
     }
 }
 
-static void gate_watch_again(struct gate_worker *door)
+static void gate_watch_again(struct gate_worker *worker)
 {
-    timer_start(door->loop, &door->watch_timer,
-                door->is_draining ? DRAINING_MS : LIMIT_GATE_WATCH_MS);
+    timer_start(worker->loop, &worker->watch_timer,
+                worker->is_draining ? DRAINING_MS : LIMIT_GATE_WATCH_MS);
 }
 
 static void gate_watch_done(struct gate_job *job)
 {
     struct watch_job *self = CONTAINER_OF(job, struct watch_job, job);
-    struct gate_worker *door = job->door;
+    struct gate_worker *worker = job->worker;
     if (job->err != ERR_NONE) {
         log_line(LOG_GATE, LOG_WARN, "it is not known whether sessions may go on",
                  log_error_field(&job->error));
     }
-    door->gate->generation = self->generation;
+    worker->gate->generation = self->generation;
     gate_job_free(job);
-    gate_watch_again(door);
+    gate_watch_again(worker);
 }
 
 static void gate_watch_look(void *owner)
 {
-    struct gate_worker *door = owner;
-    struct gate *gate = door->gate;
+    struct gate_worker *worker = owner;
+    struct gate *gate = worker->gate;
     struct error error;
     if (session_table_count(gate->table) == 0) {
-        if (door->is_draining) {
-            door->is_watching = false;
-            gate_worker_check_drained(door);
+        if (worker->is_draining) {
+            worker->is_watching = false;
+            gate_worker_check_drained(worker);
         } else {
-            gate_watch_again(door);
+            gate_watch_again(worker);
         }
         return;
     }
-    struct watch_job *self = gate_job_new(sizeof(*self), door, door);
+    struct watch_job *self = gate_job_new(sizeof(*self), worker, worker);
     self->generation = gate->generation;
     self->job.run = gate_watch_run;
     self->job.done = gate_watch_done;
     if (gate_job_start(&self->job, gate->settings.pool, &error) != ERR_NONE) {
         gate_job_free(&self->job);
-        gate_watch_again(door);
+        gate_watch_again(worker);
     }
 }
 
-void gate_watch_start(struct gate_worker *door)
+void gate_watch_start(struct gate_worker *worker)
 {
-    timer_init(&door->watch_timer, gate_watch_look, door);
-    if (door->gate->watcher == NULL) {
-        door->gate->watcher = door;
-        door->is_watching = true;
-        gate_watch_again(door);
+    timer_init(&worker->watch_timer, gate_watch_look, worker);
+    if (worker->gate->watcher == NULL) {
+        worker->gate->watcher = worker;
+        worker->is_watching = true;
+        gate_watch_again(worker);
     }
 }
 
-void gate_watch_drain(struct gate_worker *door)
+void gate_watch_drain(struct gate_worker *worker)
 {
-    if (!list_is_empty(&door->watch_timer.link)) {
-        timer_start(door->loop, &door->watch_timer, 0);
+    if (!list_is_empty(&worker->watch_timer.link)) {
+        timer_start(worker->loop, &worker->watch_timer, 0);
     }
 }

@@ -19,9 +19,9 @@ struct read_account {
     struct slice caller_id;
     pthread_mutex_t mutex; /* of all below */
     int64_t minute;        /* the newest */
-    struct pg_filter_read minutes[READ_ACCOUNT_MINUTES];
-    struct pg_filter_read hour; /* their sum */
-    struct pg_filter_read unwritten;
+    struct read_amount minutes[READ_ACCOUNT_MINUTES];
+    struct read_amount hour; /* their sum */
+    struct read_amount unwritten;
 };
 
 struct read_accounts {
@@ -41,13 +41,13 @@ static void unlock(pthread_mutex_t *mutex)
     must(pthread_mutex_unlock(mutex) == 0);
 }
 
-static struct pg_filter_read *minute_of(struct read_account *account, int64_t minute)
+static struct read_amount *minute_of(struct read_account *account, int64_t minute)
 {
     int64_t index = minute % READ_ACCOUNT_MINUTES;
     return &account->minutes[index < 0 ? index + READ_ACCOUNT_MINUTES : index];
 }
 
-static void add(struct pg_filter_read *read, uint64_t rows, uint64_t bytes)
+static void add(struct read_amount *read, uint64_t rows, uint64_t bytes)
 {
     read->rows += rows;
     read->bytes += bytes;
@@ -61,10 +61,10 @@ static void advance(struct read_account *account, int64_t now)
         account->minute = minute - READ_ACCOUNT_MINUTES;
     }
     while (account->minute < minute) {
-        struct pg_filter_read *oldest = minute_of(account, ++account->minute);
+        struct read_amount *oldest = minute_of(account, ++account->minute);
         account->hour.rows -= oldest->rows;
         account->hour.bytes -= oldest->bytes;
-        *oldest = (struct pg_filter_read){0};
+        *oldest = (struct read_amount){0};
     }
 }
 
@@ -73,7 +73,7 @@ static uint64_t falls_in_ms(struct read_account *account, int64_t now)
 {
     for (int64_t minute = account->minute - READ_ACCOUNT_MINUTES + 1; minute <= account->minute;
          minute++) {
-        const struct pg_filter_read *read = minute_of(account, minute);
+        const struct read_amount *read = minute_of(account, minute);
         if (read->rows > 0 || read->bytes > 0) {
             int64_t left = (minute + READ_ACCOUNT_MINUTES) * MINUTE_US - now;
             return left <= 0 ? 1 : (uint64_t)left / 1000 + 1;
@@ -82,8 +82,8 @@ static uint64_t falls_in_ms(struct read_account *account, int64_t now)
     return 0;
 }
 
-bool read_account_take(struct read_account *account, int64_t now, const struct pg_filter_read *more,
-                       const struct pg_filter_read *most, struct pg_filter_hour *ret_hour)
+bool read_account_take(struct read_account *account, int64_t now, const struct read_amount *more,
+                       const struct read_amount *most, struct read_hour *ret_hour)
 {
     lock(&account->mutex);
     advance(account, now);
@@ -95,7 +95,7 @@ bool read_account_take(struct read_account *account, int64_t now, const struct p
         add(&account->unwritten, more->rows, more->bytes);
     }
     bool is_asked = !is_taken || more->rows == 0; /* somebody will be told */
-    *ret_hour = (struct pg_filter_hour){
+    *ret_hour = (struct read_hour){
         .read = account->hour,
         .falls_in_ms = is_asked ? falls_in_ms(account, now) : 0,
     };
@@ -249,8 +249,8 @@ struct read_use_list read_accounts_collect_in(struct arena *arena, struct read_a
     for (size_t at = 0; map_next(&accounts->map, &at, &key, &value);) {
         struct read_account *account = value;
         lock(&account->mutex);
-        struct pg_filter_read unwritten = account->unwritten;
-        account->unwritten = (struct pg_filter_read){0};
+        struct read_amount unwritten = account->unwritten;
+        account->unwritten = (struct read_amount){0};
         unlock(&account->mutex);
         if (unwritten.rows > 0 || unwritten.bytes > 0) {
             list.uses[list.count++] = (struct read_use){

@@ -8,7 +8,7 @@
 #ifndef GH_GATE_READ_ACCOUNT_H
 #define GH_GATE_READ_ACCOUNT_H
 
-#include "protocol/postgres/pg_filter.h"
+#include "protocol/passage.h"
 #include "store/read_use_store.h"
 
 #define READ_ACCOUNT_MINUTES 61
@@ -32,9 +32,9 @@ struct read_account *read_accounts_open(struct read_accounts *accounts, const st
 struct read_account *read_account_ref(struct read_account *account);
 void read_account_unref(struct read_account *account);
 
-/* As pg_filter_settings.on_read. */
-bool read_account_take(struct read_account *account, int64_t now, const struct pg_filter_read *more,
-                       const struct pg_filter_read *most, struct pg_filter_hour *ret_hour);
+/* As passage_events.on_read. */
+bool read_account_take(struct read_account *account, int64_t now, const struct read_amount *more,
+                       const struct read_amount *most, struct read_hour *ret_hour);
 
 /* What was counted and is not written yet, as of that minute of the day; it then is taken for
  * written. What nobody uses and holds nothing is forgotten. */

@@ -18,7 +18,7 @@
 static void session_remove_files(const struct gate_job *job, struct slice session_id)
 {
     struct error error;
-    if (session_files_remove(job->door->gate->settings.files, session_id, &error) != ERR_NONE) {
+    if (session_files_remove(job->worker->gate->settings.files, session_id, &error) != ERR_NONE) {
         log_line(LOG_GATE, LOG_ERROR, "files of a session stay until the gateway stops",
                  log_text("id", session_id), log_error_field(&error));
     }
@@ -40,15 +40,18 @@ static enum err candidates_read(struct store_tx *tx, void *context, struct error
 static void candidates_run(struct gate_job *job)
 {
     struct candidates_job *self = JOB_OF(job, candidates_job);
-    const struct gate_settings *settings = &job->door->gate->settings;
+    const struct gate_settings *settings = &job->worker->gate->settings;
     const struct secret *key = identity_scram_key(settings->identity);
     job->err = store_read(settings->store, candidates_read, self, &job->error);
     size_t count = job->err == ERR_NONE ? self->found.count : 0;
-    self->verifiers = arena_alloc_array(&job->arena, count + 1, sizeof(*self->verifiers));
+    struct scram_verifier *scram = arena_alloc_array(&job->arena, count + 1, sizeof(*scram));
+    struct slice *hashes = arena_alloc_array(&job->arena, count + 1, sizeof(*hashes));
     for (size_t i = 0; i < count; i++) {
-        native_credential_verifier(key, self->name, self->found.candidates[i].verifier,
-                                   &self->verifiers[i]);
+        const struct credential_candidate *candidate = &self->found.candidates[i];
+        native_credential_verifier(key, self->name, candidate->verifier, &scram[i]);
+        hashes[i] = candidate->hash;
     }
+    self->verifiers = (struct front_verifiers){.scram = scram, .hashes = hashes, .count = count};
 }
 
 static enum err session_job_start(struct gate_job *job, struct pool *pool,
@@ -62,14 +65,14 @@ static enum err session_job_start(struct gate_job *job, struct pool *pool,
     return err;
 }
 
-enum err candidates_job_start(struct gate_worker *door, struct slice name, gate_job_fn done,
+enum err candidates_job_start(struct gate_worker *worker, struct slice name, gate_job_fn done,
                               void *owner, struct gate_job **ret_job, struct error *reterr)
 {
-    struct candidates_job *self = gate_job_new(sizeof(*self), door, owner);
+    struct candidates_job *self = gate_job_new(sizeof(*self), worker, owner);
     self->name = arena_copy(&self->job.arena, name);
     self->job.run = candidates_run;
     self->job.done = done;
-    return session_job_start(&self->job, door->gate->settings.pool, ret_job, reterr);
+    return session_job_start(&self->job, worker->gate->settings.pool, ret_job, reterr);
 }
 
 /* Whether one may come in ---------------------------------------------------------------------- */
@@ -77,19 +80,20 @@ enum err candidates_job_start(struct gate_worker *door, struct slice name, gate_
 static enum err admit_read(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct admit_job *self = context;
-    const struct identity *identity = self->job.door->gate->settings.identity;
+    const struct identity *identity = self->job.worker->gate->settings.identity;
     const struct credential_question question = {
         .credential_id = self->credential_id,
         .now = clock_now(),
         .admin_group = identity_admin_group(identity),
         .auditor_group = identity_auditor_group(identity),
+        .subtype = self->protocol->subtype,
         .wants_secret = true,
     };
     enum err err = credential_store_check(tx, &self->job.arena, &question, &self->grant, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    err = gate_rules_load(self->job.door->gate->rules, tx, &self->job.arena, &self->grant,
+    err = gate_rules_load(self->job.worker->gate->rules, tx, &self->job.arena, &self->grant,
                           &self->rules, reterr);
     if (err == ERR_INPUT || err == ERR_LIMIT) { /* what is wrong with them is for admins */
         reterr->code = ERR_UNAVAILABLE;
@@ -102,16 +106,17 @@ static enum err admit_resolve(struct admit_job *self, struct error *reterr)
 {
     enum err err = secret_sources_resolve(&self->job.arena, &self->grant.secret, &self->variables,
                                           NULL, reterr);
-    const struct pg_place_owner owner = {
+    const struct place_owner owner = {
+        .rules = &self->protocol->target.place,
         .arena = &self->job.arena,
-        .files = self->job.door->gate->settings.files,
+        .files = self->job.worker->gate->settings.files,
         .session_id = self->session_id,
     };
     if (err != ERR_NONE) { /* which references there are is for admins, and for the log */
         reterr->code = ERR_UNAVAILABLE;
         return ERR_UNAVAILABLE;
     }
-    return pg_place_open(&owner, &self->variables, &self->place, &self->tls, reterr);
+    return place_open(&owner, &self->variables, &self->place, &self->tls, reterr);
 }
 
 /* On the pool of what takes long, for others are asked. */
@@ -142,7 +147,7 @@ static enum err admit_check_agent(const struct admit_job *self, struct error *re
 static void admit_run(struct gate_job *job)
 {
     struct admit_job *self = JOB_OF(job, admit_job);
-    job->err = store_read(job->door->gate->settings.store, admit_read, self, &job->error);
+    job->err = store_read(job->worker->gate->settings.store, admit_read, self, &job->error);
     self->is_far = job->err == ERR_NONE && !self->grant.connection.has_embedded_agent;
     if (job->err == ERR_NONE && self->is_far) {
         job->err = admit_check_agent(self, &job->error);
@@ -170,7 +175,7 @@ static void admit_next(struct gate_job *job)
     job->done = step->done;
     if (job->err == ERR_MORE) {
         job->run = admit_run_slowly;
-        enum err err = gate_job_start(job, job->door->gate->settings.slow_pool, &job->error);
+        enum err err = gate_job_start(job, job->worker->gate->settings.slow_pool, &job->error);
         if (err == ERR_NONE) {
             return; /* it may have been run by now, and say how it went */
         }
@@ -191,7 +196,7 @@ static void admit_lost(struct gate_job *job)
     job->lost = NULL;
     job->run = admit_remove_files;
     if (self->place.has_files) {
-        if (gate_job_start(job, job->door->gate->settings.pool, NULL) == ERR_NONE) {
+        if (gate_job_start(job, job->worker->gate->settings.pool, NULL) == ERR_NONE) {
             return;
         }
         admit_remove_files(job);
@@ -199,20 +204,21 @@ static void admit_lost(struct gate_job *job)
     gate_job_free(job);
 }
 
-enum err admit_job_start(struct gate_worker *door, const struct admit_request *request,
+enum err admit_job_start(struct gate_worker *worker, const struct admit_request *request,
                          gate_job_fn done, void *owner, struct gate_job **ret_job,
                          struct error *reterr)
 {
-    struct admit_step *step = gate_job_new(sizeof(*step), door, owner);
+    struct admit_step *step = gate_job_new(sizeof(*step), worker, owner);
     struct admit_job *self = &step->self;
     self->credential_id = arena_copy(&self->job.arena, request->credential_id);
     self->session_id = arena_copy(&self->job.arena, request->session_id);
+    self->protocol = request->protocol;
     self->job.lost = admit_lost;
     self->job.run = admit_run;
     self->job.done = admit_next;
     step->done = done;
     arena_on_end(&self->job.arena, admit_end, self);
-    return session_job_start(&self->job, door->gate->settings.pool, ret_job, reterr);
+    return session_job_start(&self->job, worker->gate->settings.pool, ret_job, reterr);
 }
 
 /* What is kept of it --------------------------------------------------------------------------- */
@@ -264,20 +270,20 @@ static enum err enroll_write(struct store_tx *tx, void *context, struct error *r
 
 static void enroll_run(struct gate_job *job)
 {
-    job->err = store_write(job->door->gate->settings.store, enroll_write, JOB_OF(job, enroll_job),
+    job->err = store_write(job->worker->gate->settings.store, enroll_write, JOB_OF(job, enroll_job),
                            &job->error);
 }
 
 /* The texts of the session are borrowed: they outlive the job. */
-enum err enroll_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
-                          void *owner, struct error *reterr)
+enum err enroll_job_start(struct gate_worker *worker, const struct session *session,
+                          gate_job_fn done, void *owner, struct error *reterr)
 {
-    struct enroll_job *self = gate_job_new(sizeof(*self), door, owner);
+    struct enroll_job *self = gate_job_new(sizeof(*self), worker, owner);
     struct gate_job *job = NULL;
     self->session = *session;
     self->job.run = enroll_run;
     self->job.done = done;
-    return session_job_start(&self->job, door->gate->settings.pool, &job, reterr);
+    return session_job_start(&self->job, worker->gate->settings.pool, &job, reterr);
 }
 
 struct leave_body {
@@ -313,20 +319,20 @@ static void leave_run(struct gate_job *job)
     const struct leave_job *self = JOB_OF(job, leave_job);
     session_remove_files(job, self->session.id);
     if (self->request.is_enrolled) {
-        job->err = session_leave(job->door->gate->settings.store, &job->arena, &self->request,
+        job->err = session_leave(job->worker->gate->settings.store, &job->arena, &self->request,
                                  &job->error);
     }
 }
 
-enum err leave_job_start(struct gate_worker *door, const struct leave_request *request,
+enum err leave_job_start(struct gate_worker *worker, const struct leave_request *request,
                          gate_job_fn done, void *owner, struct error *reterr)
 {
-    struct leave_job *self = gate_job_new(sizeof(*self), door, owner);
+    struct leave_job *self = gate_job_new(sizeof(*self), worker, owner);
     struct gate_job *job = NULL;
     self->session = *request->session;
     self->request = *request;
     self->request.session = &self->session;
     self->job.run = leave_run;
     self->job.done = done;
-    return session_job_start(&self->job, door->gate->settings.pool, &job, reterr);
+    return session_job_start(&self->job, worker->gate->settings.pool, &job, reterr);
 }

@@ -7,7 +7,7 @@
 
 #include "gate/gate_job.h"
 #include "model/session.h"
-#include "protocol/postgres/pg_place.h"
+#include "protocol/protocol.h"
 #include "store/credential_store.h"
 
 /* Whose credentials are there for a connection of this name? */
@@ -15,10 +15,10 @@ struct candidates_job {
     struct gate_job job;
     struct slice name;
     struct credential_candidates found;
-    struct scram_verifier *verifiers; /* as many, in the same order */
+    struct front_verifiers verifiers; /* as many, in the same order */
 };
 
-enum err candidates_job_start(struct gate_worker *door, struct slice name, gate_job_fn done,
+enum err candidates_job_start(struct gate_worker *worker, struct slice name, gate_job_fn done,
                               void *owner, struct gate_job **ret_job,
                               struct error *reterr) MUST_USE;
 
@@ -29,10 +29,11 @@ struct admit_job {
     struct gate_job job;
     struct slice credential_id;
     struct slice session_id;
+    const struct protocol *protocol;
     struct credential_grant grant;
     bool is_far; /* the agent is elsewhere: it opens the variables and finds the place itself */
     struct shape_pairs variables; /* open */
-    struct pg_place place;
+    struct place place;
     struct tls_client *tls;    /* the owner's once it was taken */
     struct gate_ruleset rules; /* references */
 };
@@ -40,9 +41,10 @@ struct admit_job {
 struct admit_request {
     struct slice credential_id;
     struct slice session_id; /* that it would have */
+    const struct protocol *protocol;
 };
 
-enum err admit_job_start(struct gate_worker *door, const struct admit_request *request,
+enum err admit_job_start(struct gate_worker *worker, const struct admit_request *request,
                          gate_job_fn done, void *owner, struct gate_job **ret_job,
                          struct error *reterr) MUST_USE;
 
@@ -53,8 +55,8 @@ struct enroll_job {
     struct slice user_subject;
 };
 
-enum err enroll_job_start(struct gate_worker *door, const struct session *session, gate_job_fn done,
-                          void *owner, struct error *reterr) MUST_USE;
+enum err enroll_job_start(struct gate_worker *worker, const struct session *session,
+                          gate_job_fn done, void *owner, struct error *reterr) MUST_USE;
 
 /* How it ended, there as well, if it came to stand there; and its files are removed. */
 struct leave_request {
@@ -70,7 +72,7 @@ struct leave_job {
     struct leave_request request;
 };
 
-enum err leave_job_start(struct gate_worker *door, const struct leave_request *request,
+enum err leave_job_start(struct gate_worker *worker, const struct leave_request *request,
                          gate_job_fn done, void *owner, struct error *reterr) MUST_USE;
 
 /* The same for one that is nobody's any more; blocks. */

@@ -10,13 +10,14 @@
 
 struct session_row {
     struct session_entry entry;
-    struct arena arena; /* of its texts */
+    struct arena arena; /* of its texts and its key; wiped */
+    struct slice key;   /* number and secret; empty: it has none */
 };
 
 struct session_table {
     pthread_mutex_t lock;
     struct map by_id;
-    struct map by_process; /* the key's number, as 4 bytes */
+    struct map by_key;
 };
 
 struct session_table *session_table_new(void)
@@ -25,7 +26,7 @@ struct session_table *session_table_new(void)
     uint8_t seed[MAP_SEED_SIZE];
     randombytes_buf(seed, sizeof(seed));
     map_init(&table->by_id, seed);
-    map_init(&table->by_process, seed);
+    map_init(&table->by_key, seed);
     must(pthread_mutex_init(&table->lock, NULL) == 0);
     return table;
 }
@@ -34,40 +35,53 @@ void session_table_free(struct session_table *table)
 {
     must(session_table_count(table) == 0);
     map_release(&table->by_id);
-    map_release(&table->by_process);
+    map_release(&table->by_key);
     (void)pthread_mutex_destroy(&table->lock);
     memory_free(table);
 }
 
-static struct slice session_process_key(const uint32_t *process)
-{
-    return slice_of(process, sizeof(*process));
-}
-
-/* A process id is a positive number to clients, and each belongs to one session. */
-static void session_table_make_key(const struct session_table *table, struct session_entry *entry)
-{
-    do {
-        entry->process = (randombytes_random() & INT32_MAX) | 1;
-    } while (map_get(&table->by_process, session_process_key(&entry->process)) != NULL);
-    randombytes_buf(entry->key, entry->key_size);
-}
-
-void session_table_add(struct session_table *table, const struct session_entry *entry,
-                       struct session_entry *ret_entry)
+void session_table_add(struct session_table *table, const struct session_entry *entry)
 {
     struct session_row *row = memory_new(sizeof(*row));
-    must(entry->key_size <= SESSION_KEY_SIZE);
     arena_init(&row->arena);
+    arena_hold_secrets(&row->arena);
     row->entry = *entry;
     row->entry.id = arena_copy(&row->arena, entry->id);
     row->entry.credential_id = arena_copy(&row->arena, entry->credential_id);
+    row->key = SLICE("");
     must(pthread_mutex_lock(&table->lock) == 0);
-    session_table_make_key(table, &row->entry);
     must(map_put(&table->by_id, row->entry.id, row) == NULL);
-    (void)map_put(&table->by_process, session_process_key(&row->entry.process), row);
-    *ret_entry = row->entry;
     must(pthread_mutex_unlock(&table->lock) == 0);
+}
+
+static struct slice session_key_in(struct arena *arena, const struct cancel_key *key)
+{
+    char *bytes = arena_alloc(arena, sizeof(key->number) + key->secret.len);
+    memcpy(bytes, &key->number, sizeof(key->number));
+    memcpy(bytes + sizeof(key->number), key->secret.at, key->secret.len);
+    return slice_of(bytes, sizeof(key->number) + key->secret.len);
+}
+
+struct cancel_key session_table_make_key_in(struct arena *arena, struct session_table *table,
+                                            struct slice id, uint32_t number, size_t size)
+{
+    char secret[SESSION_KEY_SIZE] = {0};
+    struct cancel_key key = {.number = number, .secret = slice_of(secret, size)};
+    must(size > 0 && size <= sizeof(secret));
+    must(pthread_mutex_lock(&table->lock) == 0);
+    struct session_row *row = map_get(&table->by_id, id);
+    must(row != NULL && row->key.len == 0);
+    do {
+        /* A number is positive to clients. */
+        key.number = number != 0 ? number : (randombytes_random() & INT32_MAX) | 1;
+        randombytes_buf(secret, size);
+        row->key = session_key_in(&row->arena, &key);
+    } while (map_get(&table->by_key, row->key) != NULL);
+    (void)map_put(&table->by_key, row->key, row);
+    must(pthread_mutex_unlock(&table->lock) == 0);
+    key.secret = arena_copy(arena, key.secret);
+    sodium_memzero(secret, sizeof(secret));
+    return key;
 }
 
 void session_table_expire(struct session_table *table, struct slice id, int64_t expires_at)
@@ -84,51 +98,51 @@ void session_table_remove(struct session_table *table, struct slice id)
 {
     must(pthread_mutex_lock(&table->lock) == 0);
     struct session_row *row = map_remove(&table->by_id, id);
-    if (row != NULL) {
-        (void)map_remove(&table->by_process, session_process_key(&row->entry.process));
+    if (row != NULL && row->key.len > 0) {
+        (void)map_remove(&table->by_key, row->key);
     }
     must(pthread_mutex_unlock(&table->lock) == 0);
     if (row != NULL) {
         arena_release(&row->arena);
-        sodium_memzero(row->entry.key, sizeof(row->entry.key));
         memory_free(row);
     }
 }
 
 enum err session_table_find(struct session_table *table, struct slice id,
-                            struct gate_worker **ret_door)
+                            struct gate_worker **ret_worker)
 {
     must(pthread_mutex_lock(&table->lock) == 0);
     const struct session_row *row = map_get(&table->by_id, id);
-    *ret_door = row == NULL ? NULL : row->entry.door;
+    *ret_worker = row == NULL ? NULL : row->entry.worker;
     must(pthread_mutex_unlock(&table->lock) == 0);
-    return *ret_door == NULL ? ERR_NOT_FOUND : ERR_NONE;
+    return *ret_worker == NULL ? ERR_NOT_FOUND : ERR_NONE;
 }
 
-struct pg_session *session_table_look_up(struct session_table *table, struct slice id,
-                                         const struct gate_worker *door)
+struct gate_session *session_table_look_up(struct session_table *table, struct slice id,
+                                           const struct gate_worker *worker)
 {
     must(pthread_mutex_lock(&table->lock) == 0);
     const struct session_row *row = map_get(&table->by_id, id);
-    struct pg_session *session = row == NULL || row->entry.door != door ? NULL : row->entry.session;
+    struct gate_session *session =
+        row == NULL || row->entry.worker != worker ? NULL : row->entry.session;
     must(pthread_mutex_unlock(&table->lock) == 0);
     return session;
 }
 
-enum err session_table_find_key(struct session_table *table, const struct pgwire_key *key,
+/* The table hashes under a key of its own, so the time that this takes says nothing of a secret. */
+enum err session_table_find_key(struct session_table *table, const struct cancel_key *key,
                                 struct arena *arena, struct slice *ret_id,
-                                struct gate_worker **ret_door)
+                                struct gate_worker **ret_worker)
 {
+    struct slice bytes = session_key_in(arena, key);
     must(pthread_mutex_lock(&table->lock) == 0);
-    const struct session_row *row = map_get(&table->by_process, session_process_key(&key->process));
-    bool is_right = row != NULL && row->entry.key_size == key->secret.len &&
-                    sodium_memcmp(row->entry.key, key->secret.at, key->secret.len) == 0;
-    if (is_right) {
+    const struct session_row *row = map_get(&table->by_key, bytes);
+    if (row != NULL) {
         *ret_id = arena_copy(arena, row->entry.id);
-        *ret_door = row->entry.door;
+        *ret_worker = row->entry.worker;
     }
     must(pthread_mutex_unlock(&table->lock) == 0);
-    return is_right ? ERR_NONE : ERR_NOT_FOUND;
+    return row != NULL ? ERR_NONE : ERR_NOT_FOUND;
 }
 
 struct session_entries session_table_all_in(struct arena *arena, struct session_table *table)
@@ -144,7 +158,6 @@ struct session_entries session_table_all_in(struct arena *arena, struct session_
         *entry = row->entry;
         entry->id = arena_copy(arena, row->entry.id);
         entry->credential_id = arena_copy(arena, row->entry.credential_id);
-        sodium_memzero(entry->key, sizeof(entry->key));
     }
     must(pthread_mutex_unlock(&table->lock) == 0);
     return all;

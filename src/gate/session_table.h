@@ -7,45 +7,47 @@
 
 #include "base/arena.h"
 #include "io/worker.h"
-#include "wire/pgwire_start.h"
+#include "protocol/target.h"
 
 #define SESSION_KEY_SIZE 32 /* of the secret that cancels, where the protocol allows it */
 
 struct session_table;
 struct gate_worker;
-struct pg_session;
+struct gate_session;
 
 struct session_entry {
     struct slice id;
     struct slice credential_id;
-    int64_t expires_at; /* 0: never */
-    struct gate_worker *door;
-    struct pg_session *session; /* to be used on the thread of its door alone */
-    uint32_t process;           /* what it is cancelled by, as its client knows it */
-    char key[SESSION_KEY_SIZE];
-    size_t key_size;
+    struct slice subtype; /* of its protocol; a constant */
+    int64_t expires_at;   /* 0: never */
+    struct gate_worker *worker;
+    struct gate_session *session; /* to be used on the thread of its worker alone */
 };
 
 struct session_table *session_table_new(void);
 void session_table_free(struct session_table *table);
 
-/* Copies the entry and makes the key: ret_entry->process and key, of 'key_size' bytes. */
-void session_table_add(struct session_table *table, const struct session_entry *entry,
-                       struct session_entry *ret_entry);
+/* Copies the entry. */
+void session_table_add(struct session_table *table, const struct session_entry *entry);
+/* Makes what the session's client may cancel it by: a secret of 'size' bytes, at most
+ * SESSION_KEY_SIZE, to this number, which is the target's own; 0: one that it has not. */
+struct cancel_key session_table_make_key_in(struct arena *arena, struct session_table *table,
+                                            struct slice id, uint32_t number, size_t size);
 /* Until when it may last, once that is known. */
 void session_table_expire(struct session_table *table, struct slice id, int64_t expires_at);
 void session_table_remove(struct session_table *table, struct slice id);
 
-/* The door of the session. ERR_NOT_FOUND. */
+/* The worker of the session. ERR_NOT_FOUND. */
 enum err session_table_find(struct session_table *table, struct slice id,
-                            struct gate_worker **ret_door) MUST_USE;
-/* On the thread of the session's door: NULL when it has left the table, or is another door's. */
-struct pg_session *session_table_look_up(struct session_table *table, struct slice id,
-                                         const struct gate_worker *door);
-/* Whose key this is: its id and door. ERR_NOT_FOUND. */
-enum err session_table_find_key(struct session_table *table, const struct pgwire_key *key,
+                            struct gate_worker **ret_worker) MUST_USE;
+/* On the thread of the session's worker: NULL when it has left the table, or is another worker's.
+ */
+struct gate_session *session_table_look_up(struct session_table *table, struct slice id,
+                                           const struct gate_worker *worker);
+/* Whose key this is: its id and worker. ERR_NOT_FOUND. */
+enum err session_table_find_key(struct session_table *table, const struct cancel_key *key,
                                 struct arena *arena, struct slice *ret_id,
-                                struct gate_worker **ret_door) MUST_USE;
+                                struct gate_worker **ret_worker) MUST_USE;
 
 /* All of them, as they are now. */
 struct session_entries {

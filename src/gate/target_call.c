@@ -6,14 +6,9 @@
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/timer.h"
-#include "protocol/postgres/pg_open.h"
 #include "target/secret_source.h"
-#include "wire/pgwire_answer.h"
-#include "wire/pgwire_frame.h"
 
 #include <pthread.h>
-
-#define DATABASE "postgres" /* when nobody names one */
 
 /* A worker's part. */
 struct target_worker {
@@ -50,12 +45,12 @@ struct target_call {
     struct list link;
     struct mail mail;
     struct slice files_id; /* whose the files of its secrets are */
-    struct pg_place place;
+    struct place place;
     struct tls_client *tls;
-    struct pg_open *open;
-    struct pg_query *query;
-    struct pg_stop *stop;
-    struct pgwire_key key; /* to cancel the statement; secret.at == NULL: there is none */
+    struct opening *opening;
+    struct query *query;
+    struct opening *stopping;
+    struct cancel_key key; /* to cancel the statement; secret.at == NULL: there is none */
     int64_t began_at;
     struct target_answer answer;
     struct error error;
@@ -63,14 +58,9 @@ struct target_call {
     pthread_cond_t done;
 };
 
-const char *target_problem_text(enum target_problem problem)
+static const struct catalog_ops *target_catalog(const struct target_call *call)
 {
-    static const char *const texts[] = {[TARGET_PROBLEM_NONE] = "none",
-#define TARGET_PROBLEM_ITEM(name, text) [name] = (text),
-                                        TARGET_PROBLEMS(TARGET_PROBLEM_ITEM)
-#undef TARGET_PROBLEM_ITEM
-    };
-    return texts[problem];
+    return call->request->protocol->catalog;
 }
 
 /* The end of a call, on the loop --------------------------------------------------------------- */
@@ -116,33 +106,27 @@ static void target_call_on_stopped(void *owner, const struct error *error)
 {
     struct target_call *call = owner;
     (void)error;
-    call->stop = NULL;
+    call->stopping = NULL;
     target_call_end(call);
 }
 
 static void target_call_cancel_statement(struct target_call *call)
 {
     struct target_calls *calls = call->part->calls;
-    const struct pg_road road = {
+    const struct dial_context context = {
         .worker = call->part->worker, .pool = calls->pool, .resolver = calls->resolver};
-    const struct pg_stop_settings settings = {
+    const struct stop_request stop = {
         .place = &call->place,
         .tls = call->tls,
         .key = call->key,
         .timeout_ms = LIMIT_TARGET_CANCEL_MS,
     };
-    call->stop = pg_stop_start(&road, &settings, target_call_on_stopped, call);
+    call->stopping =
+        call->request->protocol->target.stop(&context, &stop, target_call_on_stopped, call);
 }
 
-static enum target_problem target_problem_of_query(const struct pg_query_failure *failure)
-{
-    bool is_too_slow = failure->error.code == ERR_TIMEOUT ||
-                       strcmp(failure->sqlstate, "57014") == 0; /* query_canceled */
-    return is_too_slow ? TARGET_PROBLEM_TIMEOUT : TARGET_PROBLEM_QUERY;
-}
-
-static void target_call_on_answer(void *owner, const struct pg_rows *rows,
-                                  const struct pg_query_failure *failure)
+static void target_call_on_answer(void *owner, const struct query_rows *rows,
+                                  const struct query_failure *failure)
 {
     struct target_call *call = owner;
     call->query = NULL;
@@ -151,9 +135,9 @@ static void target_call_on_answer(void *owner, const struct pg_rows *rows,
         target_call_end(call);
         return;
     }
-    memcpy(call->answer.sqlstate, failure->sqlstate, sizeof(call->answer.sqlstate));
+    memcpy(call->answer.code, failure->code, sizeof(call->answer.code));
     if (failure->error.code != ERR_TIMEOUT || call->key.secret.at == NULL) {
-        target_call_fail(call, &failure->error, target_problem_of_query(failure),
+        target_call_fail(call, &failure->error, target_catalog(call)->problem_of_query(failure),
                          slice_of_text(failure->error.message));
         return;
     }
@@ -165,64 +149,48 @@ static void target_call_on_answer(void *owner, const struct pg_rows *rows,
 
 /* The way there -------------------------------------------------------------------------------- */
 
-static enum target_problem target_problem_of_open(const struct pg_target_failure *failure)
-{
-    if (failure->error.code == ERR_TIMEOUT) {
-        return TARGET_PROBLEM_TIMEOUT;
-    }
-    if (failure->stage != PG_STAGE_SIGN_IN) {
-        return failure->stage == PG_STAGE_TLS ? TARGET_PROBLEM_TLS : TARGET_PROBLEM_NETWORK;
-    }
-    if (strcmp(failure->sqlstate, "08004") == 0 || failure->error.code == ERR_UNAUTHENTICATED ||
-        failure->error.code == ERR_UNSUPPORTED) {
-        return TARGET_PROBLEM_CREDENTIALS; /* refused, or not to be used here */
-    }
-    return strcmp(failure->sqlstate, "3D000") == 0 ? TARGET_PROBLEM_DATABASE
-                                                   : TARGET_PROBLEM_SERVER;
-}
-
-static void target_call_on_open(void *owner, const struct pg_target_ready *ready,
-                                const struct pg_target_failure *failure)
+static void target_call_on_open(void *owner, const struct arrival *arrival,
+                                const struct target_failure *failure)
 {
     struct target_call *call = owner;
     const struct target_request *request = call->request;
-    call->open = NULL;
+    call->opening = NULL;
     if (failure != NULL) {
-        struct slice fields = slice_from(failure->answer, PGWIRE_HEADER_SIZE);
-        memcpy(call->answer.sqlstate, failure->sqlstate, sizeof(call->answer.sqlstate));
-        target_call_fail(call, &failure->error, target_problem_of_open(failure),
-                         pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE));
+        struct ending_words words = {.message = SLICE("")};
+        (void)request->protocol->target.read_answer(failure->answer, &words);
+        memcpy(call->answer.code, failure->code, sizeof(call->answer.code));
+        target_call_fail(call, &failure->error, target_catalog(call)->problem_of_open(failure),
+                         words.message);
         return;
     }
-    call->answer.is_encrypted = stream_is_encrypted(ready->take_stream);
-    call->key.process = ready->key.process;
-    call->key.secret =
-        ready->key.secret.at == NULL ? SLICE_NONE : arena_copy(&call->secrets, ready->key.secret);
-    const struct pg_query_settings settings = {
+    call->answer.is_encrypted = stream_is_encrypted(arrival->take_stream);
+    call->key.number = arrival->key.number;
+    call->key.secret = arrival->key.secret.at == NULL
+                           ? SLICE_NONE
+                           : arena_copy(&call->secrets, arrival->key.secret);
+    const struct query_settings settings = {
         .text = slice_of_text(request->text),
         .values = request->values,
         .value_count = request->value_count,
         .column_count = request->column_count,
         .row_count_max = request->row_count_max,
-        .size_max = LIMIT_PG_ANSWER_SIZE,
+        .size_max = LIMIT_QUERY_ANSWER_SIZE,
         .timeout_ms = LIMIT_TARGET_QUERY_MS,
-        .rest = ready->rest,
+        .rest = arrival->rest,
         .arena = call->arena,
     };
-    call->query = pg_query_start(ready->take_stream, &settings, target_call_on_answer, call);
+    call->query =
+        target_catalog(call)->query(arrival->take_stream, &settings, target_call_on_answer, call);
 }
 
 static void target_call_begin(struct mail *mail)
 {
-    static const struct pgwire_parameter parameters[] = {
-        {SLICE_INIT("application_name"), SLICE_INIT("gatehouse")},
-        {SLICE_INIT("client_encoding"), SLICE_INIT("UTF8")},
-    };
     struct target_call *call = CONTAINER_OF(mail, struct target_call, mail);
     struct target_worker *part = call->part;
     struct slice database = call->request->database;
     if (database.len == 0) {
-        database = call->place.database.len > 0 ? call->place.database : SLICE(DATABASE);
+        database =
+            call->place.database.len > 0 ? call->place.database : target_catalog(call)->database;
     }
     call->began_at = clock_monotonic();
     list_append(&part->running, &call->link);
@@ -230,18 +198,18 @@ static void target_call_begin(struct mail *mail)
         target_call_fail_for_stop(call);
         return;
     }
-    const struct pg_road road = {
+    const struct dial_context context = {
         .worker = part->worker, .pool = part->calls->pool, .resolver = part->calls->resolver};
-    const struct pg_open_settings settings = {
+    const struct open_request open = {
         .place = &call->place,
         .tls = call->tls,
         .database = database,
-        .parameters = parameters,
-        .parameter_count = COUNT_OF(parameters),
-        .version = PGWIRE_VERSION(3, 0),
+        .parameters = target_catalog(call)->parameters,
+        .version = target_catalog(call)->version,
         .timeout_ms = LIMIT_TARGET_OPEN_MS,
     };
-    call->open = pg_open_start(&road, &settings, target_call_on_open, call);
+    call->opening =
+        call->request->protocol->target.open(&context, &open, target_call_on_open, call);
 }
 
 /* The thread that waits ------------------------------------------------------------------------ */
@@ -259,9 +227,11 @@ static enum err target_call_resolve(struct target_call *call, struct session_fil
         return err;
     }
     call->files_id = session_files_id_in(&call->secrets);
-    const struct pg_place_owner owner = {
-        .arena = &call->secrets, .files = files, .session_id = call->files_id};
-    err = pg_place_open(&owner, &variables, &call->place, &call->tls, reterr);
+    const struct place_owner owner = {.rules = &call->request->protocol->target.place,
+                                      .arena = &call->secrets,
+                                      .files = files,
+                                      .session_id = call->files_id};
+    err = place_open(&owner, &variables, &call->place, &call->tls, reterr);
     if (err == ERR_INPUT) {
         answer->problem = TARGET_PROBLEM_CONFIGURATION;
         answer->shown = arena_format(call->arena, "%s", reterr->message);
@@ -365,12 +335,10 @@ static void target_worker_cut(void *owner)
     part->is_cut = true;
     LIST_EACH(link, &part->running) {
         struct target_call *call = LIST_ITEM(link, struct target_call, link);
-        if (call->open != NULL) {
-            pg_open_cancel(call->open);
-        } else if (call->query != NULL) {
-            pg_query_cancel(call->query);
+        if (call->query != NULL) {
+            query_cancel(call->query);
         } else {
-            pg_stop_cancel(call->stop);
+            opening_cancel(call->opening != NULL ? call->opening : call->stopping);
         }
         target_call_fail_for_stop(call);
     }

@@ -11,7 +11,7 @@
 #include "io/pool.h"
 #include "io/resolver.h"
 #include "io/worker.h"
-#include "protocol/postgres/pg_query.h"
+#include "protocol/protocol.h"
 #include "target/session_files.h"
 
 struct target_calls; /* all of a process */
@@ -29,27 +29,10 @@ void target_calls_enter(struct target_calls *calls, struct worker *worker);
  * workers may stop. */
 void target_calls_drain(struct target_calls *calls, uint64_t deadline_ms);
 
-/* What is wrong, for programs. X(NAME, text) */
-#define TARGET_PROBLEMS(X)                                                                         \
-    X(TARGET_PROBLEM_CONFIGURATION, "configuration") /* the connection's variables */              \
-    X(TARGET_PROBLEM_SECRETS, "secrets")             /* a reference leads nowhere */               \
-    X(TARGET_PROBLEM_NETWORK, "network")                                                           \
-    X(TARGET_PROBLEM_TLS, "tls")                                                                   \
-    X(TARGET_PROBLEM_CREDENTIALS, "credentials")                                                   \
-    X(TARGET_PROBLEM_DATABASE, "database") /* there is none of that name */                        \
-    X(TARGET_PROBLEM_SERVER, "server")     /* it refuses otherwise, or is none of PostgreSQL */    \
-    X(TARGET_PROBLEM_QUERY, "query")                                                               \
-    X(TARGET_PROBLEM_TIMEOUT, "timeout")
-
-#define TARGET_PROBLEM_ENUM(name, text) name,
-enum target_problem { TARGET_PROBLEM_NONE, TARGET_PROBLEMS(TARGET_PROBLEM_ENUM) };
-#undef TARGET_PROBLEM_ENUM
-
-const char *target_problem_text(enum target_problem problem);
-
 struct target_request {
     const struct shape_pairs *variables; /* of the connection, as they are stored */
-    struct slice database;               /* empty: the connection's, or 'postgres' */
+    const struct protocol *protocol;     /* has catalog_ops */
+    struct slice database;               /* empty: the connection's, or the protocol's usual one */
     const char *text;
     const struct slice *values; /* of its parameters; at == NULL is NULL */
     size_t value_count;
@@ -58,13 +41,13 @@ struct target_request {
 };
 
 struct target_answer {
-    struct pg_rows rows;
+    struct query_rows rows;
     bool is_encrypted;
     int64_t latency_us; /* from the first packet to the last row */
     /* Of a failure; NONE when it is not the target's. */
     enum target_problem problem;
-    char sqlstate[6];   /* empty: none */
-    struct slice shown; /* what those may read who do not know where the target is */
+    char code[TARGET_CODE_SIZE]; /* the protocol's own; empty: none */
+    struct slice shown;          /* what those may read who do not know where the target is */
 };
 
 /* Blocks, at most for LIMIT_SECRETS_MS, LIMIT_TARGET_OPEN_MS, LIMIT_TARGET_QUERY_MS and

@@ -87,12 +87,6 @@ enum err credential_check_connection(const struct connection *connection, struct
 {
     const struct effective_features *features = connection->effective_features;
     struct slice name = connection->name;
-    if (!slice_equals(connection->subtype, SLICE("postgres"))) {
-        return fail(reterr, ERR_INPUT,
-                    "the connection '%.*s' is not of subtype 'postgres': only PostgreSQL can be "
-                    "reached with native clients so far",
-                    SLICE_ARG(name));
-    }
     if (!slice_equals(connection->access_mode_connect, SLICE("enabled"))) {
         return fail(reterr, ERR_INPUT,
                     "native clients are turned off for the connection '%.*s' "

@@ -212,8 +212,8 @@ enum err credential_store_candidates(struct store_tx *tx, struct arena *arena,
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct credential_candidate)};
     enum err err = store_query(
         tx,
-        "SELECT id, organization_id, verifier FROM ("
-        "SELECT d.id, d.organization_id, d.verifier, d.created_at, "
+        "SELECT id, organization_id, verifier, hash FROM ("
+        "SELECT d.id, d.organization_id, d.verifier, d.hash, d.created_at, "
         "row_number() OVER (PARTITION BY d.connection_id " NEWEST_FIRST
         ") AS place FROM connection c "
         "JOIN credential d ON d.connection_id = c.id "
@@ -228,6 +228,7 @@ enum err credential_store_candidates(struct store_tx *tx, struct arena *arena,
         candidate->organization_id = rows_text_in(arena, &rows, 1);
         err = unseal_in(arena, store_keys(tx), candidate->credential_id, store_rows_view(&rows, 2),
                         &candidate->verifier, reterr);
+        candidate->hash = arena_copy(arena, store_rows_view(&rows, 3));
     }
     *ret_candidates = (struct credential_candidates){.candidates = list.items, .count = list.count};
     return rows_end(err);
@@ -348,6 +349,15 @@ static enum err credential_store_read_connection(struct store_tx *tx, struct are
     return err;
 }
 
+static enum err credential_check_subtype(const struct credential_question *question,
+                                         const struct connection *connection, struct error *reterr)
+{
+    return question->subtype.len == 0 || slice_equals(question->subtype, connection->subtype)
+               ? ERR_NONE
+               : fail(reterr, ERR_DENIED, "the connection '%.*s' is of subtype '%.*s'",
+                      SLICE_ARG(connection->name), SLICE_ARG(connection->subtype));
+}
+
 enum err credential_store_check(struct store_tx *tx, struct arena *arena,
                                 const struct credential_question *question,
                                 struct credential_grant *ret_grant, struct error *reterr)
@@ -359,6 +369,9 @@ enum err credential_store_check(struct store_tx *tx, struct arena *arena,
     }
     if (err == ERR_NONE) {
         err = credential_store_read_connection(tx, arena, &grant, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = credential_check_subtype(question, &grant.connection.connection, reterr);
     }
     if (err == ERR_NONE && question->wants_secret) {
         err = connection_store_variables(tx, arena, grant.connection.connection.id, &grant.secret,

@@ -62,6 +62,7 @@ struct credential_candidate {
     struct slice credential_id;
     struct slice organization_id;
     struct slice verifier; /* open */
+    struct slice hash;     /* of the secret */
 };
 
 struct credential_candidates {
@@ -87,7 +88,8 @@ struct credential_question {
     int64_t now;
     struct slice admin_group; /* see identity_admin_group */
     struct slice auditor_group;
-    bool wants_secret; /* to open a session; not to see whether one may go on */
+    struct slice subtype; /* that the connection must have; empty: any */
+    bool wants_secret;    /* to open a session; not to see whether one may go on */
 };
 
 /* What a good credential opens. */

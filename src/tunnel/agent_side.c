@@ -39,7 +39,7 @@ void agent_side_serve(struct agent_side *side, struct channel *channel, struct s
     for (size_t i = 0; i < side->settings.kind_count; i++) {
         const struct agent_kind *known = &side->settings.kinds[i];
         if (slice_equals(known->name, kind)) {
-            known->serve(&side->place, channel, message);
+            known->serve(known, &side->place, channel, message);
             return;
         }
     }

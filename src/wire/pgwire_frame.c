@@ -40,7 +40,7 @@ static const struct bounds client_bounds[TYPE_COUNT] = {
 
 static const struct bounds server_bounds[TYPE_COUNT] = {
     [PGWIRE_SERVER_AUTHENTICATION] = {true, 4, LIMIT_PGWIRE_TOKEN_SIZE},
-    [PGWIRE_SERVER_BACKEND_KEY] = {true, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_PGWIRE_KEY_SIZE},
+    [PGWIRE_SERVER_BACKEND_KEY] = {true, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_CANCEL_KEY_SIZE},
     [PGWIRE_SERVER_BIND_COMPLETE] = {true, 0, 0},
     [PGWIRE_SERVER_CLOSE_COMPLETE] = {true, 0, 0},
     [PGWIRE_SERVER_COMMAND_COMPLETE] = {true, 1, SMALL_SERVER},
@@ -188,7 +188,7 @@ static enum err parse_packet(struct pgwire_framer *framer, struct slice header,
     }
     if (version == PGWIRE_CODE_CANCEL) {
         framer->frame.packet = PGWIRE_CANCEL_REQUEST;
-        return check_size(framer->frame.size, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_PGWIRE_KEY_SIZE,
+        return check_size(framer->frame.size, 4 + PGWIRE_KEY_SIZE_MIN, 4 + LIMIT_CANCEL_KEY_SIZE,
                           "cancel request", reterr_error);
     }
     return parse_startup(framer, version, reterr_error);

@@ -9,9 +9,9 @@
 static enum err startup_add(struct pgwire_startup *startup, struct slice name, struct slice value,
                             struct error *reterr_error)
 {
-    if (startup->parameter_count == LIMIT_PGWIRE_PARAMETERS) {
+    if (startup->parameter_count == LIMIT_START_PARAMETERS) {
         return fail(reterr_error, ERR_LIMIT, "startup packet with more than %d parameters",
-                    LIMIT_PGWIRE_PARAMETERS);
+                    LIMIT_START_PARAMETERS);
     }
     if (pgwire_startup_find(startup, name).at != NULL) {
         return fail(reterr_error, ERR_INPUT, "startup packet with a parameter given twice");
@@ -85,7 +85,7 @@ enum err pgwire_startup_write(struct buf *buf, uint32_t version,
         pgwire_out_text(&out, parameters[i].value);
     }
     writer_u8(&out.writer, 0);
-    out.is_refused = out.is_refused || count > LIMIT_PGWIRE_PARAMETERS ||
+    out.is_refused = out.is_refused || count > LIMIT_START_PARAMETERS ||
                      buf->len - out.start > LIMIT_PGWIRE_STARTUP_SIZE;
     return pgwire_out_end(&out);
 }
@@ -120,7 +120,7 @@ enum err pgwire_encryption_answer_read(enum pgwire_packet packet, char byte, boo
 
 static bool key_is_valid(const struct pgwire_key *key)
 {
-    return key->secret.len >= PGWIRE_KEY_SIZE_MIN && key->secret.len <= LIMIT_PGWIRE_KEY_SIZE;
+    return key->secret.len >= PGWIRE_KEY_SIZE_MIN && key->secret.len <= LIMIT_CANCEL_KEY_SIZE;
 }
 
 enum err pgwire_key_read(struct slice body, struct pgwire_key *ret_key, struct error *reterr_error)
@@ -207,7 +207,7 @@ enum err pgwire_negotiation_write(struct buf *buf, uint32_t version, const struc
         pgwire_out_text(&out, unknown[i]);
     }
     out.is_refused =
-        out.is_refused || PGWIRE_VERSION_MAJOR(version) != 3 || count > LIMIT_PGWIRE_PARAMETERS;
+        out.is_refused || PGWIRE_VERSION_MAJOR(version) != 3 || count > LIMIT_START_PARAMETERS;
     return pgwire_out_end(&out);
 }
 

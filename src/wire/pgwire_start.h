@@ -24,7 +24,7 @@ struct pgwire_startup {
     struct slice user;     /* never empty */
     struct slice database; /* the user's name when none was given (protocol-message-formats) */
     size_t parameter_count;
-    struct pgwire_parameter parameters[LIMIT_PGWIRE_PARAMETERS]; /* all, user and _pq_. too */
+    struct pgwire_parameter parameters[LIMIT_START_PARAMETERS]; /* all, user and _pq_. too */
 };
 
 /* Names are unique: of two values, two readers may take different ones. */

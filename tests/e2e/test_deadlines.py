@@ -14,7 +14,7 @@ from native import Target, credential, psql
 from pgwire import SSL_REQUEST, Wire, fields_of, message, startup, text
 from test_tls import make_certificate
 
-AUTHENTICATION = 30  # LIMIT_PG_FRONT_AUTHENTICATION_MS
+AUTHENTICATION = 30  # LIMIT_FRONT_AUTHENTICATION_MS
 HANDSHAKE = 10  # LIMIT_TLS_HANDSHAKE_MS
 TARGET = 30  # LIMIT_GATE_OPEN_MS
 EARLY, LATE = 0.5, 8 if IS_SANITIZED else 3

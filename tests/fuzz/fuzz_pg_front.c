@@ -146,10 +146,10 @@ static void answer(struct client *client)
     }
 }
 
-static void on_name(void *owner, const struct pgwire_startup *startup)
+static void on_name(void *owner, struct slice name)
 {
     struct client *client = owner;
-    must(startup->user.len > 0 && startup->database.len > 0);
+    must(name.len > 0 && pg_front_startup(client->front)->database.len > 0);
     must((client->ways & WAY_NEEDS_TLS) == 0 || (client->ways & WAY_ENCRYPTED) != 0);
     client->has_asked = true;
     if ((client->ways & WAY_ANSWERS_LATE) == 0) {
@@ -164,10 +164,10 @@ static void on_known(void *owner, size_t index)
     must(false); /* the nonce is random: nobody can prove anything by chance */
 }
 
-static void on_cancel(void *owner, const struct pgwire_key *key)
+static void on_cancel(void *owner, const struct cancel_key *key)
 {
     struct client *client = owner;
-    must(key->secret.len >= PGWIRE_KEY_SIZE_MIN && key->secret.len <= LIMIT_PGWIRE_KEY_SIZE);
+    must(key->secret.len >= PGWIRE_KEY_SIZE_MIN && key->secret.len <= LIMIT_CANCEL_KEY_SIZE);
     pg_front_cancelled(client->front);
 }
 
@@ -179,7 +179,7 @@ static void on_closed(void *owner, const struct error *reason)
     client->front = NULL;
 }
 
-static const struct pg_front_events events = {
+static const struct front_events events = {
     .on_name = on_name,
     .on_known = on_known,
     .on_cancel = on_cancel,
@@ -245,11 +245,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct reader reader = reader_of(slice_of(bytes, size));
     struct client client = {.stream = {.ops = &client_ops, .loop = loop},
                             .ways = reader_u8(&reader)};
-    struct pg_front_config config = {
+    struct front_config config = {
         .end_point = {.size = 32},
         .needs_tls = (client.ways & WAY_NEEDS_TLS) != 0,
         .mock_key = &mock_key,
-        .authentication_ms = LIMIT_PG_FRONT_AUTHENTICATION_MS,
+        .authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS,
     };
     buf_init(&client.said, LIMIT_MIB(1));
     loop_task_init(&client.task, run, &client);

@@ -35,7 +35,7 @@ struct script {
 struct outcome {
     unsigned count;
     struct arena arena;
-    const struct pg_query_settings *settings;
+    const struct query_settings *settings;
     enum err err;
     char sqlstate[6];
     struct buf rows; /* all values, with their sizes before them */
@@ -109,11 +109,11 @@ static const struct stream_ops script_ops = {
     .is_encrypted = script_is_encrypted,
 };
 
-static void keep_rows(struct outcome *outcome, const struct pg_rows *rows)
+static void keep_rows(struct outcome *outcome, const struct query_rows *rows)
 {
     size_t count = 0;
     size_t size = 0;
-    for (const struct pg_row *row = rows->first; row != NULL; row = row->next, count++) {
+    for (const struct query_row *row = rows->first; row != NULL; row = row->next, count++) {
         for (size_t i = 0; i < outcome->settings->column_count; i++) {
             struct slice value = row->values[i];
             must(value.at != NULL || value.len == 0);
@@ -126,7 +126,7 @@ static void keep_rows(struct outcome *outcome, const struct pg_rows *rows)
     must(size <= outcome->settings->size_max);
 }
 
-static void on_done(void *owner, const struct pg_rows *rows, const struct pg_query_failure *failure)
+static void on_done(void *owner, const struct query_rows *rows, const struct query_failure *failure)
 {
     struct outcome *outcome = owner;
     outcome->count++;
@@ -136,13 +136,13 @@ static void on_done(void *owner, const struct pg_rows *rows, const struct pg_que
     }
     struct slice text = slice_of_text(failure->error.message);
     must(text.len > 0 && slice_find_byte(text, '\n') == text.len);
-    must((failure->error.code == ERR_DENIED) == (failure->sqlstate[0] != '\0'));
-    must(failure->sqlstate[0] == '\0' || strlen(failure->sqlstate) == 5);
+    must((failure->error.code == ERR_DENIED) == (failure->code[0] != '\0'));
+    must(failure->code[0] == '\0' || strlen(failure->code) == 5);
     outcome->err = failure->error.code;
-    memcpy(outcome->sqlstate, failure->sqlstate, sizeof(outcome->sqlstate));
+    memcpy(outcome->sqlstate, failure->code, sizeof(outcome->sqlstate));
 }
 
-static void run(struct loop *loop, struct pg_query_settings settings, struct script *script,
+static void run(struct loop *loop, struct query_settings settings, struct script *script,
                 struct outcome *outcome)
 {
     script->stream = (struct stream){.ops = &script_ops, .loop = loop};
@@ -185,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     struct slice input = slice_of(bytes + 3, size - 3);
     size_t early = (bytes[0] & FLAG_EARLY) != 0 ? bytes[2] : 0;
-    struct pg_query_settings settings = {
+    struct query_settings settings = {
         .text = SLICE(STATEMENT),
         .values = values,
         .value_count = COUNT_OF(values),

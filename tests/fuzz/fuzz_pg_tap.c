@@ -33,7 +33,7 @@ struct told {
     uint64_t rows;    /* of counts */
     uint64_t row_bytes;
     enum err err;
-    struct pg_tap_counts counts;
+    struct passage_counts counts;
     bool is_between[2];
     bool is_idle;
     bool is_full;

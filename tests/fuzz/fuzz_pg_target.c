@@ -138,20 +138,19 @@ static void check_greeting(struct slice greeting)
     must(event.is_last);
 }
 
-static void check_answer(const struct pg_target_failure *failure)
+static void check_answer(const struct target_failure *failure)
 {
     struct slice fields;
     struct slice body = slice_from(failure->answer, PGWIRE_HEADER_SIZE);
     must(failure->answer.len > PGWIRE_HEADER_SIZE && failure->error.message[0] != '\0');
     must(pgwire_notice_read(body, &fields, NULL) == ERR_NONE);
     struct slice state = pgwire_notice_find(fields, PGWIRE_FIELD_SQLSTATE);
-    must(slice_equals(state, slice_of_text(failure->sqlstate)));
+    must(slice_equals(state, slice_of_text(failure->code)));
     must(!slice_starts_with(state, SLICE("28")));
     must(slice_find(failure->answer, SLICE(PASSWORD)) == failure->answer.len);
 }
 
-static void on_done(void *owner, const struct pg_target_ready *ready,
-                    const struct pg_target_failure *failure)
+static void on_done(void *owner, const struct arrival *ready, const struct target_failure *failure)
 {
     struct outcome *outcome = owner;
     outcome->count++;
@@ -159,7 +158,7 @@ static void on_done(void *owner, const struct pg_target_ready *ready,
     if (failure != NULL) {
         check_answer(failure);
         outcome->err = failure->error.code;
-        memcpy(outcome->sqlstate, failure->sqlstate, sizeof(outcome->sqlstate));
+        memcpy(outcome->sqlstate, failure->code, sizeof(outcome->sqlstate));
         return;
     }
     check_greeting(ready->greeting);
@@ -191,11 +190,11 @@ static void run(const struct fuzzed *fuzzed, uint8_t flags, struct script *scrip
     buf_init(&script->out, LIMIT_MIB(1));
     buf_init(&outcome->greeting, LIMIT_MIB(1));
     buf_init(&outcome->left, LIMIT_MIB(4));
-    enum pg_sslmode mode = (flags & FLAG_REQUIRED) != 0 ? PG_SSL_REQUIRE : PG_SSL_PREFER;
+    enum place_tls mode = (flags & FLAG_REQUIRED) != 0 ? PLACE_TLS_REQUIRE : PLACE_TLS_PREFER;
     struct pg_target_settings settings = {
         .user = SLICE("gate"),
         .version = PGWIRE_VERSION(3, (flags & FLAG_NEWER) != 0 ? 2 : 0),
-        .encryption = {.mode = (flags & FLAG_TLS) != 0 ? mode : PG_SSL_DISABLE,
+        .encryption = {.mode = (flags & FLAG_TLS) != 0 ? mode : PLACE_TLS_DISABLE,
                        .tls = {.wrap = wrap, .context = &flags}},
         .take_secret = make_secret(fuzzed),
         .is_local = (flags & FLAG_REMOTE) == 0,

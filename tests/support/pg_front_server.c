@@ -26,7 +26,7 @@
 
 struct server {
     struct loop *loop;
-    struct pg_front_config config;
+    struct front_config config;
     struct secret mock_key;
     struct scram_verifier candidates[CANDIDATE_COUNT];
 };
@@ -106,17 +106,17 @@ static void on_event(void *owner, unsigned events)
     }
 }
 
-static void on_name(void *owner, const struct pgwire_startup *startup)
+static void on_name(void *owner, struct slice name)
 {
     struct session *session = owner;
-    bool is_known = slice_equals(startup->user, NAME);
+    bool is_known = slice_equals(name, NAME);
     pg_front_answer(session->front, session->server->candidates, is_known ? CANDIDATE_COUNT : 0);
 }
 
-static void on_refused(void *owner, const struct pgwire_startup *startup)
+static void on_refused(void *owner, struct slice name)
 {
     (void)owner;
-    (void)fprintf(stderr, "refused %.*s\n", SLICE_ARG(startup->user));
+    (void)fprintf(stderr, "refused %.*s\n", SLICE_ARG(name));
 }
 
 static void on_known(void *owner, size_t index)
@@ -139,11 +139,10 @@ static void on_known(void *owner, size_t index)
     must(pg_front_ready(session->front, &answer) == ERR_NONE);
 }
 
-static void on_open(void *owner)
+static void on_open(void *owner, struct stream *take_stream, struct slice behind)
 {
     struct session *session = owner;
-    struct slice behind;
-    session->stream = pg_front_take_stream(session->front, &behind);
+    session->stream = take_stream;
     must(behind.len <= sizeof(session->bytes));
     memcpy(session->bytes, behind.len > 0 ? behind.at : "", behind.len);
     session->len = behind.len;
@@ -154,10 +153,10 @@ static void on_open(void *owner)
     }
 }
 
-static void on_cancel(void *owner, const struct pgwire_key *key)
+static void on_cancel(void *owner, const struct cancel_key *key)
 {
     struct session *session = owner;
-    (void)fprintf(stderr, "cancel %u %.*s\n", key->process, SLICE_ARG(key->secret));
+    (void)fprintf(stderr, "cancel %u %.*s\n", key->number, SLICE_ARG(key->secret));
     pg_front_cancelled(session->front);
 }
 
@@ -167,7 +166,7 @@ static void on_closed(void *owner, const struct error *reason)
     memory_free(owner);
 }
 
-static const struct pg_front_events events = {
+static const struct front_events events = {
     .on_name = on_name,
     .on_refused = on_refused,
     .on_known = on_known,
@@ -202,7 +201,7 @@ static void make_candidates(struct server *server)
                               &server->candidates[i]);
     }
     server->config.mock_key = &server->mock_key;
-    server->config.authentication_ms = LIMIT_PG_FRONT_AUTHENTICATION_MS;
+    server->config.authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS;
 }
 
 int main(int argument_count, char **arguments)
@@ -225,7 +224,7 @@ int main(int argument_count, char **arguments)
     }
     make_candidates(&server);
     if (tls != NULL) {
-        pg_front_config_set_tls(&server.config, tls);
+        front_config_set_tls(&server.config, tls);
         server.config.needs_tls = argument_count > 3;
     }
     (void)printf("port %u\n", listener_port(fd));

@@ -176,9 +176,9 @@ static void play_judge(void *context, const struct sql_settings *settings, struc
     }
 }
 
-void play_policy(struct play_rules *rules, uint64_t generation, struct pg_filter_policy *policy)
+void play_policy(struct play_rules *rules, uint64_t generation, struct passage_policy *policy)
 {
-    *policy = (struct pg_filter_policy){
+    *policy = (struct passage_policy){
         .generation = generation,
         .looks_at_values = true,
         .judge = play_judge,
@@ -259,11 +259,11 @@ void play_extended(struct buf *buf, const char *text)
 /* A session -------------------------------------------------------------------------------------
  */
 
-static void on_event(void *owner, const struct pg_filter_event *event)
+static void on_event(void *owner, const struct guard_event *event)
 {
-    static const char *const words[] = {[PG_FILTER_FINDING] = "found",
-                                        [PG_FILTER_REFUSED] = "refused",
-                                        [PG_FILTER_TOO_MANY] = "too many"};
+    static const char *const words[] = {[GUARD_EVENT_FINDING] = "found",
+                                        [GUARD_EVENT_REFUSED] = "refused",
+                                        [GUARD_EVENT_TOO_MANY] = "too many"};
     struct play *play = owner;
     append(&play->events, slice_of_text(words[event->kind]));
     append(&play->events, SLICE(";"));
@@ -283,8 +283,8 @@ static void on_block(void *owner)
     play->block_count++;
 }
 
-static bool on_read(void *owner, const struct pg_filter_read *more,
-                    const struct pg_filter_read *most, struct pg_filter_hour *ret_hour)
+static bool on_read(void *owner, const struct read_amount *more, const struct read_amount *most,
+                    struct read_hour *ret_hour)
 {
     struct play *play = owner;
     bool is_read =
@@ -293,8 +293,8 @@ static bool on_read(void *owner, const struct pg_filter_read *more,
         play->hour.rows += more->rows;
         play->hour.bytes += more->bytes;
     }
-    *ret_hour = (struct pg_filter_hour){.read = play->hour,
-                                        .falls_in_ms = play->hour.rows > 0 ? 119000 : 0};
+    *ret_hour =
+        (struct read_hour){.read = play->hour, .falls_in_ms = play->hour.rows > 0 ? 119000 : 0};
     return is_read;
 }
 

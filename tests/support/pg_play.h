@@ -29,7 +29,7 @@ struct play_rules {
     size_t budget_count;
 };
 
-void play_policy(struct play_rules *rules, uint64_t generation, struct pg_filter_policy *policy);
+void play_policy(struct play_rules *rules, uint64_t generation, struct passage_policy *policy);
 
 struct play_server {
     bool is_reference;
@@ -83,11 +83,11 @@ struct play {
     struct buf client; /* what it has still to say */
     struct buf got;    /* by the client */
     struct buf events;
-    size_t pieces[2];           /* bytes at a time, by side; 0: all there are */
-    bool is_eager;              /* the server answers before the client says more */
-    bool is_ignorant;           /* nobody can say where columns come from */
-    bool is_asked;              /* where they come from */
-    struct pg_filter_read hour; /* what its user has read in the last hour */
+    size_t pieces[2];        /* bytes at a time, by side; 0: all there are */
+    bool is_eager;           /* the server answers before the client says more */
+    bool is_ignorant;        /* nobody can say where columns come from */
+    bool is_asked;           /* where they come from */
+    struct read_amount hour; /* what its user has read in the last hour */
     unsigned lookup_count;
     unsigned block_count;
     struct error error;

@@ -37,7 +37,7 @@
 
 struct server {
     struct worker *worker;
-    struct pg_front_config config;
+    struct front_config config;
     struct secret mock_key;
     struct scram_verifier verifier;
     uint16_t port; /* of the target */
@@ -133,7 +133,7 @@ static void on_record(void *owner, const struct pg_record *record)
 
 static void print_end(const struct session *session, enum pump_side side, enum err err, bool speaks)
 {
-    const struct pg_tap_counts *counts = pg_tap_counts(session->tap);
+    const struct passage_counts *counts = pg_tap_counts(session->tap);
     struct buf buf;
     buf_init(&buf, LIMIT_KIB(4));
     struct json_writer json = json_writer_to(&buf);
@@ -227,10 +227,9 @@ static void on_gone(void *owner)
     loop_defer(worker_loop(session->server->worker), &session->release);
 }
 
-static void on_open(void *owner)
+static void on_open(void *owner, struct stream *take_stream, struct slice behind)
 {
     struct session *session = owner;
-    struct slice behind;
     struct pg_tap_settings tap = {
         .row_limit = session->server->row_limit,
         .on_record = on_record,
@@ -244,7 +243,7 @@ static void on_open(void *owner)
         .on_gone = on_gone,
         .owner = session,
     };
-    pump.take_streams[PUMP_CLIENT] = pg_front_take_stream(session->front, &behind);
+    pump.take_streams[PUMP_CLIENT] = take_stream;
     pump.take_streams[PUMP_TARGET] = session->target;
     pump.waiting[PUMP_CLIENT] = behind;
     pump.waiting[PUMP_TARGET] = buf_view(&session->rest);
@@ -270,13 +269,13 @@ static struct stream *connect_to_target(const struct server *server)
     return socket_stream_new(worker_loop(server->worker), fd);
 }
 
-static void on_target(void *owner, const struct pg_target_ready *ready,
-                      const struct pg_target_failure *failure)
+static void on_target(void *owner, const struct arrival *ready,
+                      const struct target_failure *failure)
 {
     struct session *session = owner;
     session->signing = NULL;
     if (failure != NULL) {
-        pg_front_fail(session->front, slice_of_text(failure->sqlstate),
+        pg_front_fail(session->front, slice_of_text(failure->code),
                       slice_of_text(failure->error.message), SLICE_NONE);
         return;
     }
@@ -284,8 +283,8 @@ static void on_target(void *owner, const struct pg_target_ready *ready,
     must(buf_append(&session->rest, ready->rest) == ERR_NONE);
     const struct pg_front_session answer = {
         .parameter_statuses = ready->greeting,
-        .key = ready->key,
-        .transaction = ready->transaction,
+        .key = {.process = ready->key.number, .secret = ready->key.secret},
+        .transaction = (enum pgwire_transaction)ready->state,
     };
     must(pg_front_ready(session->front, &answer) == ERR_NONE);
 }
@@ -308,10 +307,10 @@ static void on_known(void *owner, size_t index)
         pg_target_start(connect_to_target(session->server), &settings, on_target, session);
 }
 
-static void on_name(void *owner, const struct pgwire_startup *startup)
+static void on_name(void *owner, struct slice name)
 {
     struct session *session = owner;
-    bool is_known = slice_equals(startup->user, NAME);
+    bool is_known = slice_equals(name, NAME);
     pg_front_answer(session->front, &session->server->verifier, is_known);
 }
 
@@ -321,7 +320,7 @@ static void on_cancelled(void *owner, const struct error *error)
     must(error == NULL);
 }
 
-static void on_cancel(void *owner, const struct pgwire_key *key)
+static void on_cancel(void *owner, const struct cancel_key *key)
 {
     struct session *session = owner;
     struct pg_cancel_settings settings = {.key = *key, .timeout_ms = TIMEOUT_MS};
@@ -337,7 +336,7 @@ static void on_closed(void *owner, const struct error *reason)
     loop_defer(worker_loop(session->server->worker), &session->release);
 }
 
-static const struct pg_front_events events = {
+static const struct front_events events = {
     .on_name = on_name,
     .on_known = on_known,
     .on_open = on_open,
@@ -371,7 +370,7 @@ static void make_verifier(struct server *server)
     scram_verifier_derive(&password, slice_of(mock.salt, mock.salt_size), mock.iterations,
                           &server->verifier);
     server->config.mock_key = &server->mock_key;
-    server->config.authentication_ms = LIMIT_PG_FRONT_AUTHENTICATION_MS;
+    server->config.authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS;
 }
 
 int main(int argument_count, char **arguments)
@@ -399,7 +398,7 @@ int main(int argument_count, char **arguments)
     }
     make_verifier(&server);
     if (tls != NULL) {
-        pg_front_config_set_tls(&server.config, tls);
+        front_config_set_tls(&server.config, tls);
     }
     (void)printf("port %u\n", listener_port(fd));
     (void)fflush(stdout);

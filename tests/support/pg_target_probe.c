@@ -152,7 +152,7 @@ static void on_cancel_time(void *owner)
 {
     struct probe *probe = owner;
     struct pg_cancel_settings settings = {
-        .key = {.process = probe->process, .secret = buf_view(&probe->key)},
+        .key = {.number = probe->process, .secret = buf_view(&probe->key)},
         .timeout_ms = TIMEOUT_MS,
     };
     (void)pg_cancel_start(connect_to(probe), &settings, on_cancelled, probe);
@@ -177,7 +177,7 @@ static void ask(struct probe *probe)
 
 /* Signing in ---------------------------------------------------------------------------------- */
 
-static void print_failure(const struct pg_target_failure *failure)
+static void print_failure(const struct target_failure *failure)
 {
     struct buf buf;
     struct slice fields = slice_from(failure->answer, PGWIRE_HEADER_SIZE);
@@ -185,7 +185,7 @@ static void print_failure(const struct pg_target_failure *failure)
     struct json_writer json = json_writer_to(&buf);
     json_begin_object(&json);
     json_member_text(&json, "error", slice_of_text(failure->error.message));
-    json_member_text(&json, "sqlstate", slice_of_text(failure->sqlstate));
+    json_member_text(&json, "sqlstate", slice_of_text(failure->code));
     json_member_text(&json, "message", pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE));
     json_end_object(&json);
     print(&json);
@@ -210,7 +210,7 @@ static void write_parameters(struct json_writer *json, struct slice greeting)
     }
 }
 
-static void print_ready(const struct pg_target_ready *ready)
+static void print_ready(const struct arrival *ready)
 {
     struct buf buf;
     buf_init(&buf, LIMIT_KIB(256));
@@ -220,15 +220,14 @@ static void print_ready(const struct pg_target_ready *ready)
     write_parameters(&json, ready->greeting);
     json_end_object(&json);
     json_member_int(&json, "key_size", (int64_t)ready->key.secret.len);
-    json_member_text(&json, "transaction", slice_of(&(const char){(char)ready->transaction}, 1));
+    json_member_text(&json, "transaction", slice_of(&ready->state, 1));
     json_member_int(&json, "rest", (int64_t)ready->rest.len);
     json_end_object(&json);
     print(&json);
     buf_release(&buf);
 }
 
-static void on_done(void *owner, const struct pg_target_ready *ready,
-                    const struct pg_target_failure *failure)
+static void on_done(void *owner, const struct arrival *ready, const struct target_failure *failure)
 {
     struct probe *probe = owner;
     if (failure != NULL) {
@@ -238,7 +237,7 @@ static void on_done(void *owner, const struct pg_target_ready *ready,
     }
     print_ready(ready);
     probe->stream = ready->take_stream;
-    probe->process = ready->key.process;
+    probe->process = ready->key.number;
     must(buf_append(&probe->key, ready->key.secret) == ERR_NONE);
     if (probe->query.at != NULL) {
         ask(probe);
@@ -294,7 +293,7 @@ int main(int argument_count, char **arguments)
     probe.query = strcmp(arguments[4], "-") == 0 ? SLICE_NONE : slice_of_text(arguments[4]);
     probe.cancels = strcmp(wish, "cancel") == 0;
     buf_init(&probe.body, LIMIT_KIB(64));
-    buf_init(&probe.key, LIMIT_PGWIRE_KEY_SIZE);
+    buf_init(&probe.key, LIMIT_CANCEL_KEY_SIZE);
     timer_init(&probe.cancel_timer, on_cancel_time, &probe);
     start(&probe, arguments, strcmp(wish, "remote") != 0);
     loop_run(worker_loop(probe.worker));

@@ -24,6 +24,7 @@ def test_layers_may_include_what_is_below(tmp_path):
                                "base/b.h": "#ifndef GH_BASE_B_H\n#endif\n",
                                "base/b.c": '#include "base/b.h"\n#include <string.h>\n',
                                "io/i.c": "#if 1\n#endif\n",
+                               "app/protocols.c": '#include "protocol/postgres/p.h"\n',
                                "protocol/postgres/p.c": '#include "protocol/postgres/q.h"\n'
                                                         '#include "protocol/sql/s.h"\n'
                                                         '#include "protocol/pump.h"\n'})
@@ -40,6 +41,7 @@ def test_layers_may_include_what_is_below(tmp_path):
     ("protocol/mysql/m.c", '#include "protocol/postgres/p.h"\n', "another protocol"),
     ("protocol/sql/s.c", '#include "protocol/postgres/p.h"\n', "another protocol"),
     ("protocol/p.c", '#include "protocol/postgres/p.h"\n', "another protocol"),
+    ("app/a.c", '#include "protocol/postgres/p.h"\n', "another protocol"),
 ])
 def test_layers_finds(tmp_path, name, text, says):
     result = layers(tmp_path, {name: text})

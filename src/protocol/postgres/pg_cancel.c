@@ -5,13 +5,14 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "io/timer.h"
+#include "wire/pgwire_start.h"
 
 struct pg_cancel {
     struct loop *loop;
     struct stream *stream; /* NULL while it is encrypted */
     struct pg_encryption *encryption;
     struct buf out; /* holds the key: wiped */
-    pg_cancel_done_fn on_done;
+    stopped_fn on_done;
     void *owner;
     struct timer deadline;
     struct loop_task free_task;
@@ -110,15 +111,16 @@ static void pg_cancel_on_encrypted(void *owner, struct stream *take_stream,
 }
 
 struct pg_cancel *pg_cancel_start(struct stream *take_stream,
-                                  const struct pg_cancel_settings *settings,
-                                  pg_cancel_done_fn on_done, void *owner)
+                                  const struct pg_cancel_settings *settings, stopped_fn on_done,
+                                  void *owner)
 {
     struct pg_cancel *self = memory_new(sizeof(*self));
     self->loop = take_stream->loop;
     self->on_done = on_done;
     self->owner = owner;
-    buf_init(&self->out, LIMIT_PGWIRE_KEY_SIZE + 64);
-    must(pgwire_cancel_write(&self->out, &settings->key) == ERR_NONE);
+    buf_init(&self->out, LIMIT_CANCEL_KEY_SIZE + 64);
+    const struct pgwire_key key = {.process = settings->key.number, .secret = settings->key.secret};
+    must(pgwire_cancel_write(&self->out, &key) == ERR_NONE);
     timer_init(&self->deadline, pg_cancel_on_deadline, self);
     timer_start(self->loop, &self->deadline, settings->timeout_ms);
     loop_task_init(&self->free_task, pg_cancel_free, self);

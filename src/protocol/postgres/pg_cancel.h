@@ -5,23 +5,20 @@
 #define GH_POSTGRES_PG_CANCEL_H
 
 #include "protocol/postgres/pg_encryption.h"
-#include "wire/pgwire_start.h"
+#include "protocol/target.h"
 
 struct pg_cancel;
 
 struct pg_cancel_settings {
     struct pg_encryption_settings encryption; /* as for the session: who has the key can cancel */
-    struct pgwire_key key;                    /* copied */
+    struct cancel_key key;                    /* copied */
     uint64_t timeout_ms;                      /* for all of it */
 };
 
-/* NULL: the server has taken the request. */
-typedef void (*pg_cancel_done_fn)(void *owner, const struct error *error);
-
 /* Takes the stream. 'on_done' is called once, never inside this; then the pg_cancel is gone. */
 struct pg_cancel *pg_cancel_start(struct stream *take_stream,
-                                  const struct pg_cancel_settings *settings,
-                                  pg_cancel_done_fn on_done, void *owner);
+                                  const struct pg_cancel_settings *settings, stopped_fn on_done,
+                                  void *owner);
 /* At any time before 'on_done', which is not called any more; closes the stream. */
 void pg_cancel_abort(struct pg_cancel *cancel);
 

@@ -116,7 +116,7 @@ static enum err pg_encryption_judge(struct pg_encryption *self, struct slice ans
                     "the target sends more than its answer when it is asked for TLS: it is no "
                     "PostgreSQL server, or somebody stands in between");
     }
-    if (!*ret_is_accepted && self->settings.mode != PG_SSL_PREFER) {
+    if (!*ret_is_accepted && self->settings.mode != PLACE_TLS_PREFER) {
         return fail(&self->error, ERR_UNSUPPORTED, "the target does not support TLS");
     }
     return ERR_NONE;
@@ -195,7 +195,7 @@ struct pg_encryption *pg_encryption_start(struct stream *take_stream,
                                           const struct pg_encryption_settings *settings,
                                           pg_encryption_done_fn on_done, void *owner)
 {
-    must(settings->mode == PG_SSL_DISABLE || settings->tls.wrap != NULL);
+    must(settings->mode == PLACE_TLS_DISABLE || settings->tls.wrap != NULL);
     struct pg_encryption *self = memory_new(sizeof(*self));
     self->loop = take_stream->loop;
     self->stream = take_stream;
@@ -206,7 +206,7 @@ struct pg_encryption *pg_encryption_start(struct stream *take_stream,
     loop_task_init(&self->tell_task, pg_encryption_tell_plain, self);
     loop_task_init(&self->free_task, pg_encryption_free, self);
     stream_own(take_stream, pg_encryption_on_event, self);
-    if (settings->mode == PG_SSL_DISABLE) {
+    if (settings->mode == PLACE_TLS_DISABLE) {
         self->state = PG_ENCRYPTION_PLAIN;
         loop_defer(self->loop, &self->tell_task);
         return self;

@@ -9,15 +9,7 @@
 #include "base/error.h"
 #include "identity/scram.h"
 #include "io/stream.h"
-
-/* libpq's sslmode. There is no 'allow': it begins without TLS. */
-enum pg_sslmode {
-    PG_SSL_DISABLE,
-    PG_SSL_PREFER, /* without, if the server has none: whoever stands in between can say so, too */
-    PG_SSL_REQUIRE,
-    PG_SSL_VERIFY_CA,
-    PG_SSL_VERIFY_FULL,
-};
+#include "protocol/place.h"
 
 /* A stream above the one that was given, its handshake over and the certificate checked as the mode
  * asks; or NULL and what went wrong. 'end_point' is the certificate's for channel binding, NULL
@@ -36,8 +28,8 @@ struct pg_tls {
 };
 
 struct pg_encryption_settings {
-    enum pg_sslmode mode;
-    struct pg_tls tls; /* not used for PG_SSL_DISABLE */
+    enum place_tls mode;
+    struct pg_tls tls; /* not used for PLACE_TLS_DISABLE */
 };
 
 struct pg_encryption;

@@ -187,15 +187,15 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
         pgwire_framer_init(&way->framer, senders[i]);
         pgwire_framer_skip_start(&way->framer);
         buf_init(&way->body, LIMIT_PG_FILTER_MESSAGE_SIZE);
-        buf_init(&way->out.buf, LIMIT_PG_FILTER_OUT_SIZE);
+        buf_init(&way->out.buf, LIMIT_PASSAGE_OUT_SIZE);
     }
     list_init(&filter->requests);
     pg_filter_names_init(filter);
-    buf_init(&filter->pending, LIMIT_PG_FILTER_OUT_SIZE);
-    buf_init(&filter->words, LIMIT_PG_FILTER_OUT_SIZE);
-    buf_init(&filter->limit.query, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->pending, LIMIT_PASSAGE_OUT_SIZE);
+    buf_init(&filter->words, LIMIT_PASSAGE_OUT_SIZE);
+    buf_init(&filter->limit.query, LIMIT_PASSAGE_OUT_SIZE);
     arena_init(&filter->limit.arena);
-    buf_init(&filter->limit.undo, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->limit.undo, LIMIT_PASSAGE_OUT_SIZE);
     buf_init(&filter->limit.notice, LIMIT_PG_FILTER_WORDS_SIZE);
     buf_init(&filter->limit.held, LIMIT_PG_FILTER_WORDS_SIZE);
     pg_filter_read_greeting(filter, settings->greeting);
@@ -233,7 +233,7 @@ void pg_filter_free(struct pg_filter *filter)
     memory_free(filter);
 }
 
-void pg_filter_set_policy(struct pg_filter *filter, const struct pg_filter_policy *policy)
+void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy *policy)
 {
     filter->policy = *policy;
     pg_filter_mask_set(filter, policy);

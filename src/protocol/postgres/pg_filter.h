@@ -17,68 +17,19 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "policy/guard_cache.h"
+#include "protocol/passage.h"
 #include "protocol/postgres/pg_mask.h"
-#include "protocol/pump.h"
 #include "sql/sql.h"
 #include "wire/pgwire.h"
 
-/* The rules of the connection for the session's user. What was judged under another generation is
- * judged again before it runs the next time. */
-struct pg_filter_policy {
-    uint64_t generation;
-    bool looks_at_values; /* of parameters: a rule looks for text */
-    /* guard_cache_judge() */
-    void (*judge)(void *context, const struct sql_settings *settings, struct slice text,
-                  struct guard_verdict *ret_verdict, struct guard_facts *ret_facts);
-    /* sql_analyze() and guard_judge_input() */
-    struct sql_script (*analyze)(struct arena *arena, const struct sql_settings *settings,
-                                 struct slice text);
-    void (*judge_script)(void *context, const struct sql_settings *settings, struct slice text,
-                         const struct sql_script *script, struct guard_verdict *ret_verdict);
-    void *context;
-    struct mask_rules *masking;         /* referenced; NULL: nothing is masked */
-    struct mask_scratch *scratch;       /* of the worker; NULL without rules */
-    const struct guard_scope *output;   /* until the next policy; NULL: no output is judged */
-    const struct guard_budget *budgets; /* copied */
-    size_t budget_count;
-};
-
-/* What a client got: messages with rows (DataRow, CopyData, the result of a function call), and the
- * bytes of their bodies. */
-struct pg_filter_read {
-    uint64_t rows;
-    uint64_t bytes;
-};
-
-/* What the session's user has read on the connection in the last hour, in all sessions. */
-struct pg_filter_hour {
-    struct pg_filter_read read;
-    uint64_t falls_in_ms; /* until it becomes less; 0: there is nothing that could */
-};
-
-enum pg_filter_event_kind {
-    PG_FILTER_FINDING,  /* a rule matched, whatever its action */
-    PG_FILTER_REFUSED,  /* for a reason of ours: 'words' */
-    PG_FILTER_TOO_MANY, /* rows were changed, 'rows' of them, and are taken back */
-};
-
-/* Told before what comes of it passes. */
-struct pg_filter_event {
-    enum pg_filter_event_kind kind;
-    uint64_t request;                    /* the number of the client's message, counted from 0 */
-    const struct guard_finding *finding; /* NULL for PG_FILTER_REFUSED */
-    struct slice words;                  /* what the client is told; may be empty */
-    uint64_t rows;
-};
-
 struct pg_filter_settings {
-    struct pg_filter_policy policy;
+    struct passage_policy policy;
     uint64_t request;      /* the number of the client's next message */
     bool is_late;          /* there may be prepared statements already, which are unknown */
     struct slice greeting; /* the server's ParameterStatus messages of the start, and others */
     enum pgwire_transaction transaction;
     uint8_t seed[HASH_SEED_SIZE]; /* random */
-    void (*on_event)(void *owner, const struct pg_filter_event *event);
+    void (*on_event)(void *owner, const struct guard_event *event);
     /* As pg_mask_settings has it; answered by pg_filter_learn_row() and pg_filter_learn_done(). */
     void (*on_lookup)(void *owner, struct slice tables);
     /* An answer is blocked: what the server does is to be cancelled; then pg_filter_cancelled().
@@ -87,8 +38,8 @@ struct pg_filter_settings {
     /* For budgets of an hour: 'more' is added to what was read, unless that would then be beyond
      * 'most'; whether it was, and what was read then. NULL: nothing may be read where there is such
      * a budget. */
-    bool (*on_read)(void *owner, const struct pg_filter_read *more,
-                    const struct pg_filter_read *most, struct pg_filter_hour *ret_hour);
+    bool (*on_read)(void *owner, const struct read_amount *more, const struct read_amount *most,
+                    struct read_hour *ret_hour);
     void *owner;
 };
 
@@ -98,7 +49,7 @@ struct pg_filter;
 struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings);
 void pg_filter_free(struct pg_filter *filter);
 /* From the next message of the client on. */
-void pg_filter_set_policy(struct pg_filter *filter, const struct pg_filter_policy *policy);
+void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy *policy);
 
 /* Puts into *bytes what goes on to the other side: the same where nothing is changed, valid until
  * the next call. What is to be said to the side itself beside that are pg_filter_words().

@@ -38,7 +38,7 @@ static void budgets_turn(struct pg_filter_reading *reading)
 
 /* Answers that are under way stay under those that they were asked under; should there be a third
  * set before they have come, that is left out which came between. */
-void pg_filter_budget_set(struct pg_filter *filter, const struct pg_filter_policy *policy)
+void pg_filter_budget_set(struct pg_filter *filter, const struct passage_policy *policy)
 {
     struct pg_filter_reading *reading = &filter->reading;
     struct pg_filter_budgets *next = &reading->next;
@@ -78,29 +78,28 @@ static struct pg_filter_budgets *budgets_of(struct pg_filter *filter, uint64_t r
 /* What was read ---------------------------------------------------------------------------------
  */
 
-static bool is_beyond(const struct pg_filter_read *read, const struct guard_budget *rule)
+static bool is_beyond(const struct read_amount *read, const struct guard_budget *rule)
 {
     return read->rows > rule->rows || read->bytes > rule->bytes;
 }
 
-static struct pg_filter_read sum_of(const struct pg_filter_read *read,
-                                    const struct pg_filter_read *more)
+static struct read_amount sum_of(const struct read_amount *read, const struct read_amount *more)
 {
-    return (struct pg_filter_read){.rows = read->rows + more->rows,
-                                   .bytes = read->bytes + more->bytes};
+    return (struct read_amount){.rows = read->rows + more->rows,
+                                .bytes = read->bytes + more->bytes};
 }
 
-static bool hour_takes(struct pg_filter *filter, const struct pg_filter_read *more,
-                       const struct pg_filter_read *most, struct pg_filter_hour *ret_hour)
+static bool hour_takes(struct pg_filter *filter, const struct read_amount *more,
+                       const struct read_amount *most, struct read_hour *ret_hour)
 {
     const struct pg_filter_settings *settings = &filter->settings;
-    *ret_hour = (struct pg_filter_hour){.read = {.rows = UINT64_MAX / 2, .bytes = UINT64_MAX / 2}};
+    *ret_hour = (struct read_hour){.read = {.rows = UINT64_MAX / 2, .bytes = UINT64_MAX / 2}};
     return settings->on_read != NULL && settings->on_read(settings->owner, more, most, ret_hour);
 }
 
-static const struct pg_filter_read *read_of(const struct pg_filter *filter,
-                                            const struct guard_budget *rule,
-                                            const struct pg_filter_hour *hour)
+static const struct read_amount *read_of(const struct pg_filter *filter,
+                                         const struct guard_budget *rule,
+                                         const struct read_hour *hour)
 {
     return rule->is_hourly ? &hour->read : &filter->reading.session;
 }
@@ -125,7 +124,7 @@ static struct slice why_in(struct arena *arena, const struct guard_budget *rule)
 }
 
 static struct slice hint_in(struct arena *arena, const struct guard_budget *rule,
-                            const struct pg_filter_hour *hour)
+                            const struct read_hour *hour)
 {
     if (!rule->is_hourly) {
         return SLICE("A new session has a budget of its own.");
@@ -139,15 +138,15 @@ static struct slice hint_in(struct arena *arena, const struct guard_budget *rule
 
 /* On record, and as a message; of one that only observes there is none. */
 static void budget_found(struct pg_filter *filter, const struct guard_budget *rule,
-                         const struct pg_filter_hour *hour, uint64_t number, struct buf *words)
+                         const struct read_hour *hour, uint64_t number, struct buf *words)
 {
     struct arena arena CLEANUP(arena_release);
     struct guard_finding finding = rule->finding;
     bool is_blocked = finding.action == GUARD_BLOCK;
     arena_init(&arena);
     finding.why = why_in(&arena, rule);
-    const struct pg_filter_event event = {
-        .kind = PG_FILTER_FINDING,
+    const struct guard_event event = {
+        .kind = GUARD_EVENT_FINDING,
         .request = number,
         .finding = &finding,
     };
@@ -162,7 +161,7 @@ static void budget_found(struct pg_filter *filter, const struct guard_budget *ru
  */
 
 /* Whether nothing may be read: all of it was, or what was left has not been enough. */
-static bool is_spent(struct pg_filter_budget *budget, const struct pg_filter_read *read)
+static bool is_spent(struct pg_filter_budget *budget, const struct read_amount *read)
 {
     if (read->rows < budget->over_at.rows || read->bytes < budget->over_at.bytes) {
         budget->is_over = false;
@@ -177,9 +176,9 @@ enum err pg_filter_budget_check(struct pg_filter *filter, char type,
 {
     struct pg_filter_reading *reading = &filter->reading;
     struct pg_filter_budgets *budgets = reading->has_next ? &reading->next : &reading->budgets;
-    const struct pg_filter_read nothing = {0};
-    const struct pg_filter_read all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
-    struct pg_filter_hour hour;
+    const struct read_amount nothing = {0};
+    const struct read_amount all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
+    struct read_hour hour;
     bool has_hour = false;
     *ret_passes = true;
     for (size_t i = 0; i < budgets->count && facts->reads; i++) {
@@ -214,11 +213,11 @@ bool pg_filter_budget_counts(const struct pg_filter *filter, char type)
 
 /* Those that do not block, before what was just counted goes on. */
 static enum err budget_tell(struct pg_filter *filter, struct pg_filter_budgets *budgets,
-                            const struct pg_filter_hour *hour, struct error *reterr_error)
+                            const struct read_hour *hour, struct error *reterr_error)
 {
     for (size_t i = 0; i < budgets->count; i++) {
         struct pg_filter_budget *budget = &budgets->items[i];
-        const struct pg_filter_read *read = read_of(filter, &budget->rule, hour);
+        const struct read_amount *read = read_of(filter, &budget->rule, hour);
         bool was_over = budget->is_over;
         if (budget->rule.finding.action == GUARD_BLOCK) {
             continue;
@@ -239,10 +238,10 @@ static enum err budget_tell(struct pg_filter *filter, struct pg_filter_budgets *
 
 /* That of an hour which it would be too much for, the first one. */
 static struct pg_filter_budget *hour_reason(struct pg_filter_budgets *budgets,
-                                            const struct pg_filter_hour *hour,
-                                            const struct pg_filter_read *more)
+                                            const struct read_hour *hour,
+                                            const struct read_amount *more)
 {
-    struct pg_filter_read sum = sum_of(&hour->read, more);
+    struct read_amount sum = sum_of(&hour->read, more);
     struct pg_filter_budget *reason = NULL;
     for (size_t i = 0; i < budgets->count; i++) {
         struct pg_filter_budget *budget = &budgets->items[i];
@@ -255,13 +254,13 @@ static struct pg_filter_budget *hour_reason(struct pg_filter_budgets *budgets,
 }
 
 /* All of it, or none. *ret_budget: which one it would be too much for; NULL: it is counted. */
-static enum err budget_take(struct pg_filter *filter, const struct pg_filter_read *more,
-                            struct pg_filter_budget **ret_budget, struct pg_filter_hour *hour,
+static enum err budget_take(struct pg_filter *filter, const struct read_amount *more,
+                            struct pg_filter_budget **ret_budget, struct read_hour *hour,
                             struct error *reterr_error)
 {
     struct pg_filter_budgets *budgets = budgets_of(filter, filter->answered.request);
-    struct pg_filter_read session = sum_of(&filter->reading.session, more);
-    struct pg_filter_read most = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
+    struct read_amount session = sum_of(&filter->reading.session, more);
+    struct read_amount most = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
     bool has_hours = false;
     bool is_hour_limited = false;
     *ret_budget = NULL;
@@ -291,7 +290,7 @@ static enum err budget_take(struct pg_filter *filter, const struct pg_filter_rea
 }
 
 static enum err budget_block(struct pg_filter *filter, struct pg_filter_budget *budget,
-                             const struct pg_filter_hour *hour, struct error *reterr_error)
+                             const struct read_hour *hour, struct error *reterr_error)
 {
     struct buf words CLEANUP(buf_release);
     buf_init(&words, LIMIT_PG_FILTER_WORDS_SIZE);
@@ -306,9 +305,9 @@ static enum err budget_block(struct pg_filter *filter, struct pg_filter_budget *
 enum err pg_filter_budget_put_header(struct pg_filter *filter, uint32_t size, bool *ret_passes,
                                      struct error *reterr_error)
 {
-    const struct pg_filter_read more = {.rows = 1, .bytes = size};
+    const struct read_amount more = {.rows = 1, .bytes = size};
     struct pg_filter_budget *budget = NULL;
-    struct pg_filter_hour hour = {0};
+    struct read_hour hour = {0};
     enum err err = budget_take(filter, &more, &budget, &hour, reterr_error);
     *ret_passes = err == ERR_NONE && budget == NULL;
     return err == ERR_NONE && budget != NULL ? budget_block(filter, budget, &hour, reterr_error)
@@ -332,10 +331,10 @@ static struct slice next_part(struct slice *rest, size_t *left, uint32_t *ret_si
     return part;
 }
 
-static struct pg_filter_read count_of(const struct pg_filter *filter, struct slice messages,
-                                      size_t *left)
+static struct read_amount count_of(const struct pg_filter *filter, struct slice messages,
+                                   size_t *left)
 {
-    struct pg_filter_read sum = {0};
+    struct read_amount sum = {0};
     while (messages.len > 0) {
         bool is_begun = *left > 0;
         uint32_t size = 0;
@@ -374,11 +373,10 @@ enum err pg_filter_budget_put(struct pg_filter *filter, struct slice messages, b
                               struct error *reterr_error)
 {
     struct pg_filter_budget *budget = NULL;
-    struct pg_filter_hour hour = {0};
+    struct read_hour hour = {0};
     uint64_t count = filter->reading.count;
     size_t left = filter->reading.left;
-    struct pg_filter_read more = {.rows = count,
-                                  .bytes = messages.len - count * PGWIRE_HEADER_SIZE};
+    struct read_amount more = {.rows = count, .bytes = messages.len - count * PGWIRE_HEADER_SIZE};
     if (count == 0) {
         more = count_of(filter, messages, &left);
     }

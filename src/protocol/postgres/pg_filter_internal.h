@@ -134,8 +134,8 @@ struct pg_filter_answered {
 /* A read budget, and where the session stands with it. */
 struct pg_filter_budget {
     struct guard_budget rule;
-    bool is_over;                  /* it was found, until less is read than 'over_at' */
-    struct pg_filter_read over_at; /* what was read when it was */
+    bool is_over;               /* it was found, until less is read than 'over_at' */
+    struct read_amount over_at; /* what was read when it was */
 };
 
 struct pg_filter_budgets {
@@ -149,9 +149,9 @@ struct pg_filter_reading {
     struct pg_filter_budgets next; /* of requests from 'next_from' on */
     bool has_next;
     uint64_t next_from;
-    struct pg_filter_read session; /* since it has had budgets */
-    uint64_t count;                /* of the messages at hand; 0: nobody has counted */
-    size_t left;                   /* of a row, which goes on, that pg_mask has not said yet */
+    struct read_amount session; /* since it has had budgets */
+    uint64_t count;             /* of the messages at hand; 0: nobody has counted */
+    size_t left;                /* of a row, which goes on, that pg_mask has not said yet */
 };
 
 struct pg_filter {
@@ -172,7 +172,7 @@ struct pg_filter {
     struct sql_script script; /* of the text at hand, in 'arena' */
     bool has_script;          /* it was looked at; else it is analyzed when it is sent */
     bool is_script_known;
-    struct pg_filter_policy policy;
+    struct passage_policy policy;
     struct arena arena;        /* of the message at hand */
     struct pgwire_state state; /* as the server sees it */
     struct pg_filter_way ways[2];
@@ -258,7 +258,7 @@ enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_err
 /* pg_filter_mask.c */
 void pg_filter_mask_init(struct pg_filter *filter);
 void pg_filter_mask_release(struct pg_filter *filter);
-void pg_filter_mask_set(struct pg_filter *filter, const struct pg_filter_policy *policy);
+void pg_filter_mask_set(struct pg_filter *filter, const struct passage_policy *policy);
 /* The message goes to the server next; if not, it was refused. With a Describe of ours before it
  * where one is needed. */
 enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter_message *message,
@@ -316,7 +316,7 @@ void pg_filter_copy_rule(struct arena *arena, const struct guard_finding *rule,
 void pg_filter_budget_init(struct pg_filter *filter);
 void pg_filter_budget_release(struct pg_filter *filter);
 /* Of requests from the next one on. */
-void pg_filter_budget_set(struct pg_filter *filter, const struct pg_filter_policy *policy);
+void pg_filter_budget_set(struct pg_filter *filter, const struct passage_policy *policy);
 bool pg_filter_has_budgets(const struct pg_filter *filter);
 /* A statement is about to be sent; if nothing may be read and it reads, it was refused. */
 enum err pg_filter_budget_check(struct pg_filter *filter, char type,

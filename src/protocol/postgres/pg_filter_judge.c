@@ -60,8 +60,8 @@ static void pg_filter_join(struct guard_verdict *verdict, const struct guard_ver
 void pg_filter_tell_findings(struct pg_filter *filter, const struct guard_verdict *verdict)
 {
     for (size_t i = 0; i < verdict->count; i++) {
-        const struct pg_filter_event event = {
-            .kind = PG_FILTER_FINDING,
+        const struct guard_event event = {
+            .kind = GUARD_EVENT_FINDING,
             .request = filter->number,
             .finding = &verdict->findings[i],
         };

@@ -213,8 +213,8 @@ static enum err pg_filter_tell_too_many(struct pg_filter *filter,
         rule->rule_name.len > 0 ? ", rule '" : "", SLICE_ARG(rule->rule_name),
         rule->rule_name.len > 0 ? "'" : "", (long long)request->max_rows,
         rule->message.len > 0 ? ": " : "", SLICE_ARG(slice_sub(rule->message, 0, LIMIT_KIB(8))));
-    const struct pg_filter_event event = {
-        .kind = PG_FILTER_TOO_MANY,
+    const struct guard_event event = {
+        .kind = GUARD_EVENT_TOO_MANY,
         .request = request->number,
         .finding = rule,
         .words = message,

@@ -12,10 +12,10 @@
 
 void pg_filter_mask_init(struct pg_filter *filter)
 {
-    buf_init(&filter->whole, LIMIT_PG_FILTER_OUT_SIZE);
-    buf_init(&filter->masked, LIMIT_PG_FILTER_OUT_SIZE);
-    buf_init(&filter->wait.message, LIMIT_PG_FILTER_OUT_SIZE);
-    buf_init(&filter->wait.rest, LIMIT_PG_FILTER_OUT_SIZE);
+    buf_init(&filter->whole, LIMIT_PASSAGE_OUT_SIZE);
+    buf_init(&filter->masked, LIMIT_PASSAGE_OUT_SIZE);
+    buf_init(&filter->wait.message, LIMIT_PASSAGE_OUT_SIZE);
+    buf_init(&filter->wait.rest, LIMIT_PASSAGE_OUT_SIZE);
 }
 
 void pg_filter_mask_release(struct pg_filter *filter)
@@ -58,8 +58,8 @@ static void pg_filter_on_finding(void *owner, const struct guard_finding *findin
     if (pg_filter_is_found(filter, finding)) {
         return;
     }
-    const struct pg_filter_event event = {
-        .kind = PG_FILTER_FINDING,
+    const struct guard_event event = {
+        .kind = GUARD_EVENT_FINDING,
         .request = filter->answered.number,
         .finding = finding,
     };
@@ -68,7 +68,7 @@ static void pg_filter_on_finding(void *owner, const struct guard_finding *findin
 
 /* Once there is a mask, it stays: it knows what was prepared. What was asked before is answered as
  * it was asked, without it. */
-void pg_filter_mask_set(struct pg_filter *filter, const struct pg_filter_policy *policy)
+void pg_filter_mask_set(struct pg_filter *filter, const struct passage_policy *policy)
 {
     const struct pg_mask_settings settings = {
         .rules = policy->masking,

@@ -55,8 +55,8 @@ enum err pg_filter_refuse_for(struct pg_filter *filter, char type, const char *s
                               const char *why, struct error *reterr_error)
 {
     struct buf words CLEANUP(buf_release);
-    const struct pg_filter_event event = {
-        .kind = PG_FILTER_REFUSED,
+    const struct guard_event event = {
+        .kind = GUARD_EVENT_REFUSED,
         .request = filter->number,
         .words = slice_of_text(why),
     };

@@ -108,7 +108,6 @@ static void front_on_deadline(void *at)
     case PG_FRONT_AT_CANCEL:
     case PG_FRONT_KNOWN:
     case PG_FRONT_OPENING:
-    case PG_FRONT_OPEN:
     case PG_FRONT_ENDING:
     case PG_FRONT_GONE:
         pg_front_drop(front, ERR_TIMEOUT, "client took too long");
@@ -258,9 +257,10 @@ static void front_open(struct pg_front *front)
     if (!front_flush(front)) {
         return;
     }
-    front->state = PG_FRONT_OPEN;
-    front->events->on_open(front->owner);
-    must(front->state == PG_FRONT_GONE);
+    struct stream *stream = front->stream;
+    stream_watch(stream, 0);
+    front_leave(front); /* what it read stays until the end of the turn */
+    front->events->on_open(front->owner, stream, buf_view(&front->input));
 }
 
 static void front_step(struct pg_front *front)
@@ -290,7 +290,6 @@ static void front_step(struct pg_front *front)
     case PG_FRONT_ASKING:
     case PG_FRONT_AT_CANCEL:
     case PG_FRONT_KNOWN: /* what ends authentication goes out with what opens the session */
-    case PG_FRONT_OPEN:
     case PG_FRONT_GONE:
         return;
     }
@@ -350,21 +349,11 @@ void pg_front_own_stream(struct pg_front *front)
 
 /* The owner's calls --------------------------------------------------------------------------- */
 
-void pg_front_config_set_tls(struct pg_front_config *config, struct tls_server *tls)
-{
-    struct buf der CLEANUP(buf_release);
-    buf_init(&der, LIMIT_PG_FRONT_CERTIFICATE_SIZE);
-    config->tls = tls;
-    if (tls_server_certificate(tls, &der) != ERR_NONE ||
-        scram_end_point_of(buf_view(&der), &config->end_point, NULL) != ERR_NONE) {
-        config->end_point.size = 0;
-    }
-}
-
-struct pg_front *pg_front_new(struct stream *take_stream, const struct pg_front_config *config,
-                              const struct pg_front_events *events, void *owner)
+struct pg_front *pg_front_new(struct stream *take_stream, const struct front_config *config,
+                              const struct front_events *events, void *owner)
 {
     struct pg_front *front = memory_new(sizeof(*front));
+    front->front.ops = &pg_front_ops;
     front->stream = take_stream;
     front->loop = take_stream->loop;
     front->config = *config;
@@ -427,7 +416,7 @@ void pg_front_fail(struct pg_front *front, struct slice sqlstate, struct slice m
     if (front->state == PG_FRONT_ENDING) {
         return;
     }
-    must(front->state < PG_FRONT_OPEN);
+    must(front->state < PG_FRONT_ENDING);
     pg_front_note(front, ERR_NONE, "%.*s", SLICE_ARG(message));
     /* Words would stand where TLS has to, or where nobody reads. */
     if (front->state != PG_FRONT_AT_TLS && front->state != PG_FRONT_AT_CANCEL) {
@@ -435,16 +424,6 @@ void pg_front_fail(struct pg_front *front, struct slice sqlstate, struct slice m
     }
     pg_front_end(front);
     loop_defer(front->loop, &front->task);
-}
-
-struct stream *pg_front_take_stream(struct pg_front *front, struct slice *ret_behind)
-{
-    must(front->state == PG_FRONT_OPEN);
-    struct stream *stream = front->stream;
-    stream_watch(stream, 0);
-    *ret_behind = buf_view(&front->input);
-    front_leave(front);
-    return stream;
 }
 
 const struct pgwire_startup *pg_front_startup(const struct pg_front *front)

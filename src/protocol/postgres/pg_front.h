@@ -12,51 +12,17 @@
 #ifndef GH_POSTGRES_PG_FRONT_H
 #define GH_POSTGRES_PG_FRONT_H
 
-#include "base/error.h"
-#include "identity/scram.h"
-#include "io/stream.h"
-#include "io/tls_server.h"
+#include "protocol/front.h"
 #include "wire/pgwire_start.h"
 
 struct pg_front;
 
-struct pg_front_config {
-    struct tls_server *tls;           /* NULL: TLS is not offered */
-    struct scram_end_point end_point; /* of no bytes: channel binding is not offered */
-    bool needs_tls;
-    /* What the salts of unknown names are derived from; borrowed while any front is there. Those of
-     * known names have to look alike: scram_verifier_mock() makes them for both. */
-    const struct secret *mock_key;
-    uint64_t authentication_ms; /* LIMIT_PG_FRONT_AUTHENTICATION_MS but in tests */
-};
-
-/* Sets 'tls' and the end point of its certificate. Its only protocol (ALPN) is "postgresql". */
-void pg_front_config_set_tls(struct pg_front_config *config, struct tls_server *tls);
-
-/* on_known, on_cancel and on_closed always have a function. */
-struct pg_front_events {
-    /* Whose verifiers? pg_front_answer(), now or later. The views last as long as the front. */
-    void (*on_name)(void *owner, const struct pgwire_startup *startup);
-    /* A proof was wrong: one for each front at most; whoever counts them does so by address. May be
-     * NULL. */
-    void (*on_refused)(void *owner, const struct pgwire_startup *startup);
-    /* The client is the one with this verifier: pg_front_ready() or pg_front_fail(), now or later,
-     * within a time that is the owner's to limit. */
-    void (*on_known)(void *owner, size_t index);
-    /* The session is open and all was sent: pg_front_take_stream(), now. */
-    void (*on_open)(void *owner);
-    /* Instead of all of these: another connection is to be cancelled. The key lasts for the call.
-     * pg_front_cancelled(), now or later: a client takes our end for the sign that what it sends
-     * from then on is not cancelled any more. */
-    void (*on_cancel)(void *owner, const struct pgwire_key *key);
-    /* The connection is gone, and after this call the front. ERR_NONE: in an orderly way, after a
-     * cancel request or because the owner said so. */
-    void (*on_closed)(void *owner, const struct error *reason);
-};
+/* As a table, for all that is not PostgreSQL. */
+extern const struct front_ops pg_front_ops;
 
 /* Takes over the stream. 'events' is borrowed; the configuration is copied but for its key. */
-struct pg_front *pg_front_new(struct stream *take_stream, const struct pg_front_config *config,
-                              const struct pg_front_events *events, void *owner);
+struct pg_front *pg_front_new(struct stream *take_stream, const struct front_config *config,
+                              const struct front_events *events, void *owner);
 /* Ends it without a word, and without on_closed. */
 void pg_front_close(struct pg_front *front);
 
@@ -84,10 +50,6 @@ void pg_front_cancelled(struct pg_front *front);
  * texts are copied; 'hint' may be empty. */
 void pg_front_fail(struct pg_front *front, struct slice sqlstate, struct slice message,
                    struct slice hint);
-
-/* Inside on_open: the stream, which nobody owns any more, and what the client sent behind its
- * proof, valid until the end of the turn. The front is gone. */
-struct stream *pg_front_take_stream(struct pg_front *front, struct slice *ret_behind);
 
 /* NULL before on_name. The version is the one that was agreed on. Lasts as long as the front. */
 const struct pgwire_startup *pg_front_startup(const struct pg_front *front);

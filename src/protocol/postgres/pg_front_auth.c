@@ -76,7 +76,7 @@ static void auth_refuse_proof(struct pg_front *front, const struct error *why)
     pg_front_refuse(front, PG_FRONT_WRONG_PASSWORD, SLICE_NONE);
     front->reason = *why;
     if (front->events->on_refused != NULL) {
-        front->events->on_refused(front->owner, front->startup);
+        front->events->on_refused(front->owner, front->startup->user);
     }
 }
 
@@ -97,7 +97,7 @@ static void auth_take_choice(struct pg_front *front, struct slice body)
         return;
     }
     front->state = PG_FRONT_ASKING;
-    front->events->on_name(front->owner, front->startup);
+    front->events->on_name(front->owner, front->startup->user);
 }
 
 static void auth_take_proof(struct pg_front *front, struct slice body)

@@ -29,16 +29,16 @@ enum pg_front_state {
     PG_FRONT_AT_CANCEL, /* the owner cancels what another connection does */
     PG_FRONT_KNOWN,     /* the owner opens the session */
     PG_FRONT_OPENING,   /* what opens it is on its way */
-    PG_FRONT_OPEN,      /* inside on_open */
     PG_FRONT_ENDING,    /* the last words are on their way, then the client's end is waited for */
     PG_FRONT_GONE,      /* closed or taken; the memory goes at the end of the turn */
 };
 
 struct pg_front {
+    struct front front;
     struct stream *stream; /* NULL when it is closed or taken */
     struct loop *loop;
-    struct pg_front_config config;
-    const struct pg_front_events *events;
+    struct front_config config;
+    const struct front_events *events;
     void *owner;
     enum pg_front_state state;
     bool has_begun; /* with a byte */

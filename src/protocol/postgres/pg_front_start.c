@@ -103,7 +103,8 @@ static void start_cancel(struct pg_front *front, struct slice body)
     }
     pg_front_note(front, ERR_NONE, "cancel request");
     front->state = PG_FRONT_AT_CANCEL;
-    front->events->on_cancel(front->owner, &key);
+    const struct cancel_key cancel = {.number = key.process, .secret = key.secret};
+    front->events->on_cancel(front->owner, &cancel);
 }
 
 /* What PostgreSQL reads as false, where it is written out (config-setting-names). */
@@ -140,7 +141,7 @@ static bool start_is_refused(struct pg_front *front)
 static enum err start_negotiate(struct pg_front *front)
 {
     struct pgwire_startup *startup = front->startup;
-    struct slice unknown[LIMIT_PGWIRE_PARAMETERS];
+    struct slice unknown[LIMIT_START_PARAMETERS];
     size_t count = 0;
     for (size_t i = 0; i < startup->parameter_count; i++) {
         if (pgwire_is_protocol_option(startup->parameters[i].name)) {

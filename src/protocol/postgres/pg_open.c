@@ -6,6 +6,9 @@
 #include "base/must.h"
 #include "io/tls_handshake.h"
 #include "io/tls_stream.h"
+#include "protocol/postgres/pg_cancel.h"
+#include "protocol/postgres/pg_ending.h"
+#include "protocol/postgres/pg_target.h"
 #include "wire/address.h"
 #include "wire/pgwire_answer.h"
 
@@ -16,7 +19,7 @@ struct pg_server {
     struct arena arena;
     struct slice host;
     uint16_t port;
-    enum pg_sslmode mode;
+    enum place_tls mode;
     struct tls_client *tls;
     uint64_t deadline_ms; /* of the loop's clock */
     struct loop *loop;
@@ -77,7 +80,7 @@ static void pg_wrapping_cancel(void *at)
     memory_free(wrapping);
 }
 
-static void pg_server_init(struct pg_server *server, const struct pg_place *place,
+static void pg_server_init(struct pg_server *server, const struct place *place,
                            struct tls_client *tls, struct loop *loop, uint64_t timeout_ms)
 {
     arena_init(&server->arena);
@@ -95,12 +98,13 @@ static void pg_server_release(struct pg_server *server)
     arena_release(&server->arena);
 }
 
-static struct dial *pg_server_dial(const struct pg_server *server, const struct pg_road *road,
-                                   dial_done_fn on_done, void *owner)
+static struct dial *pg_server_dial(const struct pg_server *server,
+                                   const struct dial_context *context, dial_done_fn on_done,
+                                   void *owner)
 {
     const struct dial_request request = {
         .host = server->host, .port = server->port, .timeout_ms = pg_server_left_ms(server)};
-    return dial_start(road->worker, road->resolver, &request, on_done, owner);
+    return dial_start(context->worker, context->resolver, &request, on_done, owner);
 }
 
 static struct pg_encryption_settings pg_server_encryption(struct pg_server *server)
@@ -123,6 +127,7 @@ static bool pg_server_is_local(const struct pg_server *server)
 /* A session ----------------------------------------------------------------------------------- */
 
 struct pg_open {
+    struct opening opening;
     struct pg_server server;
     struct dial *dial;
     struct pg_target *target;
@@ -132,7 +137,7 @@ struct pg_open {
     struct pgwire_parameter *parameters;
     size_t parameter_count;
     uint32_t version;
-    pg_target_done_fn on_done;
+    opened_fn on_done;
     void *owner;
     struct loop_task free_task;
 };
@@ -151,8 +156,8 @@ static void pg_open_leave(struct pg_open *self)
     loop_defer(self->server.loop, &self->free_task);
 }
 
-static void pg_open_on_target(void *owner, const struct pg_target_ready *ready,
-                              const struct pg_target_failure *failure)
+static void pg_open_on_target(void *owner, const struct arrival *ready,
+                              const struct target_failure *failure)
 {
     struct pg_open *self = owner;
     pg_open_leave(self);
@@ -162,15 +167,12 @@ static void pg_open_on_target(void *owner, const struct pg_target_ready *ready,
 /* What a client sees of a server that cannot be reached: not where it is. */
 static void pg_open_fail(struct pg_open *self, const struct error *error)
 {
-    struct pg_target_failure failure = {
-        .stage = PG_STAGE_NETWORK, .error = *error, .sqlstate = "08001"};
+    struct target_failure failure = {.stage = TARGET_STAGE_NETWORK, .error = *error};
+    const struct ending_words words = {.why = ENDING_CONNECTION,
+                                       .message = SLICE("the target cannot be reached")};
     struct buf answer;
     buf_init(&answer, LIMIT_KIB(4));
-    must(pgwire_error_write(&answer, &(struct pgwire_notice){
-                                         .severity = SLICE("FATAL"),
-                                         .sqlstate = slice_of_text(failure.sqlstate),
-                                         .message = SLICE("the target cannot be reached"),
-                                     }) == ERR_NONE);
+    must(pg_answer_write(&words, failure.code, &answer) == ERR_NONE);
     failure.answer = buf_view(&answer);
     pg_open_leave(self);
     self->on_done(self->owner, NULL, &failure);
@@ -200,26 +202,26 @@ static void pg_open_on_connected(void *owner, struct stream *take_stream, const 
     self->target = pg_target_start(take_stream, &settings, pg_open_on_target, self);
 }
 
-static void pg_open_take_settings(struct pg_open *self, const struct pg_open_settings *settings)
+static void pg_open_take_request(struct pg_open *self, const struct open_request *request)
 {
-    const struct pg_place *place = settings->place;
+    const struct place *place = request->place;
     struct arena *arena = &self->server.arena;
-    struct slice database = settings->database.len > 0 ? settings->database : place->database;
+    struct slice database = request->database.len > 0 ? request->database : place->database;
+    size_t count = request->parameters.count;
     self->user = arena_copy(arena, place->user);
     self->database = arena_copy(arena, database);
-    self->version = settings->version;
-    self->parameter_count = settings->parameter_count;
-    self->parameters =
-        arena_alloc_array(arena, settings->parameter_count, sizeof(*self->parameters));
-    for (size_t i = 0; i < settings->parameter_count; i++) {
+    self->version = request->version;
+    self->parameter_count = count;
+    self->parameters = arena_alloc_array(arena, count, sizeof(*self->parameters));
+    for (size_t i = 0; i < count; i++) {
         self->parameters[i] = (struct pgwire_parameter){
-            .name = arena_copy(arena, settings->parameters[i].name),
-            .value = arena_copy(arena, settings->parameters[i].value),
+            .name = arena_copy(arena, request->parameters.pairs[i].key),
+            .value = arena_copy(arena, request->parameters.pairs[i].value),
         };
     }
 }
 
-static struct pg_secret *pg_open_secret(const struct pg_road *road, struct slice text)
+static struct pg_secret *pg_open_secret(const struct dial_context *context, struct slice text)
 {
     struct secret password;
     if (text.len == 0) {
@@ -227,42 +229,45 @@ static struct pg_secret *pg_open_secret(const struct pg_road *road, struct slice
     }
     secret_init(&password);
     must(secret_set(&password, text) == ERR_NONE);
-    return pg_secret_new(road->worker, road->pool, road->cache, &password);
+    return pg_secret_new(context->worker, context->pool, context->cache, &password);
 }
 
-struct pg_open *pg_open_start(const struct pg_road *road, const struct pg_open_settings *settings,
-                              pg_target_done_fn on_done, void *owner)
+static void pg_open_cancel(struct opening *opening)
+{
+    struct pg_open *self = CONTAINER_OF(opening, struct pg_open, opening);
+    if (self->dial != NULL) {
+        dial_cancel(self->dial);
+    } else {
+        pg_target_cancel(self->target);
+    }
+    pg_open_leave(self);
+}
+
+struct opening *pg_open_start(const struct dial_context *context,
+                              const struct open_request *request, opened_fn on_done, void *owner)
 {
     struct pg_open *self = memory_new(sizeof(*self));
-    pg_server_init(&self->server, settings->place, settings->tls, worker_loop(road->worker),
-                   settings->timeout_ms);
-    pg_open_take_settings(self, settings);
-    self->secret = pg_open_secret(road, settings->place->password);
+    self->opening.cancel = pg_open_cancel;
+    pg_server_init(&self->server, request->place, request->tls, worker_loop(context->worker),
+                   request->timeout_ms);
+    pg_open_take_request(self, request);
+    self->secret = pg_open_secret(context, request->place->password);
     self->on_done = on_done;
     self->owner = owner;
     loop_task_init(&self->free_task, pg_open_free, self);
-    self->dial = pg_server_dial(&self->server, road, pg_open_on_connected, self);
-    return self;
-}
-
-void pg_open_cancel(struct pg_open *open)
-{
-    if (open->dial != NULL) {
-        dial_cancel(open->dial);
-    } else {
-        pg_target_cancel(open->target);
-    }
-    pg_open_leave(open);
+    self->dial = pg_server_dial(&self->server, context, pg_open_on_connected, self);
+    return &self->opening;
 }
 
 /* A cancel request ---------------------------------------------------------------------------- */
 
 struct pg_stop {
+    struct opening opening;
     struct pg_server server;
     struct dial *dial;
     struct pg_cancel *cancel;
-    struct pgwire_key key;
-    pg_cancel_done_fn on_done;
+    struct cancel_key key;
+    stopped_fn on_done;
     void *owner;
     struct loop_task free_task;
 };
@@ -298,27 +303,29 @@ static void pg_stop_on_connected(void *owner, struct stream *take_stream, const 
     self->cancel = pg_cancel_start(take_stream, &settings, pg_stop_end, self);
 }
 
-struct pg_stop *pg_stop_start(const struct pg_road *road, const struct pg_stop_settings *settings,
-                              pg_cancel_done_fn on_done, void *owner)
+static void pg_stop_cancel(struct opening *opening)
+{
+    struct pg_stop *self = CONTAINER_OF(opening, struct pg_stop, opening);
+    if (self->dial != NULL) {
+        dial_cancel(self->dial);
+    } else {
+        pg_cancel_abort(self->cancel);
+    }
+    loop_defer(self->server.loop, &self->free_task);
+}
+
+struct opening *pg_stop_start(const struct dial_context *context,
+                              const struct stop_request *request, stopped_fn on_done, void *owner)
 {
     struct pg_stop *self = memory_new(sizeof(*self));
-    pg_server_init(&self->server, settings->place, settings->tls, worker_loop(road->worker),
-                   settings->timeout_ms);
-    self->key.process = settings->key.process;
-    self->key.secret = arena_copy(&self->server.arena, settings->key.secret);
+    self->opening.cancel = pg_stop_cancel;
+    pg_server_init(&self->server, request->place, request->tls, worker_loop(context->worker),
+                   request->timeout_ms);
+    self->key.number = request->key.number;
+    self->key.secret = arena_copy(&self->server.arena, request->key.secret);
     self->on_done = on_done;
     self->owner = owner;
     loop_task_init(&self->free_task, pg_stop_free, self);
-    self->dial = pg_server_dial(&self->server, road, pg_stop_on_connected, self);
-    return self;
-}
-
-void pg_stop_cancel(struct pg_stop *stop)
-{
-    if (stop->dial != NULL) {
-        dial_cancel(stop->dial);
-    } else {
-        pg_cancel_abort(stop->cancel);
-    }
-    loop_defer(stop->server.loop, &stop->free_task);
+    self->dial = pg_server_dial(&self->server, context, pg_stop_on_connected, self);
+    return &self->opening;
 }

@@ -18,10 +18,11 @@ enum pg_query_state {
 };
 
 struct pg_query {
+    struct query query;
     struct loop *loop;
     struct stream *stream; /* NULL at the end */
     enum pg_query_state state;
-    pg_query_done_fn on_done;
+    query_done_fn on_done;
     void *owner;
 
     struct buf out;
@@ -32,14 +33,14 @@ struct pg_query {
     struct buf body;
 
     struct arena *arena;
-    struct pg_rows rows;
-    struct pg_row *last;
+    struct query_rows rows;
+    struct query_row *last;
     size_t column_count;
     size_t row_count_max;
     size_t size_max;
     size_t size_left; /* of what the server may say */
 
-    struct pg_query_failure failure;
+    struct query_failure failure;
     struct timer deadline;
     struct loop_task fail_task;
     struct loop_task free_task;
@@ -185,7 +186,7 @@ static enum err pg_query_take_row(struct pg_query *self, struct slice body)
     if (self->rows.count == self->row_count_max) {
         return pg_query_too_many_rows(self);
     }
-    struct pg_row *row = arena_alloc(self->arena, sizeof(*row));
+    struct query_row *row = arena_alloc(self->arena, sizeof(*row));
     row->values = arena_alloc_array(self->arena, columns.count, sizeof(*row->values));
     struct slice value;
     for (size_t i = 0; pgwire_value_next(&columns, &value); i++) {
@@ -206,7 +207,7 @@ static enum err pg_query_refused(struct pg_query *self, struct slice body)
     }
     struct slice state = pg_refusal_sqlstate(fields);
     for (size_t i = 0; i < PG_SQLSTATE_SIZE; i++) {
-        self->failure.sqlstate[i] = state.at[i];
+        self->failure.code[i] = state.at[i];
     }
     return pg_refusal_tell("the target refuses", fields, &self->failure.error);
 }
@@ -303,7 +304,7 @@ static void pg_query_on_event(void *owner, unsigned events)
 
 /* Starting ------------------------------------------------------------------------------------ */
 
-static enum err pg_query_write(struct pg_query *self, const struct pg_query_settings *settings)
+static enum err pg_query_write(struct pg_query *self, const struct query_settings *settings)
 {
     const struct pgwire_execute execute = {.portal = SLICE(""),
                                            .row_count_max = (int32_t)settings->row_count_max + 1};
@@ -322,12 +323,17 @@ static enum err pg_query_write(struct pg_query *self, const struct pg_query_sett
                                   "what the target is to be asked is too long or not valid");
 }
 
-struct pg_query *pg_query_start(struct stream *take_stream,
-                                const struct pg_query_settings *settings, pg_query_done_fn on_done,
-                                void *owner)
+static void pg_query_cancel(struct query *query)
+{
+    pg_query_leave(CONTAINER_OF(query, struct pg_query, query));
+}
+
+struct query *pg_query_start(struct stream *take_stream, const struct query_settings *settings,
+                             query_done_fn on_done, void *owner)
 {
     must(settings->row_count_max < INT32_MAX && settings->column_count > 0);
     struct pg_query *self = memory_new(sizeof(*self));
+    self->query.cancel = pg_query_cancel;
     self->loop = take_stream->loop;
     self->on_done = on_done;
     self->owner = owner;
@@ -348,16 +354,11 @@ struct pg_query *pg_query_start(struct stream *take_stream,
     if (pg_query_write(self, settings) != ERR_NONE) {
         stream_close(take_stream);
         loop_defer(self->loop, &self->fail_task);
-        return self;
+        return &self->query;
     }
     self->stream = take_stream;
     timer_start(self->loop, &self->deadline, settings->timeout_ms);
     stream_own(take_stream, pg_query_on_event, self);
     stream_watch(take_stream, STREAM_WRITABLE);
-    return self;
-}
-
-void pg_query_cancel(struct pg_query *query)
-{
-    pg_query_leave(query);
+    return &self->query;
 }

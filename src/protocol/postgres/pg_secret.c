@@ -5,7 +5,7 @@
 #include "base/must.h"
 #include "base/text.h"
 #include "identity/md5_password.h"
-#include "protocol/postgres/pg_secret_cache_internal.h"
+#include "protocol/secret_cache_internal.h"
 
 #define ANSWER_SIZE_MAX (SECRET_SIZE_MAX + 64)
 
@@ -20,13 +20,13 @@ enum pg_secret_state {
 struct pg_secret {
     struct worker *worker;
     struct pool *pool;
-    struct pg_secret_cache *cache; /* or NULL */
+    struct secret_cache *cache; /* or NULL */
     struct secret password;
     struct arena arena; /* of SCRAM; the pool's while it computes */
     struct scram_client *scram;
-    struct slice message;       /* of the server, which SCRAM takes */
-    struct slice proof;         /* what SCRAM answers */
-    struct pg_secret_name name; /* of what was computed, in the cache */
+    struct slice message;    /* of the server, which SCRAM takes */
+    struct slice proof;      /* what SCRAM answers */
+    struct secret_name name; /* of what was computed, in the cache */
     struct buf answer;
     struct error error;
     enum err err;
@@ -190,8 +190,8 @@ static bool pg_secret_recall(struct pg_secret *self, struct slice message)
     if (self->cache == NULL || scram_client_look(self->scram, message, &salt, NULL) != ERR_NONE) {
         return false;
     }
-    pg_secret_cache_name(self->cache, &self->password, &salt, &self->name);
-    keys = pg_secret_cache_find(self->cache, &self->name);
+    secret_cache_name(self->cache, &self->password, &salt, &self->name);
+    keys = secret_cache_find(self->cache, &self->name);
     self->is_to_be_kept = keys == NULL;
     if (keys != NULL) {
         scram_client_use_keys(self->scram, keys);
@@ -219,7 +219,7 @@ static enum err pg_secret_check_final(struct pg_secret *self, struct slice messa
     enum err err = scram_client_take_in(&self->arena, self->scram, message, &none, &self->error);
     must(err != ERR_MORE);
     if (err == ERR_NONE && self->is_to_be_kept) {
-        pg_secret_cache_put(self->cache, &self->name, scram_client_keys(self->scram));
+        secret_cache_put(self->cache, &self->name, scram_client_keys(self->scram));
     }
     return err;
 }
@@ -272,7 +272,7 @@ void pg_secret_ask(struct pg_secret *secret, const struct pg_challenge *challeng
 }
 
 struct pg_secret *pg_secret_new(struct worker *worker, struct pool *pool,
-                                struct pg_secret_cache *cache, struct secret *take_password)
+                                struct secret_cache *cache, struct secret *take_password)
 {
     struct pg_secret *self = memory_new(sizeof(*self));
     self->worker = worker;

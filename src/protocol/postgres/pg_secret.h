@@ -13,7 +13,7 @@
 #include "identity/scram.h"
 #include "io/pool.h"
 #include "io/worker.h"
-#include "protocol/postgres/pg_secret_cache.h"
+#include "protocol/secret_cache.h"
 #include "wire/pgwire_auth.h"
 
 struct pg_secret;
@@ -38,7 +38,7 @@ typedef void (*pg_answer_fn)(void *owner, struct slice message, const struct err
  * which must end before the worker does, unless 'cache' knows what comes out, or it is NULL.
  * 'take_password' is empty afterwards. */
 struct pg_secret *pg_secret_new(struct worker *worker, struct pool *pool,
-                                struct pg_secret_cache *cache, struct secret *take_password);
+                                struct secret_cache *cache, struct secret *take_password);
 /* At any time, also inside 'on_answer'; what has not been answered never will be. */
 void pg_secret_free(struct pg_secret *secret);
 

@@ -36,7 +36,7 @@ struct pg_tap {
     struct pg_tap_settings settings;
     struct pgwire_state state;
     struct tap_way ways[2]; /* by the side that sends */
-    struct pg_tap_counts counts;
+    struct passage_counts counts;
     bool has_failed;
     bool is_synced; /* the client's last message was a Sync */
 };
@@ -442,7 +442,7 @@ enum pgwire_transaction pg_tap_transaction(const struct pg_tap *tap)
     return tap->state.transaction;
 }
 
-const struct pg_tap_counts *pg_tap_counts(const struct pg_tap *tap)
+const struct passage_counts *pg_tap_counts(const struct pg_tap *tap)
 {
     return &tap->counts;
 }

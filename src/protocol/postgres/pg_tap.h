@@ -17,7 +17,7 @@
 #define GH_POSTGRES_PG_TAP_H
 
 #include "base/error.h"
-#include "protocol/pump.h"
+#include "protocol/passage.h"
 #include "wire/pgwire.h"
 
 enum pg_record_kind {
@@ -50,18 +50,10 @@ struct pg_record {
 
 struct pg_tap_settings {
     /* Bytes of rows recorded for each statement and side, headers included, in whole messages; 0:
-     * none. LIMIT_PG_TAP_ROWS_SIZE unless somebody wants another. */
+     * none. LIMIT_RECORDED_ROWS_SIZE unless somebody wants another. */
     uint64_t row_limit;
     void (*on_record)(void *owner, const struct pg_record *record);
     void *owner;
-};
-
-struct pg_tap_counts {
-    uint64_t statements; /* that were completed: CommandComplete */
-    uint64_t errors;     /* ErrorResponse */
-    uint64_t rows;       /* of both sides */
-    uint64_t row_bytes;
-    uint64_t bytes[2]; /* that passed, by side */
 };
 
 struct pg_tap;
@@ -96,6 +88,6 @@ uint64_t pg_tap_request(const struct pg_tap *tap);
 bool pg_tap_is_terminated(const struct pg_tap *tap);
 /* As the server last said. */
 enum pgwire_transaction pg_tap_transaction(const struct pg_tap *tap);
-const struct pg_tap_counts *pg_tap_counts(const struct pg_tap *tap);
+const struct passage_counts *pg_tap_counts(const struct pg_tap *tap);
 
 #endif

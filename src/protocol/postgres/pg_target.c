@@ -41,32 +41,33 @@ static void pg_target_leave(struct pg_target *self)
 static void pg_target_fail(struct pg_target *self, enum err code)
 {
     must(code == self->error.code);
-    enum pg_stage stage = self->state == PG_TARGET_AT_ENCRYPTION ? PG_STAGE_TLS : PG_STAGE_SIGN_IN;
+    enum target_stage stage =
+        self->state == PG_TARGET_AT_ENCRYPTION ? TARGET_STAGE_TLS : TARGET_STAGE_SIGN_IN;
     pg_target_explain(self);
     pg_target_leave(self);
-    struct pg_target_failure failure = {
+    struct target_failure failure = {
         .stage = stage,
         .error = self->error,
         .answer = buf_view(&self->answer),
     };
-    memcpy(failure.sqlstate, self->sqlstate, sizeof(failure.sqlstate));
+    memcpy(failure.code, self->sqlstate, sizeof(failure.code));
     self->on_done(self->owner, NULL, &failure);
 }
 
 static void pg_target_hand_over(struct pg_target *self)
 {
-    struct pg_target_ready ready = {
+    struct arrival arrival = {
         .take_stream = self->stream,
         .version = self->version,
-        .key = {.process = self->key_process, .secret = buf_view(&self->key)},
-        .transaction = self->transaction,
+        .key = {.number = self->key_process, .secret = buf_view(&self->key)},
+        .state = (char)self->transaction,
         .greeting = buf_view(&self->greeting),
         .rest = self->in,
     };
     stream_watch(self->stream, 0);
     self->stream = NULL;
     pg_target_leave(self);
-    self->on_done(self->owner, &ready, NULL);
+    self->on_done(self->owner, &arrival, NULL);
 }
 
 static void pg_target_on_deadline(void *owner)
@@ -263,10 +264,10 @@ static bool is_ours(struct slice name)
 static enum err pg_target_write_startup(struct pg_target *self,
                                         const struct pg_target_settings *settings)
 {
-    struct pgwire_parameter list[LIMIT_PGWIRE_PARAMETERS + 2] = {
+    struct pgwire_parameter list[LIMIT_START_PARAMETERS + 2] = {
         {SLICE("user"), settings->user}, {SLICE("database"), settings->database}};
     size_t count = settings->database.len > 0 ? 2 : 1;
-    for (size_t i = 0; i < settings->parameter_count && i < LIMIT_PGWIRE_PARAMETERS; i++) {
+    for (size_t i = 0; i < settings->parameter_count && i < LIMIT_START_PARAMETERS; i++) {
         const struct pgwire_parameter *parameter = &settings->parameters[i];
         if (slice_equals(parameter->name, SLICE("replication")) && !is_false(parameter->value)) {
             memcpy(self->sqlstate, "0A000", sizeof("0A000")); /* feature_not_supported */
@@ -277,7 +278,7 @@ static enum err pg_target_write_startup(struct pg_target *self,
             list[count++] = *parameter;
         }
     }
-    if (settings->user.len == 0 || settings->parameter_count > LIMIT_PGWIRE_PARAMETERS ||
+    if (settings->user.len == 0 || settings->parameter_count > LIMIT_START_PARAMETERS ||
         buf_append(&self->user, settings->user) != ERR_NONE ||
         pgwire_startup_write(&self->out, settings->version, list, count) != ERR_NONE) {
         return fail(&self->error, ERR_INPUT,
@@ -286,8 +287,8 @@ static enum err pg_target_write_startup(struct pg_target *self,
     return ERR_NONE;
 }
 
-static struct pg_target *pg_target_new(const struct pg_target_settings *settings,
-                                       pg_target_done_fn on_done, void *owner)
+static struct pg_target *pg_target_new(const struct pg_target_settings *settings, opened_fn on_done,
+                                       void *owner)
 {
     struct pg_target *self = memory_new(sizeof(*self));
     self->secret = settings->take_secret;
@@ -298,10 +299,10 @@ static struct pg_target *pg_target_new(const struct pg_target_settings *settings
     self->owner = owner;
     buf_init(&self->user, LIMIT_PGWIRE_STARTUP_SIZE);
     buf_init(&self->out, SECRET_SIZE_MAX + LIMIT_PGWIRE_STARTUP_SIZE);
-    buf_init(&self->key, LIMIT_PGWIRE_KEY_SIZE);
-    buf_init(&self->body, LIMIT_PG_GREETING_SIZE);
-    buf_init(&self->greeting, LIMIT_PG_GREETING_SIZE);
-    buf_init(&self->answer, 2 * LIMIT_PG_GREETING_SIZE);
+    buf_init(&self->key, LIMIT_CANCEL_KEY_SIZE);
+    buf_init(&self->body, LIMIT_GREETING_SIZE);
+    buf_init(&self->greeting, LIMIT_GREETING_SIZE);
+    buf_init(&self->answer, 2 * LIMIT_GREETING_SIZE);
     pgwire_framer_init(&self->framer, PGWIRE_FROM_SERVER);
     timer_init(&self->deadline, pg_target_on_deadline, self);
     loop_task_init(&self->fail_task, pg_target_on_bad_start, self);
@@ -310,8 +311,8 @@ static struct pg_target *pg_target_new(const struct pg_target_settings *settings
 }
 
 struct pg_target *pg_target_start(struct stream *take_stream,
-                                  const struct pg_target_settings *settings,
-                                  pg_target_done_fn on_done, void *owner)
+                                  const struct pg_target_settings *settings, opened_fn on_done,
+                                  void *owner)
 {
     struct pg_target *self = pg_target_new(settings, on_done, owner);
     self->loop = take_stream->loop;

@@ -9,6 +9,7 @@
 
 #include "protocol/postgres/pg_encryption.h"
 #include "protocol/postgres/pg_secret.h"
+#include "protocol/target.h"
 #include "wire/pgwire_start.h"
 
 struct pg_target;
@@ -30,41 +31,11 @@ struct pg_target_settings {
     uint64_t timeout_ms;           /* for all of it */
 };
 
-/* Views are valid during the call; key and 'rest' are secrets or data rows. */
-struct pg_target_ready {
-    struct stream *take_stream; /* nothing is watched for */
-    uint32_t version;           /* of the protocol that is spoken */
-    struct pgwire_key key;      /* for pg_cancel; secret.at == NULL: the server cannot cancel */
-    enum pgwire_transaction transaction;
-    /* To be sent on between AuthenticationOk and ReadyForQuery: whole messages as they came and in
-     * their order, ParameterStatus, NoticeResponse and NotificationResponse. */
-    struct slice greeting;
-    struct slice rest; /* what was already read behind ReadyForQuery */
-};
-
-/* How far it came. */
-enum pg_stage {
-    PG_STAGE_NETWORK, /* it was not reached */
-    PG_STAGE_TLS,
-    PG_STAGE_SIGN_IN,
-};
-
-struct pg_target_failure {
-    enum pg_stage stage;
-    struct error error;  /* for the log and for those who manage the target */
-    char sqlstate[6];    /* as the client sees it */
-    struct slice answer; /* an ErrorResponse for the client; valid during the call */
-};
-
-/* One of the two is NULL. */
-typedef void (*pg_target_done_fn)(void *owner, const struct pg_target_ready *ready,
-                                  const struct pg_target_failure *failure);
-
 /* Takes the stream and the secret, also when it fails. 'on_done' is called once, never inside this;
  * then the pg_target is gone. */
 struct pg_target *pg_target_start(struct stream *take_stream,
-                                  const struct pg_target_settings *settings,
-                                  pg_target_done_fn on_done, void *owner);
+                                  const struct pg_target_settings *settings, opened_fn on_done,
+                                  void *owner);
 /* At any time before 'on_done', which is not called any more; closes the stream. */
 void pg_target_cancel(struct pg_target *target);
 

@@ -167,7 +167,7 @@ static enum err keep(struct pg_target *target, struct slice body)
     if (err != ERR_NONE) {
         return fail(&target->error, ERR_LIMIT,
                     "the target sends more than %zu bytes before it is ready",
-                    LIMIT_PG_GREETING_SIZE);
+                    LIMIT_GREETING_SIZE);
     }
     return ERR_NONE;
 }

@@ -20,7 +20,7 @@ struct pg_target {
     struct stream *stream; /* NULL while it is encrypted, and at the end */
     struct pg_encryption *encryption;
     struct pg_secret *secret;
-    pg_target_done_fn on_done;
+    opened_fn on_done;
     void *owner;
     enum pg_target_state state;
     bool is_local;

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 struct bench {
-    struct worker *worker;
+    struct worker *thread;
     struct pool *pool;
-    struct gate_worker door;
+    struct gate_worker worker;
     sem_t gate; /* jobs wait for it */
     int ended;  /* arenas */
     int done;
@@ -29,27 +29,27 @@ struct errand {
 
 static void begin(struct bench *bench, size_t queue)
 {
-    *bench = (struct bench){.worker = worker_new(0, NULL), .pool = pool_new(1, queue)};
-    bench->door.worker = bench->worker;
-    bench->door.loop = worker_loop(bench->worker);
-    list_init(&bench->door.sessions);
+    *bench = (struct bench){.thread = worker_new(0, NULL), .pool = pool_new(1, queue)};
+    bench->worker.worker = bench->thread;
+    bench->worker.loop = worker_loop(bench->thread);
+    list_init(&bench->worker.sessions);
     assert_int_equal(sem_init(&bench->gate, 0, 0), 0);
 }
 
 static void finish(struct bench *bench)
 {
     pool_free(bench->pool);
-    worker_free(bench->worker);
+    worker_free(bench->thread);
     (void)sem_destroy(&bench->gate);
 }
 
 static void turn_until_idle(struct bench *bench)
 {
-    for (int i = 0; i < 5000 && bench->door.job_count > 0; i++) {
-        loop_turn(bench->door.loop);
-        (void)poll(NULL, 0, bench->door.job_count > 0);
+    for (int i = 0; i < 5000 && bench->worker.job_count > 0; i++) {
+        loop_turn(bench->worker.loop);
+        (void)poll(NULL, 0, bench->worker.job_count > 0);
     }
-    assert_int_equal(bench->door.job_count, 0);
+    assert_int_equal(bench->worker.job_count, 0);
 }
 
 static void on_arena_end(void *at)
@@ -82,7 +82,7 @@ static void errand_done(struct gate_job *job)
 
 static struct errand *errand_new(struct bench *bench, int wanted)
 {
-    struct errand *self = gate_job_new(sizeof(*self), &bench->door, bench);
+    struct errand *self = gate_job_new(sizeof(*self), &bench->worker, bench);
     self->bench = bench;
     self->wanted = wanted;
     self->job.run = errand_run;
@@ -98,7 +98,7 @@ static void a_job_goes_and_comes_back(void **state)
     struct error error;
     begin(&bench, 10);
     assert_int_equal(gate_job_start(&errand_new(&bench, 1)->job, bench.pool, &error), ERR_NONE);
-    assert_int_equal(bench.door.job_count, 1);
+    assert_int_equal(bench.worker.job_count, 1);
     (void)sem_post(&bench.gate);
     turn_until_idle(&bench);
     assert_int_equal(bench.done, 1);
@@ -166,7 +166,7 @@ static void a_full_pool_takes_none(void **state)
     }
     assert_int_equal(err, ERR_BUSY);
     assert_string_equal(error.message, "the gateway is busy; try again in a moment");
-    assert_int_equal(bench.door.job_count, taken);
+    assert_int_equal(bench.worker.job_count, taken);
     for (size_t i = 0; i < taken; i++) {
         (void)sem_post(&bench.gate);
     }

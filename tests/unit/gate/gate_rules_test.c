@@ -118,9 +118,9 @@ static void an_hour_is_counted_where_a_budget_has_one_in(struct engine *engine)
 {
     struct gate_rules *rules = gate_rules_new();
     struct step step = {.engine = engine, .rules = rules, .connection_id = SLICE("one")};
-    const struct pg_filter_read all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
-    const struct pg_filter_read more = {.rows = 1, .bytes = 1};
-    struct pg_filter_hour hour;
+    const struct read_amount all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
+    const struct read_amount more = {.rows = 1, .bytes = 1};
+    struct read_hour hour;
     furnish(engine);
     engine_execute(engine, "INSERT INTO read_use (connection_id, caller_id, minute, row_count, "
                            "byte_count) VALUES ('one', 'anna', 10000000000, 7, 70)");

@@ -15,8 +15,8 @@
 #define TODAY   INT64_C(28000000) /* the minute of the day that the test begins in */
 #define THREADS 4
 
-static const struct pg_filter_read all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
-static const struct pg_filter_read nothing;
+static const struct read_amount all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
+static const struct read_amount nothing;
 static const struct read_use anna = {.connection_id = SLICE_INIT("shop"),
                                      .caller_id = SLICE_INIT("anna")};
 
@@ -49,15 +49,15 @@ static struct read_account *open_at(int64_t now)
 
 static bool take(struct read_account *account, int64_t now, uint64_t rows, uint64_t most)
 {
-    const struct pg_filter_read more = {.rows = rows, .bytes = rows * 10};
-    const struct pg_filter_read limit = {.rows = most, .bytes = UINT64_MAX};
-    struct pg_filter_hour hour;
+    const struct read_amount more = {.rows = rows, .bytes = rows * 10};
+    const struct read_amount limit = {.rows = most, .bytes = UINT64_MAX};
+    struct read_hour hour;
     return read_account_take(account, now, &more, &limit, &hour);
 }
 
-static struct pg_filter_hour look(struct read_account *account, int64_t now)
+static struct read_hour look(struct read_account *account, int64_t now)
 {
-    struct pg_filter_hour hour;
+    struct read_hour hour;
     assert_true(read_account_take(account, now, &nothing, &all, &hour));
     return hour;
 }

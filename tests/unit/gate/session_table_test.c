@@ -12,41 +12,48 @@
 
 #define MANY 2000
 
-/* Doors and sessions are nothing but addresses to a table. */
+/* Workers and sessions are nothing but addresses to a table. */
 static char places[8];
 
-static struct gate_worker *door(size_t index)
+static struct gate_worker *worker(size_t index)
 {
     return (struct gate_worker *)(void *)&places[index];
 }
 
-static struct pg_session *session(size_t index)
+static struct gate_session *session(size_t index)
 {
-    return (struct pg_session *)(void *)&places[4 + index];
+    return (struct gate_session *)(void *)&places[4 + index];
 }
 
-static struct session_entry add(struct session_table *table, const char *id, size_t key_size)
+static struct cancel_key add_in(struct arena *arena, struct session_table *table, const char *id,
+                                size_t key_size)
 {
-    struct session_entry entry = {
+    const struct session_entry entry = {
         .id = slice_of_text(id),
         .credential_id = SLICE("credential"),
-        .door = door(0),
+        .worker = worker(0),
         .session = session(0),
-        .key_size = key_size,
     };
-    session_table_add(table, &entry, &entry);
-    return entry;
+    session_table_add(table, &entry);
+    return session_table_make_key_in(arena, table, entry.id, 0, key_size);
 }
 
-static enum err find_key(struct session_table *table, uint32_t process, struct slice secret)
+static void add(struct session_table *table, const char *id)
 {
     struct arena arena CLEANUP(arena_release);
-    const struct pgwire_key key = {.process = process, .secret = secret};
+    arena_init(&arena);
+    (void)add_in(&arena, table, id, 4);
+}
+
+static enum err find_key(struct session_table *table, uint32_t number, struct slice secret)
+{
+    struct arena arena CLEANUP(arena_release);
+    const struct cancel_key key = {.number = number, .secret = secret};
     struct gate_worker *found = NULL;
     struct slice id = SLICE_NONE;
     arena_init(&arena);
     enum err err = session_table_find_key(table, &key, &arena, &id, &found);
-    assert_true((err == ERR_NONE) == (found == door(0) && slice_equals(id, SLICE("one"))));
+    assert_true((err == ERR_NONE) == (found == worker(0) && slice_equals(id, SLICE("one"))));
     return err;
 }
 
@@ -56,18 +63,18 @@ static void a_session_is_found_until_it_leaves(void **state)
     struct session_table *table = session_table_new();
     struct gate_worker *found = NULL;
     assert_int_equal(session_table_count(table), 0);
-    (void)add(table, "one", 4);
+    add(table, "one");
     assert_int_equal(session_table_count(table), 1);
     assert_int_equal(session_table_find(table, SLICE("one"), &found), ERR_NONE);
-    assert_ptr_equal(found, door(0));
+    assert_ptr_equal(found, worker(0));
     assert_int_equal(session_table_find(table, SLICE("two"), &found), ERR_NOT_FOUND);
-    assert_ptr_equal(session_table_look_up(table, SLICE("one"), door(0)), session(0));
-    assert_null(session_table_look_up(table, SLICE("one"), door(1)));
-    assert_null(session_table_look_up(table, SLICE("two"), door(0)));
+    assert_ptr_equal(session_table_look_up(table, SLICE("one"), worker(0)), session(0));
+    assert_null(session_table_look_up(table, SLICE("one"), worker(1)));
+    assert_null(session_table_look_up(table, SLICE("two"), worker(0)));
     session_table_remove(table, SLICE("one"));
     session_table_remove(table, SLICE("one"));
     assert_int_equal(session_table_find(table, SLICE("one"), &found), ERR_NOT_FOUND);
-    assert_null(session_table_look_up(table, SLICE("one"), door(0)));
+    assert_null(session_table_look_up(table, SLICE("one"), worker(0)));
     session_table_free(table);
 }
 
@@ -75,32 +82,62 @@ static void its_key_opens_it_to_the_bit(void **state)
 {
     (void)state;
     struct session_table *table = session_table_new();
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
     for (size_t size = 4; size <= SESSION_KEY_SIZE; size += SESSION_KEY_SIZE - 4) {
-        struct session_entry entry = add(table, "one", size);
-        (void)add(table, "other", size);
-        struct slice secret = slice_of(entry.key, size);
-        assert_in_range(entry.process, 1, INT32_MAX);
-        assert_int_equal(find_key(table, entry.process, secret), ERR_NONE);
+        struct cancel_key key = add_in(&arena, table, "one", size);
+        char *secret = (char *)(uintptr_t)key.secret.at;
+        (void)add_in(&arena, table, "other", size);
+        assert_int_equal(key.secret.len, size);
+        assert_in_range(key.number, 1, INT32_MAX);
+        assert_int_equal(find_key(table, key.number, key.secret), ERR_NONE);
         for (size_t bit = 0; bit < size * 8; bit++) {
-            entry.key[bit / 8] = (char)(entry.key[bit / 8] ^ (1 << bit % 8));
-            assert_int_equal(find_key(table, entry.process, secret), ERR_NOT_FOUND);
-            entry.key[bit / 8] = (char)(entry.key[bit / 8] ^ (1 << bit % 8));
+            secret[bit / 8] = (char)(secret[bit / 8] ^ (1 << bit % 8));
+            assert_int_equal(find_key(table, key.number, key.secret), ERR_NOT_FOUND);
+            secret[bit / 8] = (char)(secret[bit / 8] ^ (1 << bit % 8));
         }
-        assert_int_equal(find_key(table, entry.process, slice_sub(secret, 0, size - 1)),
+        assert_int_equal(find_key(table, key.number, slice_sub(key.secret, 0, size - 1)),
                          ERR_NOT_FOUND);
-        assert_int_equal(find_key(table, entry.process, SLICE_NONE), ERR_NOT_FOUND);
-        assert_int_equal(find_key(table, entry.process + 1, secret), ERR_NOT_FOUND);
+        assert_int_equal(find_key(table, key.number, SLICE_NONE), ERR_NOT_FOUND);
+        assert_int_equal(find_key(table, key.number + 1, key.secret), ERR_NOT_FOUND);
         session_table_remove(table, SLICE("one"));
-        assert_int_equal(find_key(table, entry.process, secret), ERR_NOT_FOUND);
+        assert_int_equal(find_key(table, key.number, key.secret), ERR_NOT_FOUND);
         session_table_remove(table, SLICE("other"));
     }
     session_table_free(table);
 }
 
-static void all_are_told_without_their_keys(void **state)
+/* Two servers may give the same number. */
+static void the_targets_number_stays_and_secrets_tell_them_apart(void **state)
 {
     (void)state;
-    static const char nothing[SESSION_KEY_SIZE];
+    struct session_table *table = session_table_new();
+    struct arena arena CLEANUP(arena_release);
+    struct cancel_key keys[2];
+    arena_init(&arena);
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const struct session_entry entry = {.id = i == 0 ? SLICE("one") : SLICE("two"),
+                                            .credential_id = SLICE("credential"),
+                                            .worker = worker(i),
+                                            .session = session(i)};
+        session_table_add(table, &entry);
+        keys[i] = session_table_make_key_in(&arena, table, entry.id, 4711, 4);
+        assert_int_equal(keys[i].number, 4711);
+    }
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        struct gate_worker *found = NULL;
+        struct slice id;
+        assert_int_equal(session_table_find_key(table, &keys[i], &arena, &id, &found), ERR_NONE);
+        assert_ptr_equal(found, worker(i));
+    }
+    session_table_remove(table, SLICE("one"));
+    session_table_remove(table, SLICE("two"));
+    session_table_free(table);
+}
+
+static void all_are_told(void **state)
+{
+    (void)state;
     struct arena arena;
     char id[32];
     arena_init(&arena);
@@ -108,7 +145,7 @@ static void all_are_told_without_their_keys(void **state)
     assert_int_equal(session_table_all_in(&arena, table).count, 0);
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(id, sizeof(id), "session %d", i);
-        (void)add(table, id, SESSION_KEY_SIZE);
+        add(table, id);
         session_table_expire(table, slice_of_text(id), 1000 + i);
     }
     session_table_expire(table, SLICE("nobody"), 1);
@@ -119,7 +156,6 @@ static void all_are_told_without_their_keys(void **state)
         (void)snprintf(id, sizeof(id), "session %d", (int)entry->expires_at - 1000);
         assert_true(slice_equals(entry->id, slice_of_text(id)));
         assert_true(slice_equals(entry->credential_id, SLICE("credential")));
-        assert_memory_equal(entry->key, nothing, sizeof(nothing));
         session_table_remove(table, entry->id); /* the list is a copy */
     }
     assert_int_equal(session_table_count(table), 0);
@@ -135,8 +171,7 @@ static void *come_and_go(void *argument)
     arena_init(&arena);
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(id, sizeof(id), "%lu %d", (unsigned long)pthread_self(), i);
-        struct session_entry entry = add(table, id, 4);
-        const struct pgwire_key key = {.process = entry.process, .secret = slice_of(entry.key, 4)};
+        struct cancel_key key = add_in(&arena, table, id, 4);
         struct gate_worker *found = NULL;
         struct slice found_id;
         if (session_table_find_key(table, &key, &arena, &found_id, &found) != ERR_NONE ||
@@ -173,7 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_is_found_until_it_leaves),
         cmocka_unit_test(its_key_opens_it_to_the_bit),
-        cmocka_unit_test(all_are_told_without_their_keys),
+        cmocka_unit_test(the_targets_number_stays_and_secrets_tell_them_apart),
+        cmocka_unit_test(all_are_told),
         cmocka_unit_test(threads_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

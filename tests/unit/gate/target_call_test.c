@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/base64.h"
+#include "protocol/postgres/postgres.h"
 #include "wire/pgwire_answer.h"
 
 #include <arpa/inet.h>
@@ -158,6 +159,7 @@ static enum err call_with(struct scene *scene, const struct shape_pairs *variabl
     const struct target_request request = {
         .variables = variables,
         .database = SLICE(""),
+        .protocol = &postgres_protocol,
         .text = "SELECT $1",
         .values = &(const struct slice){"x", 1},
         .value_count = 1,
@@ -223,7 +225,7 @@ static void each_problem_has_its_name(void **state)
         assert_true(answer.shown.len > 0 && error.message[0] != '\0');
         assert_true(slice_find(answer.shown, SLICE("127.0.0.1")) == answer.shown.len);
         if (cases[i].sqlstate != NULL) {
-            assert_string_equal(answer.sqlstate, cases[i].sqlstate);
+            assert_string_equal(answer.code, cases[i].sqlstate);
         }
         finish(&scene);
     }
@@ -278,6 +280,7 @@ static void *caller_run(void *argument)
     struct caller *caller = argument;
     const struct target_request request = {.variables = &caller->scene->variables,
                                            .database = SLICE(""),
+                                           .protocol = &postgres_protocol,
                                            .text = "SELECT 1",
                                            .column_count = 1,
                                            .row_count_max = 1};

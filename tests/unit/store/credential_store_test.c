@@ -176,6 +176,7 @@ static enum err check(int64_t now, struct credential_grant *ret_grant)
                                      .now = now,
                                      .admin_group = SLICE("root"),
                                      .auditor_group = SLICE("none"),
+                                     .subtype = SLICE("postgres"),
                                      .wants_secret = true}};
     enum err err = store_read(store, check_body, &look, NULL);
     *ret_grant = look.grant;

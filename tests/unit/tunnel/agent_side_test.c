@@ -50,17 +50,19 @@ struct scene {
     struct stream *served; /* the agent's end of a channel that was accepted */
 };
 
-static void serve(const struct agent_place *place, struct channel *take_channel,
-                  struct slice message)
+static void serve(const struct agent_kind *kind, const struct agent_place *place,
+                  struct channel *take_channel, struct slice message)
 {
     struct scene *scene = place->context;
+    assert_true(kind->is_cancel == slice_equals(kind->name, SLICE("/other")));
     assert_bytes(message, "please");
     scene->served_count++;
     scene->served = channel_accept(take_channel, SLICE("here"));
 }
 
-static const struct agent_kind kinds[] = {{SLICE_INIT("/known"), serve},
-                                          {SLICE_INIT("/other"), serve}};
+static const struct agent_kind kinds[] = {
+    {.name = SLICE_INIT("/known"), .serve = serve},
+    {.name = SLICE_INIT("/other"), .serve = serve, .is_cancel = true}};
 
 static void begin(struct scene *scene)
 {

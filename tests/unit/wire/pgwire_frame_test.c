@@ -267,7 +267,7 @@ static void cancel_requests_have_keys_of_4_to_256_bytes(void **state)
 {
     (void)state;
     check_events(PGWIRE_FROM_CLIENT, SLICE(CANCEL("\x10") "procKEY!"), NULL, "[4- 0 8:procKEY!]");
-    for (size_t size = 16; size <= 12 + LIMIT_PGWIRE_KEY_SIZE; size++) {
+    for (size_t size = 16; size <= 12 + LIMIT_CANCEL_KEY_SIZE; size++) {
         struct buf buf;
         buf_init(&buf, 8);
         struct pgwire_framer framer;

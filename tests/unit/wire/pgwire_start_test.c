@@ -80,7 +80,7 @@ static void startups_that_can_be_read_in_two_ways_are_refused(void **state)
 static void parameters_of_a_startup_are_limited(void **state)
 {
     (void)state;
-    for (size_t count = LIMIT_PGWIRE_PARAMETERS; count <= LIMIT_PGWIRE_PARAMETERS + 1; count++) {
+    for (size_t count = LIMIT_START_PARAMETERS; count <= LIMIT_START_PARAMETERS + 1; count++) {
         struct buf buf;
         buf_init(&buf, LIMIT_KIB(10));
         struct writer writer = writer_to(&buf);
@@ -91,7 +91,7 @@ static void parameters_of_a_startup_are_limited(void **state)
         }
         writer_u8(&writer, 0);
         assert_int_equal(read_startup(buf_view(&buf)),
-                         count > LIMIT_PGWIRE_PARAMETERS ? ERR_LIMIT : ERR_NONE);
+                         count > LIMIT_START_PARAMETERS ? ERR_LIMIT : ERR_NONE);
         buf_release(&buf);
     }
 }
@@ -144,7 +144,7 @@ static void what_cannot_be_said_is_refused_and_leaves_nothing(void **state)
     }
     assert_int_equal(pgwire_parameter_status_write(&buf, &bad[0]), ERR_INPUT);
     assert_int_equal(pgwire_key_write(&buf, &key), ERR_INPUT);
-    key.secret = slice_of(long_value, LIMIT_PGWIRE_KEY_SIZE + 1);
+    key.secret = slice_of(long_value, LIMIT_CANCEL_KEY_SIZE + 1);
     assert_int_equal(pgwire_cancel_write(&buf, &key), ERR_INPUT);
     assert_int_equal(pgwire_negotiation_write(&buf, PGWIRE_VERSION(3, 0), &nul, 1), ERR_INPUT);
     assert_int_equal(pgwire_negotiation_write(&buf, 2, &nul, 0), ERR_INPUT);
@@ -161,9 +161,9 @@ static void what_cannot_be_said_is_refused_and_leaves_nothing(void **state)
 static void keys_have_4_to_256_bytes(void **state)
 {
     (void)state;
-    static const char zeros[4 + LIMIT_PGWIRE_KEY_SIZE + 1];
+    static const char zeros[4 + LIMIT_CANCEL_KEY_SIZE + 1];
     for (size_t size = 0; size <= sizeof(zeros); size++) {
-        bool is_key = size >= 8 && size <= 4 + LIMIT_PGWIRE_KEY_SIZE;
+        bool is_key = size >= 8 && size <= 4 + LIMIT_CANCEL_KEY_SIZE;
         assert_int_equal(read_key(slice_of(zeros, size)), is_key ? ERR_NONE : ERR_INPUT);
     }
     struct pgwire_key key;

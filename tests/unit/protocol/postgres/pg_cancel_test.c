@@ -25,7 +25,7 @@ static struct pg_cancel *begin(struct peer *peer, const struct wish *wish, struc
     struct stream *stream = peer_open(peer, wish);
     struct pg_cancel_settings settings = {
         .encryption = peer_encryption(peer),
-        .key = {.process = 0x01020304, .secret = key},
+        .key = {.number = 0x01020304, .secret = key},
         .timeout_ms = wish->timeout_ms == 0 ? 30000 : wish->timeout_ms,
     };
     return pg_cancel_start(stream, &settings, on_done, outcome);
@@ -44,16 +44,16 @@ static void finish(struct peer *peer, const struct outcome *outcome, enum err er
 static void a_request_is_sent_and_the_end_awaited(void **state)
 {
     (void)state;
-    static char key[LIMIT_PGWIRE_KEY_SIZE];
-    static const size_t sizes[] = {4, 32, LIMIT_PGWIRE_KEY_SIZE};
+    static char key[LIMIT_CANCEL_KEY_SIZE];
+    static const size_t sizes[] = {4, 32, LIMIT_CANCEL_KEY_SIZE};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        for (enum pg_sslmode mode = PG_SSL_DISABLE; mode <= PG_SSL_REQUIRE; mode++) {
+        for (enum place_tls mode = PLACE_TLS_DISABLE; mode <= PLACE_TLS_REQUIRE; mode++) {
             struct peer peer;
             struct outcome outcome;
             (void)begin(&peer, &(struct wish){.mode = mode}, slice_of(key, sizes[i]), &outcome);
-            if (mode != PG_SSL_DISABLE) {
+            if (mode != PLACE_TLS_DISABLE) {
                 peer_forget(&peer, peer_hear(&peer, 8).len);
-                peer_say(&peer, mode == PG_SSL_PREFER ? SLICE("N") : SLICE("S"));
+                peer_say(&peer, mode == PLACE_TLS_PREFER ? SLICE("N") : SLICE("S"));
             }
             struct slice body = peer_hear_message(&peer, '\0');
             assert_bytes(slice_sub(body, 0, 8), "\x04\xd2\x16\x2e\1\2\3\4");
@@ -88,19 +88,19 @@ static void what_goes_wrong_is_told(void **state)
     (void)begin(&peer, &(struct wish){.timeout_ms = 100}, SLICE("wxyz"), &outcome);
     finish(&peer, &outcome, ERR_TIMEOUT);
 
-    (void)begin(&peer, &(struct wish){.mode = PG_SSL_DISABLE}, SLICE("wxyz"), &outcome);
+    (void)begin(&peer, &(struct wish){.mode = PLACE_TLS_DISABLE}, SLICE("wxyz"), &outcome);
     peer_say(&peer, SLICE("E"));
     finish(&peer, &outcome, ERR_INPUT);
 
-    (void)begin(&peer, &(struct wish){.mode = PG_SSL_REQUIRE}, SLICE("wxyz"), &outcome);
+    (void)begin(&peer, &(struct wish){.mode = PLACE_TLS_REQUIRE}, SLICE("wxyz"), &outcome);
     peer_say(&peer, SLICE("N"));
     finish(&peer, &outcome, ERR_UNSUPPORTED);
 
-    (void)begin(&peer, &(struct wish){.mode = PG_SSL_DISABLE}, SLICE("wxyz"), &outcome);
+    (void)begin(&peer, &(struct wish){.mode = PLACE_TLS_DISABLE}, SLICE("wxyz"), &outcome);
     assert_int_equal(shutdown(peer.fd, SHUT_RD), 0);
     finish(&peer, &outcome, ERR_IO);
 
-    (void)begin(&peer, &(struct wish){.mode = PG_SSL_PREFER}, SLICE("wxyz"), &outcome);
+    (void)begin(&peer, &(struct wish){.mode = PLACE_TLS_PREFER}, SLICE("wxyz"), &outcome);
     peer_hang_up(&peer);
     finish(&peer, &outcome, ERR_IO);
 }
@@ -111,7 +111,7 @@ static void it_can_be_aborted_at_each_step(void **state)
     for (unsigned step = 0; step < 5; step++) {
         struct peer peer;
         struct outcome outcome;
-        struct wish wish = {.mode = PG_SSL_REQUIRE, .tls = step == 2 ? TLS_NEVER : TLS_AT_ONCE};
+        struct wish wish = {.mode = PLACE_TLS_REQUIRE, .tls = step == 2 ? TLS_NEVER : TLS_AT_ONCE};
         struct pg_cancel *cancel = begin(&peer, &wish, SLICE("wxyz"), &outcome);
         if (step > 0) {
             peer_forget(&peer, peer_hear(&peer, 8).len);

@@ -65,7 +65,7 @@ static void serve_until(struct peer *peer, enum step step, struct arena *arena)
 }
 
 static const struct wish over_tls = {
-    .mode = PG_SSL_REQUIRE, .tls = TLS_AT_ONCE, .end_point = &end_point};
+    .mode = PLACE_TLS_REQUIRE, .tls = TLS_AT_ONCE, .end_point = &end_point};
 
 static void can_be_cancelled_at_each_step(void **state)
 {
@@ -92,7 +92,7 @@ static void can_be_cancelled_while_tls_is_put_on(void **state)
 {
     (void)state;
     struct peer peer;
-    peer_start(&peer, &(struct wish){.mode = PG_SSL_REQUIRE, .tls = TLS_NEVER});
+    peer_start(&peer, &(struct wish){.mode = PLACE_TLS_REQUIRE, .tls = TLS_NEVER});
     (void)peer_hear(&peer, 8);
     peer_say(&peer, SLICE("S"));
     assert_non_null(peer.below);
@@ -126,7 +126,8 @@ static void has_a_deadline_at_each_step(void **state)
         arena_release(&arena);
     }
     struct peer peer;
-    peer_start(&peer, &(struct wish){.mode = PG_SSL_REQUIRE, .tls = TLS_NEVER, .timeout_ms = 100});
+    peer_start(&peer,
+               &(struct wish){.mode = PLACE_TLS_REQUIRE, .tls = TLS_NEVER, .timeout_ms = 100});
     (void)peer_hear(&peer, 8);
     peer_say(&peer, SLICE("S"));
     assert_failed(&peer, ERR_TIMEOUT, "08001", "TLS was not agreed on");
@@ -163,7 +164,7 @@ static void a_server_may_close_at_each_step(void **state)
         peer_hang_up(&peer);
         assert_true(peer_await(&peer, 2000));
         assert_null(peer.stream);
-        assert_string_equal(peer.failure.sqlstate, "08006");
+        assert_string_equal(peer.failure.code, "08006");
         assert_true(peer.failure.error.code == ERR_CLOSED || peer.failure.error.code == ERR_IO);
         peer_end(&peer);
         arena_release(&arena);
@@ -184,7 +185,7 @@ static void a_close_says_when_it_was(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct peer peer;
-        peer_start(&peer, &(struct wish){.mode = PG_SSL_DISABLE});
+        peer_start(&peer, &(struct wish){.mode = PLACE_TLS_DISABLE});
         (void)peer_hear_message(&peer, '\0');
         peer_say(&peer, cases[i].bytes);
         peer_hang_up(&peer);
@@ -198,7 +199,7 @@ static void the_last_word_of_a_server_that_does_not_listen_is_heard(void **state
 {
     (void)state;
     struct peer peer;
-    peer_start(&peer, &(struct wish){.mode = PG_SSL_DISABLE});
+    peer_start(&peer, &(struct wish){.mode = PLACE_TLS_DISABLE});
     assert_int_equal(send(peer.fd,
                           "E\0\0\0\x0f"
                           "C53300\0Mx\0\0",
@@ -208,7 +209,7 @@ static void the_last_word_of_a_server_that_does_not_listen_is_heard(void **state
     assert_failed(&peer, ERR_DENIED, "53300", "x (53300)");
     peer_end(&peer);
 
-    peer_start(&peer, &(struct wish){.mode = PG_SSL_DISABLE});
+    peer_start(&peer, &(struct wish){.mode = PLACE_TLS_DISABLE});
     peer_hang_up(&peer);
     assert_failed(&peer, ERR_IO, "08006", "breaks the connection without a word");
     peer_end(&peer);
@@ -218,7 +219,7 @@ static void an_answer_that_cannot_be_sent_ends_it(void **state)
 {
     (void)state;
     struct peer peer;
-    peer_start(&peer, &(struct wish){.mode = PG_SSL_DISABLE});
+    peer_start(&peer, &(struct wish){.mode = PLACE_TLS_DISABLE});
     assert_int_equal(send(peer.fd, "R\0\0\0\x08\0\0\0\3", 9, 0), 9);
     assert_int_equal(shutdown(peer.fd, SHUT_RD), 0);
     assert_failed(&peer, ERR_IO, "08006", "breaks the connection in the middle of the sign-in");
@@ -240,7 +241,7 @@ static void every_call_may_break(void **state)
         peer_say(&peer, SLICE("I"));
         assert_true(peer_await(&peer, 2000));
         if (peer.stream == NULL) {
-            assert_string_equal(peer.failure.sqlstate, "08006");
+            assert_string_equal(peer.failure.code, "08006");
         }
         peer_end(&peer);
         arena_release(&arena);
@@ -249,7 +250,7 @@ static void every_call_may_break(void **state)
 
 /* TLS ----------------------------------------------------------------------------------------- */
 
-static void ask_for_tls(struct peer *peer, enum pg_sslmode mode, enum tls_stub tls)
+static void ask_for_tls(struct peer *peer, enum place_tls mode, enum tls_stub tls)
 {
     peer_start(peer, &(struct wish){.mode = mode, .tls = tls});
     assert_bytes(peer_hear(peer, 8), "\0\0\0\x08\x04\xd2\x16\x2f");
@@ -259,11 +260,11 @@ static void ask_for_tls(struct peer *peer, enum pg_sslmode mode, enum tls_stub t
 static void a_server_without_tls_is_good_enough_for_prefer_alone(void **state)
 {
     (void)state;
-    for (enum pg_sslmode mode = PG_SSL_PREFER; mode <= PG_SSL_VERIFY_FULL; mode++) {
+    for (enum place_tls mode = PLACE_TLS_PREFER; mode <= PLACE_TLS_VERIFY_FULL; mode++) {
         struct peer peer;
         ask_for_tls(&peer, mode, TLS_AT_ONCE);
         peer_say(&peer, SLICE("N"));
-        if (mode == PG_SSL_PREFER) {
+        if (mode == PLACE_TLS_PREFER) {
             assert_bytes(peer_hear_message(&peer, '\0'), "\0\3\0\0user\0gate\0database\0sales\0\0");
             say_auth(&peer, PGWIRE_AUTH_OK, SLICE_NONE);
             say_session(&peer);
@@ -288,7 +289,7 @@ static void nothing_in_plain_text_follows_a_consent(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         struct peer peer;
-        ask_for_tls(&peer, PG_SSL_PREFER, TLS_AT_ONCE);
+        ask_for_tls(&peer, PLACE_TLS_PREFER, TLS_AT_ONCE);
         peer_say(&peer, answers[i]);
         assert_failed(&peer, ERR_INPUT, "08P01", "somebody stands in between");
         assert_null(peer.below);
@@ -300,7 +301,7 @@ static void an_error_instead_of_consent_ends_it(void **state)
 {
     (void)state;
     struct peer peer;
-    ask_for_tls(&peer, PG_SSL_PREFER, TLS_AT_ONCE);
+    ask_for_tls(&peer, PLACE_TLS_PREFER, TLS_AT_ONCE);
     say_error(&peer, "53300", "words that anybody could have put there");
     assert_failed(&peer, ERR_UNSUPPORTED, "08001", "answers with an error");
     assert_int_equal(slice_find(buf_view(&peer.answer), SLICE("anybody")), peer.answer.len);
@@ -311,11 +312,11 @@ static void tls_that_fails_ends_it(void **state)
 {
     (void)state;
     struct peer peer;
-    ask_for_tls(&peer, PG_SSL_PREFER, TLS_FAILS);
+    ask_for_tls(&peer, PLACE_TLS_PREFER, TLS_FAILS);
     peer_say(&peer, SLICE("S"));
     assert_failed(&peer, ERR_UNAVAILABLE, "08001", "certificate is not for this host");
     peer_end(&peer);
-    ask_for_tls(&peer, PG_SSL_REQUIRE, TLS_NONE_AFTER_ALL);
+    ask_for_tls(&peer, PLACE_TLS_REQUIRE, TLS_NONE_AFTER_ALL);
     peer_say(&peer, SLICE("S"));
     assert_failed(&peer, ERR_INTERNAL, "08001", "not encrypted after all");
     peer_end(&peer);

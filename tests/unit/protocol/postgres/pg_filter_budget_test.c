@@ -285,7 +285,7 @@ static void what_was_not_enough_is_tried_again_when_there_is_more(void **state)
 {
     struct stage *stage = *state;
     start_with(stage, GUARD_BLOCK, UINT64_MAX, 10, true);
-    stage->play.hour = (struct pg_filter_read){.rows = 1, .bytes = 9};
+    stage->play.hour = (struct read_amount){.rows = 1, .bytes = 9};
     ask(stage, "select 1");
     ask(stage, "select 1");
     must_be_told(stage, "T E(53400) Z(I) E(53400) Z(I) ");
@@ -339,7 +339,7 @@ static void an_observer_says_nothing(void **state)
 
 static void change(struct stage *stage, uint64_t generation, size_t count)
 {
-    struct pg_filter_policy policy;
+    struct passage_policy policy;
     stage->play.rules.budget_count = count;
     play_policy(&stage->play.rules, generation, &policy);
     pg_filter_set_policy(stage->play.filter, &policy);

@@ -216,7 +216,7 @@ static void our_own_words_are_not_masked(void **state)
 static void rules_that_come_later_hold_from_the_next_statement(void **state)
 {
     struct stage *stage = *state;
-    struct pg_filter_policy policy;
+    struct passage_policy policy;
     struct mask_rules *masking = stage->play.rules.masking;
     stage->play.rules.masking = NULL;
     play_start(&stage->play);

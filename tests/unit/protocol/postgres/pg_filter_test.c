@@ -208,7 +208,7 @@ static void values_are_looked_at(void **state)
 static void a_changed_rule_applies_to_what_was_prepared(void **state)
 {
     struct play *play = *state;
-    struct pg_filter_policy policy;
+    struct passage_policy policy;
     play->rules.is_lenient = true;
     play_parse(&play->client, "one", "blocked");
     play_sync(&play->client);
@@ -235,7 +235,7 @@ static void a_changed_rule_applies_to_what_was_prepared(void **state)
 static void a_name_means_what_the_server_took_it_for(void **state)
 {
     struct play *play = *state;
-    struct pg_filter_policy policy;
+    struct passage_policy policy;
     play->rules.is_lenient = true;
     play_parse(&play->client, "one", "blocked");
     play_sync(&play->client);
@@ -409,7 +409,7 @@ static void fatal_words_of_the_server_are_its_own(void **state)
 static void what_other_rules_block_is_blocked_each_time(void **state)
 {
     struct play *play = *state;
-    struct pg_filter_policy policy;
+    struct passage_policy policy;
     play->rules.is_lenient = true;
     play_parse(&play->client, "s", "blocked");
     play_sync(&play->client);

@@ -24,20 +24,20 @@ void peer_answer(struct peer *peer)
     pg_front_answer(peer->front, peer->verifiers, peer->wish.is_unknown ? 0 : PEER_VERIFIERS);
 }
 
-static void on_name(void *owner, const struct pgwire_startup *startup)
+static void on_name(void *owner, struct slice name)
 {
     struct peer *peer = owner;
-    must(startup == pg_front_startup(peer->front));
+    must(slice_equals(name, pg_front_startup(peer->front)->user));
     peer->name_count++;
     if (!peer->wish.answers_late) {
         peer_answer(peer);
     }
 }
 
-static void on_refused(void *owner, const struct pgwire_startup *startup)
+static void on_refused(void *owner, struct slice name)
 {
     struct peer *peer = owner;
-    must(startup->user.len > 0);
+    must(name.len > 0);
     peer->refused_count++;
 }
 
@@ -61,21 +61,20 @@ static void on_known(void *owner, size_t index)
     }
 }
 
-static void on_open(void *owner)
+static void on_open(void *owner, struct stream *take_stream, struct slice behind)
 {
     struct peer *peer = owner;
-    struct slice behind;
     peer->open_count++;
-    peer->taken = pg_front_take_stream(peer->front, &behind);
+    peer->taken = take_stream;
     peer->behind = arena_copy(&peer->arena, behind);
     peer->front = NULL;
 }
 
-static void on_cancel(void *owner, const struct pgwire_key *key)
+static void on_cancel(void *owner, const struct cancel_key *key)
 {
     struct peer *peer = owner;
     peer->cancel_count++;
-    peer->cancel_process = key->process;
+    peer->cancel_process = key->number;
     peer->cancel_secret = arena_copy(&peer->arena, key->secret);
     if (!peer->wish.cancels_late) {
         pg_front_cancelled(peer->front);
@@ -90,7 +89,7 @@ static void on_closed(void *owner, const struct error *reason)
     peer->front = NULL;
 }
 
-static const struct pg_front_events events = {
+static const struct front_events events = {
     .on_name = on_name,
     .on_refused = on_refused,
     .on_known = on_known,
@@ -132,13 +131,13 @@ void peer_start(struct peer *peer, struct peer_wish wish)
         secret_init(&peer->mock_key);
         must(secret_set(&peer->mock_key, SLICE("of the gateway")) == ERR_NONE);
     }
-    struct pg_front_config config = {
+    struct front_config config = {
         .needs_tls = wish.needs_tls,
         .mock_key = &peer->mock_key,
         .authentication_ms = wish.authentication_ms == 0 ? MUCH_MS : wish.authentication_ms,
     };
     if (wish.tls != NULL) {
-        pg_front_config_set_tls(&config, wish.tls);
+        front_config_set_tls(&config, wish.tls);
     }
     peer->loop = loop_new(wish.fault);
     peer->front = pg_front_new(socket_stream_new(peer->loop, fds[0]), &config, &events, peer);

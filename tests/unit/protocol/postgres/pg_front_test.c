@@ -195,7 +195,7 @@ static void cancel_requests_reach_the_owner(void **state)
     (void)state;
     struct peer peer;
     struct buf buf;
-    char secret[LIMIT_PGWIRE_KEY_SIZE];
+    char secret[LIMIT_CANCEL_KEY_SIZE];
     memset(secret, 's', sizeof(secret));
     for (size_t size = PGWIRE_KEY_SIZE_MIN; size <= sizeof(secret); size += 84) {
         const struct pgwire_key key = {.process = 77, .secret = slice_of(secret, size)};

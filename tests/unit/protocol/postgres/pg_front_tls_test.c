@@ -251,8 +251,8 @@ static void who_leaves_or_waits_in_the_handshake_is_closed(void **state)
 static void the_end_point_is_that_of_the_certificate(void **state)
 {
     (void)state;
-    struct pg_front_config config = {.end_point = {.size = 3}};
-    pg_front_config_set_tls(&config, tls);
+    struct front_config config = {.end_point = {.size = 3}};
+    front_config_set_tls(&config, tls);
     assert_ptr_equal(config.tls, tls);
     assert_int_equal(config.end_point.size, 32);
     struct buf der CLEANUP(buf_release);

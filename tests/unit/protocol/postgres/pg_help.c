@@ -158,8 +158,7 @@ static void copy(struct buf *buf, struct slice bytes)
     assert_int_equal(buf_append(buf, bytes), ERR_NONE);
 }
 
-static void on_done(void *owner, const struct pg_target_ready *ready,
-                    const struct pg_target_failure *failure)
+static void on_done(void *owner, const struct arrival *ready, const struct target_failure *failure)
 {
     struct peer *peer = owner;
     peer->done_count++;
@@ -172,8 +171,8 @@ static void on_done(void *owner, const struct pg_target_ready *ready,
     }
     peer->stream = ready->take_stream;
     peer->version = ready->version;
-    peer->transaction = ready->transaction;
-    peer->process = ready->key.process;
+    peer->transaction = (enum pgwire_transaction)ready->state;
+    peer->process = ready->key.number;
     copy(&peer->key, ready->key.secret);
     copy(&peer->greeting, ready->greeting);
     copy(&peer->rest, ready->rest);
@@ -445,7 +444,7 @@ void assert_failed(struct peer *peer, enum err code, const char *sqlstate, const
         fail_msg("'%s' is not in '%s'", words, peer->failure.error.message);
     }
     assert_int_equal(peer->failure.error.code, code);
-    assert_string_equal(peer->failure.sqlstate, sqlstate);
+    assert_string_equal(peer->failure.code, sqlstate);
     struct slice body = slice_from(buf_view(&peer->answer), PGWIRE_HEADER_SIZE);
     struct slice fields;
     assert_int_equal(peer->answer.memory[0], PGWIRE_SERVER_ERROR);

@@ -31,7 +31,7 @@ enum tls_stub {
 };
 
 struct wish {
-    enum pg_sslmode mode;
+    enum place_tls mode;
     enum tls_stub tls;
     const struct scram_end_point *end_point; /* that TLS tells */
     bool has_no_secret;
@@ -73,7 +73,7 @@ struct peer {
     struct buf key;
     struct buf greeting;
     struct buf rest;
-    struct pg_target_failure failure;
+    struct target_failure failure;
     struct buf answer;
 };
 

@@ -128,7 +128,7 @@ static void can_be_cancelled_at_any_byte(void **state)
         question_start(&self, &(struct query_wish){.rest = SLICE("")});
         peer_say(&self.peer, slice_sub(answer, 0, size));
         assert_non_null(self.query);
-        pg_query_cancel(self.query);
+        query_cancel(self.query);
         self.query = NULL;
         assert_false(peer_await(&self.peer, 2));
         while (recv(self.peer.fd, &byte, 1, 0) > 0) {
@@ -156,8 +156,8 @@ struct outcome {
     enum err err;
 };
 
-static void on_refused(void *owner, const struct pg_rows *rows,
-                       const struct pg_query_failure *failure)
+static void on_refused(void *owner, const struct query_rows *rows,
+                       const struct query_failure *failure)
 {
     struct outcome *outcome = owner;
     assert_null(rows);
@@ -186,7 +186,7 @@ static void what_cannot_be_said_is_never_sent(void **state)
         char byte = 0;
         arena_init(&arena);
         struct stream *stream = peer_open(&peer, &(struct wish){.piece = 0});
-        const struct pg_query_settings settings = {
+        const struct query_settings settings = {
             .text = cases[i].text,
             .values = &cases[i].value,
             .value_count = 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pg_query_help.h"
 
-static void on_done(void *owner, const struct pg_rows *rows, const struct pg_query_failure *failure)
+static void on_done(void *owner, const struct query_rows *rows, const struct query_failure *failure)
 {
     struct question *self = owner;
     self->peer.done_count++;
@@ -21,7 +21,7 @@ void question_start(struct question *self, const struct query_wish *wish)
     *self = (struct question){.is_answered = false};
     arena_init(&self->arena);
     struct stream *stream = peer_open(&self->peer, &wish->wish);
-    const struct pg_query_settings settings = {
+    const struct query_settings settings = {
         .text = SLICE(STATEMENT),
         .values = values,
         .value_count = COUNT_OF(values),
@@ -39,7 +39,7 @@ void question_start(struct question *self, const struct query_wish *wish)
 void question_end(struct question *self)
 {
     if (self->query != NULL) {
-        pg_query_cancel(self->query);
+        query_cancel(self->query);
     }
     peer_end(&self->peer);
     arena_release(&self->arena);
@@ -53,7 +53,7 @@ void assert_answered(struct question *self)
         fail_msg("%s", self->failure.error.message);
     }
     assert_int_equal(self->rows.count, 2);
-    const struct pg_row *row = self->rows.first;
+    const struct query_row *row = self->rows.first;
     assert_bytes(row->values[0], "a");
     assert_null(row->values[1].at);
     row = row->next;
@@ -74,5 +74,5 @@ void assert_not_answered(struct question *self, enum err code, const char *sqlst
         fail_msg("'%s' is not in '%s'", words, self->failure.error.message);
     }
     assert_int_equal(self->failure.error.code, code);
-    assert_string_equal(self->failure.sqlstate, sqlstate);
+    assert_string_equal(self->failure.code, sqlstate);
 }

@@ -29,9 +29,9 @@ struct query_wish {
 struct question {
     struct peer peer;
     struct arena arena;
-    struct pg_query *query; /* until it is done */
-    struct pg_rows rows;
-    struct pg_query_failure failure;
+    struct query *query; /* until it is done */
+    struct query_rows rows;
+    struct query_failure failure;
     bool is_answered;
 };
 

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "wire/pgwire_frame.h"
 
-static const struct wish plain = {.mode = PG_SSL_DISABLE};
+static const struct wish plain = {.mode = PLACE_TLS_DISABLE};
 
 static void begin(struct peer *peer, const struct wish *wish)
 {
@@ -15,7 +15,7 @@ static void begin(struct peer *peer, const struct wish *wish)
 
 /* Order --------------------------------------------------------------------------------------- */
 
-enum place {
+enum moment {
     AT_FIRST,
     AFTER_CLEARTEXT,
     AFTER_SASL,
@@ -24,7 +24,7 @@ enum place {
     PLACE_COUNT,
 };
 
-static void go_to(struct peer *peer, enum place place, struct arena *arena)
+static void go_to(struct peer *peer, enum moment place, struct arena *arena)
 {
     struct slice last;
     begin(peer, &plain);
@@ -89,7 +89,7 @@ static void every_message_has_its_place(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(messages); i++) {
-        for (enum place place = AT_FIRST; place < PLACE_COUNT; place++) {
+        for (enum moment place = AT_FIRST; place < PLACE_COUNT; place++) {
             struct peer peer;
             struct arena arena;
             arena_init(&arena);
@@ -99,7 +99,7 @@ static void every_message_has_its_place(void **state)
             if (is_refused) {
                 assert_true(peer_await(&peer, 2000));
                 assert_null(peer.stream);
-                assert_string_equal(peer.failure.sqlstate,
+                assert_string_equal(peer.failure.code,
                                     peer.failure.error.code == ERR_UNAUTHENTICATED ? "08001"
                                                                                    : "08P01");
             } else {
@@ -115,7 +115,7 @@ static void every_message_has_its_place(void **state)
 static void ready_before_the_sign_in_is_over_is_refused(void **state)
 {
     (void)state;
-    for (enum place place = AT_FIRST; place < AFTER_OK; place++) {
+    for (enum moment place = AT_FIRST; place < AFTER_OK; place++) {
         struct peer peer;
         struct arena arena;
         arena_init(&arena);
@@ -131,7 +131,7 @@ static void ready_before_the_sign_in_is_over_is_refused(void **state)
 static void a_server_that_skips_its_proof_is_refused(void **state)
 {
     (void)state;
-    static const enum place places[] = {AFTER_SASL, AFTER_CONTINUE};
+    static const enum moment places[] = {AFTER_SASL, AFTER_CONTINUE};
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         struct peer peer;
         struct arena arena;
@@ -272,13 +272,14 @@ static void who_does_not_speak_postgresql_is_told(void **state)
         SLICE_INIT("\x15\3\1\0\2\2\x46"),
         SLICE_INIT("\0\0\0\0\0\0\0\0"),
     };
-    static const enum pg_sslmode modes[] = {PG_SSL_DISABLE, PG_SSL_PREFER, PG_SSL_VERIFY_FULL};
+    static const enum place_tls modes[] = {PLACE_TLS_DISABLE, PLACE_TLS_PREFER,
+                                           PLACE_TLS_VERIFY_FULL};
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         for (size_t j = 0; j < COUNT_OF(modes); j++) {
             struct peer peer;
             peer_start(&peer, &(struct wish){.mode = modes[j]});
             peer_say(&peer, words[i]);
-            bool is_like_consent = words[i].at[0] == 'S' && modes[j] != PG_SSL_DISABLE;
+            bool is_like_consent = words[i].at[0] == 'S' && modes[j] != PLACE_TLS_DISABLE;
             assert_failed(&peer, ERR_INPUT, "08P01",
                           is_like_consent ? "it is no PostgreSQL server, or"
                                           : "the target does not speak PostgreSQL's protocol");
@@ -325,7 +326,7 @@ static void binding_without_tls_is_refused(void **state)
     peer_end(&peer);
 
     /* With TLS, but a certificate that has no hash to bind by. */
-    peer_start(&peer, &(struct wish){.mode = PG_SSL_REQUIRE});
+    peer_start(&peer, &(struct wish){.mode = PLACE_TLS_REQUIRE});
     peer_forget(&peer, peer_hear(&peer, 8).len);
     peer_say(&peer, SLICE("S"));
     (void)peer_hear_message(&peer, '\0');
@@ -341,11 +342,11 @@ static void a_password_in_clear_text_stays_off_networks(void **state)
         struct wish wish = {
             .is_remote = (i & 1) != 0,
             .allows_cleartext = (i & 2) != 0,
-            .mode = (i & 4) != 0 ? PG_SSL_REQUIRE : PG_SSL_DISABLE,
+            .mode = (i & 4) != 0 ? PLACE_TLS_REQUIRE : PLACE_TLS_DISABLE,
         };
         struct peer peer;
         peer_start(&peer, &wish);
-        if (wish.mode == PG_SSL_REQUIRE) {
+        if (wish.mode == PLACE_TLS_REQUIRE) {
             peer_forget(&peer, peer_hear(&peer, 8).len);
             peer_say(&peer, SLICE("S"));
         }
@@ -399,7 +400,7 @@ static void errors_before_readiness_are_passed_on(void **state)
         {"42501", "permission denied for database \"sales\""},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        for (enum place place = AT_FIRST; place < PLACE_COUNT; place++) {
+        for (enum moment place = AT_FIRST; place < PLACE_COUNT; place++) {
             struct peer peer;
             struct arena arena;
             arena_init(&arena);
@@ -418,7 +419,7 @@ static void refused_credentials_are_not_the_clients(void **state)
     (void)state;
     static const char *const states[] = {"28P01", "28000", "28XYZ"};
     for (size_t i = 0; i < COUNT_OF(states); i++) {
-        for (enum place place = AT_FIRST; place < PLACE_COUNT; place++) {
+        for (enum moment place = AT_FIRST; place < PLACE_COUNT; place++) {
             struct peer peer;
             struct arena arena;
             arena_init(&arena);

@@ -87,7 +87,7 @@ static void check_splits(const struct transcript *transcript, uint64_t row_limit
         watch_start(&split, row_limit);
         must_equal(play(&split, transcript, piece), expected);
         assert_memory_equal(pg_tap_counts(split.tap), pg_tap_counts(whole.tap),
-                            sizeof(struct pg_tap_counts));
+                            sizeof(struct passage_counts));
         watch_end(&split);
     }
     for (size_t cut = 1; cut < transcript->size; cut++) {
@@ -104,11 +104,11 @@ static void check(const char *text, const char *expected)
     struct transcript *transcript = memory_new(sizeof(*transcript));
     struct watch watch;
     decode(transcript, text);
-    watch_start(&watch, LIMIT_PG_TAP_ROWS_SIZE);
+    watch_start(&watch, LIMIT_RECORDED_ROWS_SIZE);
     (void)play(&watch, transcript, SIZE_MAX);
     watch_told(&watch, expected);
     watch_end(&watch);
-    check_splits(transcript, LIMIT_PG_TAP_ROWS_SIZE);
+    check_splits(transcript, LIMIT_RECORDED_ROWS_SIZE);
     check_splits(transcript, 0);
     check_splits(transcript, 20);
     memory_free(transcript);

@@ -62,26 +62,26 @@ static void serve_unbound_scram(struct peer *peer)
 
 static const struct way {
     const char *name;
-    enum pg_sslmode mode;
+    enum place_tls mode;
     enum tls_stub tls;
     bool has_end_point;
     void (*serve)(struct peer *peer);
 } ways[] = {
-    {"trust", PG_SSL_DISABLE, TLS_AT_ONCE, false, serve_trust},
-    {"cleartext", PG_SSL_DISABLE, TLS_AT_ONCE, false, serve_cleartext},
-    {"md5", PG_SSL_DISABLE, TLS_AT_ONCE, false, serve_md5},
-    {"SCRAM", PG_SSL_DISABLE, TLS_AT_ONCE, false, serve_plain_scram},
-    {"trust and TLS", PG_SSL_PREFER, TLS_LATER, false, serve_trust},
-    {"cleartext and TLS", PG_SSL_REQUIRE, TLS_AT_ONCE, false, serve_cleartext},
-    {"md5 and TLS", PG_SSL_VERIFY_CA, TLS_AT_ONCE, true, serve_md5},
-    {"SCRAM bound to TLS", PG_SSL_VERIFY_FULL, TLS_LATER, true, serve_bound_scram},
-    {"SCRAM, not offered to be bound", PG_SSL_PREFER, TLS_AT_ONCE, true, serve_unbound_scram},
-    {"SCRAM, nothing to bind to", PG_SSL_REQUIRE, TLS_LATER, false, serve_unbound_scram},
+    {"trust", PLACE_TLS_DISABLE, TLS_AT_ONCE, false, serve_trust},
+    {"cleartext", PLACE_TLS_DISABLE, TLS_AT_ONCE, false, serve_cleartext},
+    {"md5", PLACE_TLS_DISABLE, TLS_AT_ONCE, false, serve_md5},
+    {"SCRAM", PLACE_TLS_DISABLE, TLS_AT_ONCE, false, serve_plain_scram},
+    {"trust and TLS", PLACE_TLS_PREFER, TLS_LATER, false, serve_trust},
+    {"cleartext and TLS", PLACE_TLS_REQUIRE, TLS_AT_ONCE, false, serve_cleartext},
+    {"md5 and TLS", PLACE_TLS_VERIFY_CA, TLS_AT_ONCE, true, serve_md5},
+    {"SCRAM bound to TLS", PLACE_TLS_VERIFY_FULL, TLS_LATER, true, serve_bound_scram},
+    {"SCRAM, not offered to be bound", PLACE_TLS_PREFER, TLS_AT_ONCE, true, serve_unbound_scram},
+    {"SCRAM, nothing to bind to", PLACE_TLS_REQUIRE, TLS_LATER, false, serve_unbound_scram},
 };
 
 static void serve_start(struct peer *peer)
 {
-    if (peer->wish.mode != PG_SSL_DISABLE) {
+    if (peer->wish.mode != PLACE_TLS_DISABLE) {
         assert_bytes(peer_hear(peer, 8), "\0\0\0\x08\x04\xd2\x16\x2f");
         peer_forget(peer, 8);
         peer_say(peer, SLICE("S"));
@@ -109,7 +109,7 @@ static void sign_in(const struct way *way, size_t piece, struct fault *fault)
     assert_int_equal(peer.heard.len, 0);
     assert_int_equal(peer.rest.len, 0);
     assert_int_equal(peer.version, PGWIRE_VERSION(3, 0));
-    assert_int_equal(stream_is_encrypted(peer.stream), way->mode != PG_SSL_DISABLE);
+    assert_int_equal(stream_is_encrypted(peer.stream), way->mode != PLACE_TLS_DISABLE);
     peer_end(&peer);
 }
 
@@ -153,7 +153,7 @@ static void every_cut_is_the_same(void **state)
     struct slice bytes = slice_of(all, sizeof(all) - 1);
     for (size_t cut = 0; cut <= bytes.len; cut++) {
         struct peer peer;
-        peer_start(&peer, &(struct wish){.mode = PG_SSL_DISABLE});
+        peer_start(&peer, &(struct wish){.mode = PLACE_TLS_DISABLE});
         serve_start(&peer);
         peer_say(&peer, slice_sub(bytes, 0, cut));
         peer_turn(&peer);
@@ -228,7 +228,7 @@ static void the_greeting_has_a_limit(void **state)
     memset(value, 'v', sizeof(value));
     struct pgwire_parameter one = {SLICE("name"), slice_of(value, sizeof(value))};
     assert_int_equal(pgwire_parameter_status_write(&parameter, &one), ERR_NONE);
-    size_t fits = LIMIT_PG_GREETING_SIZE / parameter.len;
+    size_t fits = LIMIT_GREETING_SIZE / parameter.len;
     start_session(&peer, &(struct wish){.has_no_secret = true});
     for (size_t i = 0; i < fits; i++) {
         peer_say(&peer, buf_view(&parameter));
@@ -244,11 +244,11 @@ static void the_greeting_has_a_limit(void **state)
 static void keys_of_every_size(void **state)
 {
     (void)state;
-    static char secret[LIMIT_PGWIRE_KEY_SIZE];
+    static char secret[LIMIT_CANCEL_KEY_SIZE];
     for (size_t i = 0; i < sizeof(secret); i++) {
         secret[i] = (char)i;
     }
-    static const size_t sizes[] = {4, 5, 32, LIMIT_PGWIRE_KEY_SIZE};
+    static const size_t sizes[] = {4, 5, 32, LIMIT_CANCEL_KEY_SIZE};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct peer peer;
         struct buf buf;
@@ -347,7 +347,7 @@ static void replication_is_refused(void **state)
 static void what_cannot_be_said_is_refused(void **state)
 {
     (void)state;
-    static struct pgwire_parameter many[LIMIT_PGWIRE_PARAMETERS + 1];
+    static struct pgwire_parameter many[LIMIT_START_PARAMETERS + 1];
     static char name[LIMIT_PGWIRE_STARTUP_SIZE];
     memset(name, 'n', sizeof(name));
     for (size_t i = 0; i < COUNT_OF(many); i++) {

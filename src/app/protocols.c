@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "app/protocols.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "protocol/postgres/postgres.h"
+
+/* X(protocol, the setting that says where its clients come in) */
+#define PROTOCOL_LIST(X) X(postgres_protocol, SETTING_POSTGRES_LISTEN)
+
+#define PROTOCOL_ITEM(protocol, setting) &(protocol),
+static const struct protocol *const protocol_items[] = {PROTOCOL_LIST(PROTOCOL_ITEM)};
+
+#define PROTOCOL_SETTING(protocol, setting) setting,
+static const enum setting protocol_settings[] = {PROTOCOL_LIST(PROTOCOL_SETTING)};
+
+const struct protocols gatehouse_protocols = {.items = protocol_items,
+                                              .count = COUNT_OF(protocol_items)};
+
+enum setting protocol_listen_setting(const struct protocol *protocol)
+{
+    size_t i = 0;
+    while (i < COUNT_OF(protocol_items) && protocol_items[i] != protocol) {
+        i++;
+    }
+    must(i < COUNT_OF(protocol_items));
+    return protocol_settings[i];
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The protocols that this program has, in one list: where native clients come in, what agents serve
+ * and which subtypes of connections can be reached follow from it. */
+#ifndef GH_APP_PROTOCOLS_H
+#define GH_APP_PROTOCOLS_H
+
+#include "app/settings.h"
+#include "protocol/protocol.h"
+
+extern const struct protocols gatehouse_protocols;
+
+/* Where clients of a protocol come in: HOST:PORT or off. */
+enum setting protocol_listen_setting(const struct protocol *protocol);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "gate/gate_session.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "gate/gate_cancel.h"
+#include "gate/gate_session_internal.h"
+#include "io/log.h"
+#include "io/socket_stream.h"
+#include "store/row_id.h"
+
+#define STOPPING SLICE("the gateway is stopping")
+
+void gate_session_refuse(struct gate_session *session, const struct ending_words *words)
+{
+    gate_session_set_reason(session, words->message);
+    session->front->ops->refuse(session->front, words);
+}
+
+static void gate_session_refuse_plainly(struct gate_session *session, enum ending why,
+                                        struct slice message)
+{
+    const struct ending_words words = {.why = why, .message = message, .hint = SLICE("")};
+    gate_session_refuse(session, &words);
+}
+
+/* What the client hears of a failure: its cause where he can do something about it, else the log
+ * has it. */
+static void gate_session_refuse_for(struct gate_session *session, const struct error *error)
+{
+    static const struct {
+        enum err code;
+        enum ending why;
+        const char *hint;
+    } told[] = {
+        {ERR_UNAUTHENTICATED, ENDING_IDENTITY, ""},
+        {ERR_DENIED, ENDING_ACCESS, ""},
+        {ERR_INPUT, ENDING_CONNECTION,
+         "An administrator of the gateway can correct the connection."},
+        {ERR_BUSY, ENDING_BUSY, ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(told); i++) {
+        if (told[i].code == error->code) {
+            gate_session_refuse(session, &(struct ending_words){
+                                             .why = told[i].why,
+                                             .message = slice_of_text(error->message),
+                                             .hint = slice_of_text(told[i].hint),
+                                         });
+            return;
+        }
+    }
+    log_line(LOG_GATE, LOG_ERROR, "a client was sent away", log_error_field(error),
+             log_text("client", session->session.client_ip));
+    gate_session_refuse(session, &(struct ending_words){
+                                     .why = ENDING_UNAVAILABLE,
+                                     .message = SLICE("the gateway cannot open the session now"),
+                                     .hint = SLICE("Its log says why."),
+                                 });
+}
+
+/* To the target -------------------------------------------------------------------------------- */
+
+static void gate_session_let_through(struct gate_session *session)
+{
+    const struct arrival *arrival = &session->arrival.arrival;
+    if (arrival->take_stream == NULL || session->enrolment != SESSION_ENROLLED) {
+        return;
+    }
+    struct cancel_key key = {.number = arrival->key.number, .secret = SLICE_NONE};
+    if (session->hello.key_size > 0) {
+        key = session_table_make_key_in(&session->arena, session->worker->gate->table,
+                                        session->session.id, key.number, session->hello.key_size);
+    }
+    if (session->front->ops->open(session->front, arrival, &key) != ERR_NONE) {
+        gate_session_refuse_plainly(session, ENDING_PROTOCOL,
+                                    SLICE("the target says too much at the start"));
+    }
+}
+
+static void gate_session_on_enrolled(struct gate_job *job)
+{
+    struct gate_session *session = job->owner;
+    struct error error = job->error;
+    session->enrolment = job->err == ERR_NONE ? SESSION_ENROLLED : SESSION_UNKNOWN;
+    gate_job_free(job);
+    if (session->state == SESSION_CLOSING) {
+        session->state = SESSION_OPENING;
+        gate_session_end(session, SLICE(""));
+    } else if (session->enrolment != SESSION_ENROLLED) {
+        gate_session_refuse_for(session, &error);
+    } else {
+        gate_session_let_through(session);
+    }
+}
+
+static void gate_session_keep_arrival(struct gate_session *session, const struct arrival *arrival)
+{
+    struct session_arrival *kept = &session->arrival;
+    must(buf_append(&kept->greeting, arrival->greeting) == ERR_NONE);
+    must(buf_append(&kept->rest, arrival->rest) == ERR_NONE);
+    kept->arrival = *arrival;
+    kept->arrival.greeting = buf_view(&kept->greeting);
+    kept->arrival.rest = buf_view(&kept->rest);
+    kept->arrival.key.secret = arrival->key.secret.at == NULL
+                                   ? SLICE_NONE
+                                   : arena_copy(&session->arena, arrival->key.secret);
+    session->target_key = kept->arrival.key;
+}
+
+static void gate_session_on_target(void *owner, const struct arrival *arrival,
+                                   const struct target_failure *failure)
+{
+    struct gate_session *session = owner;
+    struct ending_words words = {.why = ENDING_TARGET, .message = SLICE("")};
+    gate_job_free(&session->admitted->job);
+    session->admitted = NULL;
+    if (arrival != NULL) {
+        gate_session_keep_arrival(session, arrival);
+        gate_session_let_through(session);
+        return;
+    }
+    log_line(LOG_GATE, LOG_WARN, "a target was not reached",
+             log_text("connection", session->session.connection_name),
+             log_error_field(&failure->error));
+    if (!session->protocol->target.read_answer(failure->answer, &words)) {
+        words.message = SLICE("the target cannot be reached");
+    }
+    words.code = slice_of_text(failure->code);
+    gate_session_refuse(session, &words);
+}
+
+static enum err gate_session_open_target(struct gate_session *session, struct error *reterr)
+{
+    const struct admit_job *admitted = session->admitted;
+    const struct route_target target = {
+        .agent_id = admitted->is_far ? admitted->grant.connection.connection.agent_id : SLICE(""),
+        .place = &admitted->place,
+        .tls = admitted->tls,
+        .variables = admitted->grant.secret,
+    };
+    const struct route_start start = {
+        .database = session->database,
+        .parameters = session->hello.parameters,
+        .version = session->hello.version,
+    };
+    return target_route_open(&session->route, &target, &start, gate_session_on_target, session,
+                             reterr);
+}
+
+/* Admitted ------------------------------------------------------------------------------------- */
+
+/* Its recording begins, and the store and the target are asked for, side by side. */
+static void gate_session_begin(struct gate_session *session)
+{
+    struct error error;
+    if (gate_session_start_recording(session, &error) != ERR_NONE) {
+        log_line(LOG_GATE, LOG_ERROR, "a session cannot be recorded", log_error_field(&error));
+        gate_session_refuse(
+            session,
+            &(struct ending_words){
+                .why = ENDING_RECORDING,
+                .message = SLICE("the session cannot be recorded"),
+                .hint = SLICE("An administrator of the gateway finds the cause in its log."),
+            });
+        return;
+    }
+    if (enroll_job_start(session->worker, &session->session, gate_session_on_enrolled, session,
+                         &error) != ERR_NONE) {
+        gate_session_refuse_for(session, &error);
+        return;
+    }
+    session->enrolment = SESSION_ENROLLING;
+    session->state = SESSION_OPENING;
+    if (gate_session_open_target(session, &error) != ERR_NONE) {
+        log_line(LOG_GATE, LOG_WARN, "a target was not reached",
+                 log_text("connection", session->session.connection_name), log_error_field(&error));
+        gate_session_refuse_plainly(session, ENDING_CONNECTION, slice_of_text(error.message));
+    }
+}
+
+static void gate_session_on_admitted(struct gate_job *job)
+{
+    struct gate_session *session = job->owner;
+    struct error error = job->error;
+    session->job = NULL;
+    session->has_files = CONTAINER_OF(job, struct admit_job, job)->place.has_files;
+    if (job->err != ERR_NONE || session->session.end_reason.len > 0) {
+        bool is_refused = job->err != ERR_NONE;
+        gate_job_free(job);
+        if (is_refused) {
+            gate_session_refuse_for(session, &error);
+        }
+        return;
+    }
+    session->admitted = CONTAINER_OF(job, struct admit_job, job);
+    gate_session_describe(session);
+    if (session->rules == NULL) {
+        const struct caller *caller = &session->admitted->grant.caller;
+        gate_session_set_rules(session, &session->admitted->rules, caller->groups,
+                               caller->group_count);
+    }
+    session_table_expire(session->worker->gate->table, session->session.id,
+                         session->admitted->grant.credential.expires_at);
+    enum err err = gate_session_take_metadata(session, &error);
+    if (err != ERR_NONE) {
+        gate_session_refuse(session, &(struct ending_words){
+                                         .why = err == ERR_DENIED ? ENDING_ACCESS : ENDING_METADATA,
+                                         .message = slice_of_text(error.message),
+                                         .hint = slice_of_text(session->hello.metadata_hint),
+                                     });
+        return;
+    }
+    gate_session_begin(session);
+}
+
+/* The client ---------------------------------------------------------------------------------- */
+
+static void gate_session_on_candidates(struct gate_job *job)
+{
+    struct gate_session *session = job->owner;
+    struct error error = job->error;
+    session->job = NULL;
+    if (job->err != ERR_NONE) {
+        gate_job_free(job);
+        gate_session_refuse_for(session, &error);
+        return;
+    }
+    session->candidates = CONTAINER_OF(job, struct candidates_job, job);
+    session->front->ops->answer(session->front, &session->candidates->verifiers);
+}
+
+static void gate_session_on_name(void *owner, struct slice name)
+{
+    struct gate_session *session = owner;
+    struct error error;
+    if (session->worker->is_draining) {
+        gate_session_refuse_plainly(session, ENDING_STOPPING, STOPPING);
+    } else if (candidates_job_start(session->worker, name, gate_session_on_candidates, session,
+                                    &session->job, &error) != ERR_NONE) {
+        gate_session_refuse_for(session, &error);
+    }
+}
+
+static void gate_session_on_refused(void *owner, struct slice name)
+{
+    const struct gate_session *session = owner;
+    log_line(LOG_GATE, LOG_WARN, "a wrong secret for a connection", log_text("connection", name),
+             log_text("client", session->session.client_ip));
+}
+
+/* Named before it is asked whether it may come in, so that whoever is locked out meanwhile is. */
+static void gate_session_join_table(struct gate_session *session, struct slice credential_id)
+{
+    const struct session_entry entry = {
+        .id = row_id_new(&session->arena),
+        .credential_id = credential_id,
+        .subtype = session->protocol->subtype,
+        .worker = session->worker,
+        .session = session,
+    };
+    session->session.id = entry.id;
+    session_table_add(session->worker->gate->table, &entry);
+}
+
+static void gate_session_on_known(void *owner, size_t index)
+{
+    struct gate_session *session = owner;
+    struct error error;
+    struct slice credential_id = session->candidates->found.candidates[index].credential_id;
+    gate_session_join_table(session, credential_id);
+    const struct admit_request request = {.credential_id = credential_id,
+                                          .session_id = session->session.id,
+                                          .protocol = session->protocol};
+    enum err err = admit_job_start(session->worker, &request, gate_session_on_admitted, session,
+                                   &session->job, &error);
+    gate_job_free(&session->candidates->job);
+    session->candidates = NULL;
+    if (err != ERR_NONE) {
+        gate_session_refuse_for(session, &error);
+    }
+}
+
+static void gate_session_on_open(void *owner, struct stream *take_stream, struct slice behind)
+{
+    struct gate_session *session = owner;
+    session->front = NULL;
+    gate_passage_start(session, take_stream, behind);
+    buf_release(&session->arrival.greeting);
+}
+
+static void gate_session_on_closed(void *owner, const struct error *reason)
+{
+    struct gate_session *session = owner;
+    session->front = NULL;
+    gate_session_end(session, slice_of_text(reason->message));
+}
+
+static void gate_session_on_cancel(void *owner, const struct cancel_key *key)
+{
+    struct gate_session *session = owner;
+    if (gate_cancel_start(session->worker, session->number, key) != ERR_NONE) {
+        session->front->ops->cancelled(session->front); /* no session has it, or not any more */
+    }
+}
+
+static const struct front_events gate_session_events = {
+    .on_name = gate_session_on_name,
+    .on_refused = gate_session_on_refused,
+    .on_known = gate_session_on_known,
+    .on_open = gate_session_on_open,
+    .on_cancel = gate_session_on_cancel,
+    .on_closed = gate_session_on_closed,
+};
+
+static struct slice gate_session_peer_in(struct arena *arena, const struct sockaddr_storage *peer)
+{
+    char text[ADDRESS_TEXT_SIZE];
+    struct address address;
+    if (!listener_peer_address(peer, &address)) {
+        return SLICE("");
+    }
+    return arena_copy(arena, address_format(&address, text));
+}
+
+void gate_session_start(struct gate_listener *listener, int take_fd,
+                        const struct sockaddr_storage *peer)
+{
+    struct gate_session *session = memory_new(sizeof(*session));
+    struct gate_worker *worker = listener->worker;
+    session->worker = worker;
+    session->protocol = listener->protocol;
+    arena_init(&session->arena);
+    arena_hold_secrets(&session->arena);
+    buf_init(&session->arrival.greeting, LIMIT_GREETING_SIZE);
+    buf_init(&session->arrival.rest, LIMIT_GREETING_SIZE);
+    loop_task_init(&session->drain_task, gate_passage_check_drain, session);
+    target_route_init(&session->route, worker, listener->protocol, &session->arena);
+    gate_session_init_end(session);
+    session->session.id = SLICE("");
+    session->session.end_reason = SLICE("");
+    session->session.client_ip = gate_session_peer_in(&session->arena, peer);
+    session->number = ++worker->session_number;
+    list_append(&worker->sessions, &session->link);
+    worker->session_count++;
+    session->front = session->protocol->front->start(
+        socket_stream_new(worker->loop, take_fd), &listener->front, &gate_session_events, session);
+}

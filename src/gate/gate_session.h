@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* One native client, from the accepted connection to the last record: who it is, whether it may,
+ * the way to its target, the bytes in between, the end. All of it on one worker's loop; what blocks
+ * is done by jobs (session_jobs.h). What it speaks is its protocol's affair (protocol/protocol.h).
+ */
+#ifndef GH_GATE_GATE_SESSION_H
+#define GH_GATE_GATE_SESSION_H
+
+#include "gate/gate_internal.h"
+
+#include <sys/socket.h>
+
+struct gate_cancel;
+struct gate_session;
+
+/* Takes the socket. The session is in the worker's list until it frees itself. */
+void gate_session_start(struct gate_listener *listener, int take_fd,
+                        const struct sockaddr_storage *peer);
+
+/* Its client is told, where it can be, and it ends. */
+void gate_session_kill(struct gate_session *session, enum ending why, struct slice reason);
+/* The rules of its connection may have changed, or the groups of its user: they apply to its next
+ * statement. */
+void gate_session_set_rules(struct gate_session *session, struct gate_ruleset *take_rules,
+                            const struct slice *groups, size_t group_count);
+/* What it does at the target is to be cancelled; answered when that was done, or cannot be. */
+void gate_session_take_cancel(struct gate_session *session, struct gate_cancel *take_cancel);
+/* What it asked to be cancelled was. */
+void gate_session_cancelled(struct gate_session *session);
+/* The worker drains: it ends when it is idle; who is not through yet is turned away. */
+void gate_session_drain(struct gate_session *session);
+/* It ends, and what it has begun is waited for no longer. */
+void gate_session_cut_short(struct gate_session *session);
+
+/* "" before its client is known. */
+struct slice gate_session_id(const struct gate_session *session);
+/* By which its worker knows it, from the first moment on. */
+uint64_t gate_session_number(const struct gate_session *session);
+struct gate_session *gate_session_of(struct list *link);
+
+#endif

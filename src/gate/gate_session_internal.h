@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* A session, between its files: gate_session.c has the way to the target, gate_session_record.c
+ * what it is, gate_session_rules.c the rules, gate_passage.c what passes, gate_session_end.c the
+ * end. */
+#ifndef GH_GATE_GATE_SESSION_INTERNAL_H
+#define GH_GATE_GATE_SESSION_INTERNAL_H
+
+#include "gate/catalog_lookup.h"
+#include "gate/gate_session.h"
+#include "gate/session_jobs.h"
+#include "gate/target_route.h"
+#include "protocol/protocol.h"
+
+enum session_state {
+    SESSION_ARRIVING,  /* the front finds out who the client is, and the gate whether it may */
+    SESSION_OPENING,   /* the target is on its way, and the store is told */
+    SESSION_RUNNING,   /* bytes pass */
+    SESSION_FINISHING, /* why it ends is said; what was on its way still passes */
+    SESSION_CLOSING,   /* nothing leads anywhere any more: the recording, then the store */
+    SESSION_OVER,      /* all that it had to leave behind is there */
+};
+
+/* Whether the store knows of it. */
+enum session_enrolment {
+    SESSION_UNKNOWN,
+    SESSION_ENROLLING, /* it is being told; nothing can be freed */
+    SESSION_ENROLLED,
+};
+
+/* What came of the target's start, until the client is let through. */
+struct session_arrival {
+    struct arrival arrival; /* its stream NULL: not yet, or handed on; texts in the two below */
+    struct buf greeting;
+    struct buf rest;
+};
+
+/* Guard rails and masking rules as they are now. */
+struct session_rules {
+    struct arena arena;
+    struct gate_ruleset rules; /* guard rails: of none, where there are none */
+    struct guard_scope scope;
+    const struct guard_budget *budgets;
+    size_t budget_count;
+    bool is_empty; /* there are no rules at all */
+};
+
+struct gate_session {
+    struct list link;
+    uint64_t number; /* of its worker */
+    struct gate_worker *worker;
+    const struct protocol *protocol;
+    enum session_state state;
+    enum session_enrolment enrolment;
+    struct arena arena; /* of the texts of 'session' and of what cancels need */
+    struct session session;
+    struct hello hello;   /* until the target is there */
+    struct front *front;  /* NULL: the client is let through, or gone */
+    struct gate_job *job; /* whose answer decides how it goes on */
+    struct candidates_job *candidates;
+    struct admit_job *admitted; /* until the target is there */
+    struct target_route route;
+    struct session_arrival arrival;
+    struct recorder *recorder;
+    struct passage *passage;
+    struct pump *pump;
+    struct session_rules *rules; /* NULL: there were none yet */
+    uint64_t rules_generation;
+    struct read_account *reads; /* NULL: there was no budget of an hour yet */
+    struct session_guarded *guarded;
+    size_t guarded_count;
+    struct catalog_lookup *lookup; /* under way */
+    struct slice database;         /* that the client asked for */
+    struct list cancels;           /* answered when the request that is under way is done */
+    struct list next_cancels;      /* after it */
+    struct cancel_key target_key;
+    struct loop_task drain_task;
+    struct loop_task free_task;
+    struct error error;       /* why it ends, when it must */
+    bool has_files;           /* that go at the end */
+    bool had_masking;         /* there was a masking rule */
+    bool awaits_disk[2];      /* by side */
+    bool is_discarded;        /* what the target sent last will never pass */
+    uint64_t statement_count; /* that the metrics know of */
+    uint64_t row_limit;       /* of what is recorded of each statement */
+    struct timer retry;
+};
+
+/* Of one that was admitted: what it is; what its client says about it (ERR_DENIED: too little;
+ * ERR_INPUT); its recording. */
+void gate_session_describe(struct gate_session *session);
+enum err gate_session_take_metadata(struct gate_session *session, struct error *reterr) MUST_USE;
+enum err gate_session_start_recording(struct gate_session *session, struct error *reterr) MUST_USE;
+
+/* Rules (gate_session_rules.c). The session's own policy, for its passage; false: there were never
+ * any. */
+bool gate_session_policy(struct gate_session *session, struct passage_policy *ret_policy);
+extern const struct passage_events gate_session_passage_events;
+/* What the target said goes on, after it had to wait. */
+void gate_session_go_on(struct gate_session *session);
+/* What was asked of the catalog is over: nobody waits for it. */
+void gate_session_end_lookup(struct gate_session *session);
+/* For the store. */
+void gate_session_keep_masking(struct gate_session *session);
+void gate_session_end_rules(struct gate_session *session);
+
+/* The client is let through: takes its stream and what it sent already. */
+void gate_passage_start(struct gate_session *session, struct stream *take_stream,
+                        struct slice behind);
+/* The client is told, if that can stand where the target's messages are, and the end follows. */
+void gate_passage_end(struct gate_session *session, enum ending why, struct slice reason);
+/* Ends the session if it is idle and shall; a task. */
+void gate_passage_check_drain(void *owner);
+
+void gate_session_end(struct gate_session *session, struct slice reason);
+/* Before any of it: what the end needs. */
+void gate_session_init_end(struct gate_session *session);
+
+/* Why it ends, if nobody has said so yet. */
+void gate_session_set_reason(struct gate_session *session, struct slice reason);
+/* A client that is not through yet is told why it never will be; on_closed follows. */
+void gate_session_refuse(struct gate_session *session, const struct ending_words *words);
+/* What it does at the target is to be cancelled. */
+void gate_session_cancel_query(struct gate_session *session);
+/* What the gateway did, on record. 'what' is a word. */
+void gate_session_note(struct gate_session *session, const char *what, struct slice why);
+
+#endif

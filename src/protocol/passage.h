@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* What passes between a client and its target once the session is open: recorded, judged, masked.
+ * Whoever owns a passage carries the bytes (pump.h) and asks what a rule needs to know. Pure but
+ * for the recorder: no clock, no stream. Memory is bounded. */
+#ifndef GH_PROTOCOL_PASSAGE_H
+#define GH_PROTOCOL_PASSAGE_H
+
+#include "base/hash.h"
+#include "policy/guard_cache.h"
+#include "policy/mask.h"
+#include "protocol/ending.h"
+#include "protocol/pump.h"
+#include "protocol/query.h"
+#include "protocol/target.h"
+#include "session/recorder.h"
+
+/* The rules of the connection for the session's user. What was judged under another generation is
+ * judged again before it runs the next time. */
+struct passage_policy {
+    uint64_t generation;
+    bool is_empty;        /* there are no rules at all */
+    bool looks_at_values; /* of parameters: a rule looks for text */
+    /* guard_cache_judge() */
+    void (*judge)(void *context, const struct sql_settings *settings, struct slice text,
+                  struct guard_verdict *ret_verdict, struct guard_facts *ret_facts);
+    /* sql_analyze() and guard_judge_input() */
+    struct sql_script (*analyze)(struct arena *arena, const struct sql_settings *settings,
+                                 struct slice text);
+    void (*judge_script)(void *context, const struct sql_settings *settings, struct slice text,
+                         const struct sql_script *script, struct guard_verdict *ret_verdict);
+    void *context;
+    struct mask_rules *masking;         /* referenced; NULL: nothing is masked */
+    struct mask_scratch *scratch;       /* of the worker; NULL without rules */
+    const struct guard_scope *output;   /* until the next policy; NULL: no output is judged */
+    const struct guard_budget *budgets; /* copied */
+    size_t budget_count;
+};
+
+/* What a client got: messages with rows (DataRow, CopyData, the result of a function call), and the
+ * bytes of their bodies. */
+struct read_amount {
+    uint64_t rows;
+    uint64_t bytes;
+};
+
+/* What the session's user has read on the connection in the last hour, in all sessions. */
+struct read_hour {
+    struct read_amount read;
+    uint64_t falls_in_ms; /* until it becomes less; 0: there is nothing that could */
+};
+
+enum guard_event_kind {
+    GUARD_EVENT_FINDING,  /* a rule matched, whatever its action */
+    GUARD_EVENT_REFUSED,  /* for a reason of ours: 'words' */
+    GUARD_EVENT_TOO_MANY, /* rows were changed, 'rows' of them, and are taken back */
+};
+
+/* What came of a rule. */
+struct guard_event {
+    enum guard_event_kind kind;
+    uint64_t request;                    /* the number of the client's message, counted from 0 */
+    const struct guard_finding *finding; /* NULL for GUARD_EVENT_REFUSED */
+    struct slice words;                  /* what the client is told; may be empty */
+    uint64_t rows;
+};
+
+/* The target's catalog is asked, over a connection of its own. */
+struct catalog_question {
+    struct slice text;
+    const struct slice *values;
+    size_t value_count;
+    size_t column_count;
+};
+
+/* All come inside 'pass'; texts are valid during the call. */
+struct passage_events {
+    /* Told before what comes of it passes. */
+    void (*on_finding)(void *owner, const struct guard_event *event);
+    /* What a rule has to know; 'learned' answers. What the target says waits for it. */
+    void (*on_lookup)(void *owner, const struct catalog_question *question);
+    /* An answer is blocked: what the target does is to be cancelled; then 'stopped'. */
+    void (*on_block)(void *owner);
+    /* For budgets of an hour: 'more' is added to what was read, unless that would then be beyond
+     * 'most'; whether it was, and what was read then. */
+    bool (*on_read)(void *owner, const struct read_amount *more, const struct read_amount *most,
+                    struct read_hour *ret_hour);
+};
+
+struct passage_settings {
+    struct recorder *recorder;
+    uint64_t row_limit;                  /* bytes of rows recorded of each statement and side */
+    const struct arrival *arrival;       /* its greeting and state */
+    const struct passage_policy *policy; /* NULL: there are no rules yet */
+    uint8_t seed[HASH_SEED_SIZE];        /* random */
+};
+
+enum passage_state {
+    PASSAGE_IDLE = 1,           /* nothing is owed, and no batch is open */
+    PASSAGE_IN_TRANSACTION = 2, /* it would be lost with the session */
+    PASSAGE_PAUSES_CLIENT = 4,  /* nothing more is to be read of the client */
+    PASSAGE_PAUSES_TARGET = 8,  /* likewise; it waits for 'learned' or 'stopped' */
+    PASSAGE_CLIENT_LEFT = 16,   /* it said so */
+    PASSAGE_TARGET_LEFT = 32,   /* it said so */
+};
+
+struct passage_counts {
+    uint64_t statements; /* that were completed */
+    uint64_t errors;     /* of the target's */
+    uint64_t rows;       /* of both sides */
+    uint64_t row_bytes;
+    uint64_t bytes[2]; /* that passed, by side */
+};
+
+struct passage_ops;
+
+/* The first member of each protocol's own. */
+struct passage {
+    const struct passage_ops *ops;
+};
+
+struct passage_ops {
+    struct passage *(*start)(const struct passage_settings *settings,
+                             const struct passage_events *events, void *owner);
+    /* Puts into *bytes what goes on to the other side, valid until the next call; *ret_back is to
+     * be said to the side itself. Of the target also with no bytes: what waited goes on. ERR_INPUT,
+     * ERR_LIMIT: they break the protocol; none of it passes, and the session ends. */
+    enum err (*pass)(struct passage *passage, enum pump_side side, struct slice *bytes,
+                     struct slice *ret_back, struct error *reterr);
+    unsigned (*state)(const struct passage *passage);
+    const struct passage_counts *(*counts)(const struct passage *passage);
+    /* NULL: nothing was ever masked. */
+    const struct mask_counts *(*masked)(const struct passage *passage);
+    /* Other rules, from the next statement on. NULL: the protocol cannot hold any. */
+    void (*set_policy)(struct passage *passage, const struct passage_policy *policy);
+    /* The rows of what on_lookup asked; NULL: it could not be asked. */
+    void (*learned)(struct passage *passage, const struct query_rows *rows);
+    /* What on_block asked for was done, or cannot be. */
+    void (*stopped)(struct passage *passage);
+    /* What the client is told at the end, in the protocol's bytes. 'is_discarded': what the target
+     * said last will not pass. ERR_AGAIN: words cannot stand where the target's messages are. */
+    enum err (*last_words)(const struct passage *passage, const struct ending_words *words,
+                           bool is_discarded, struct buf *buf);
+    /* The session is over: what was counted and not recorded yet is. */
+    void (*end)(struct passage *passage);
+    void (*free)(struct passage *passage);
+};
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/postgres/pg_hello.h"
+
+#include "base/text.h"
+#include "model/session.h"
+
+#define PREFIX            SLICE("gatehouse.metadata.")
+#define PG_HELLO_KEY_SIZE 32 /* of the secret that cancels, where the protocol allows it */
+#define HINT                                                                                       \
+    "Give it as a startup option, -c gatehouse.metadata.NAME=VALUE (for psql in PGOPTIONS), or "   \
+    "in the application's name: psql;NAME=VALUE."
+
+/* One more than is allowed is kept, for the check to see. */
+static void metadata_put(struct shape_pairs *given, struct slice name, struct slice value)
+{
+    size_t at = 0;
+    while (at < given->count && !slice_equals(given->pairs[at].key, name)) {
+        at++;
+    }
+    if (at <= SESSION_METADATA_COUNT) {
+        given->count = at < given->count ? given->count : at + 1;
+        given->pairs[at] = (struct shape_pair){.key = name, .value = value};
+    }
+}
+
+/* PostgreSQL takes names of settings in any case. */
+static bool metadata_is_name(struct slice name)
+{
+    return name.len > PREFIX.len && slice_equals_nocase(slice_sub(name, 0, PREFIX.len), PREFIX);
+}
+
+/* Options ------------------------------------------------------------------------------------- */
+
+/* As servers split them: at white space, which a backslash before it makes a part of the word. */
+static struct slice options_next(struct slice *rest)
+{
+    static const char blanks[] = " \t\n\v\f\r";
+    size_t start = 0;
+    while (start < rest->len && strchr(blanks, rest->at[start]) != NULL) {
+        start++;
+    }
+    size_t end = start;
+    while (end < rest->len && strchr(blanks, rest->at[end]) == NULL) {
+        end += rest->at[end] == '\\' ? 2 : 1;
+    }
+    struct slice word = slice_sub(*rest, start, end - start);
+    *rest = slice_from(*rest, end);
+    return word;
+}
+
+static struct slice options_plain_in(struct arena *arena, struct slice word)
+{
+    char *plain = arena_alloc(arena, word.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.at[i] == '\\' && i + 1 < word.len) {
+            i++;
+        }
+        plain[len++] = word.at[i];
+    }
+    return slice_of(plain, len);
+}
+
+/* A setting out of 'word', which is "-cNAME=VALUE", "--NAME=VALUE", or what comes behind "-c". */
+static bool options_take(struct arena *arena, struct slice word, bool is_behind,
+                         struct shape_pairs *given)
+{
+    struct slice plain = options_plain_in(arena, word);
+    bool is_setting =
+        is_behind || slice_starts_with(plain, SLICE("-c")) || slice_starts_with(plain, SLICE("--"));
+    struct slice value = SLICE_NONE;
+    struct slice name = slice_cut(is_behind ? plain : slice_from(plain, 2), '=', &value);
+    if (!is_setting || !metadata_is_name(name) || value.at == NULL) {
+        return false;
+    }
+    metadata_put(given, slice_from(name, PREFIX.len), value);
+    return true;
+}
+
+/* Behind what is there already, with a blank between. 'text' has room for all words. */
+static void options_keep(char *text, size_t *len, struct slice word)
+{
+    if (word.len > 0) {
+        if (*len > 0) {
+            text[(*len)++] = ' ';
+        }
+        memcpy(text + *len, word.at, word.len);
+        *len += word.len;
+    }
+}
+
+/* What is left of them, each word as it was. */
+static struct slice options_read(struct arena *arena, struct slice options,
+                                 struct shape_pairs *given)
+{
+    char *left = arena_alloc(arena, options.len + 1);
+    size_t len = 0;
+    struct slice word = options_next(&options);
+    while (word.len > 0) {
+        bool is_ahead = slice_equals(word, SLICE("-c"));
+        struct slice behind = is_ahead ? options_next(&options) : SLICE("");
+        if (!options_take(arena, is_ahead ? behind : word, is_ahead, given)) {
+            options_keep(left, &len, word);
+            options_keep(left, &len, behind);
+        }
+        word = options_next(&options);
+    }
+    return slice_of(left, len);
+}
+
+/* The application's name ---------------------------------------------------------------------- */
+
+/* Only when all behind the first ';' are pairs: a name may have one for other reasons. */
+static struct slice application_read(struct slice text, struct shape_pairs *given)
+{
+    struct slice rest = SLICE_NONE;
+    struct slice name = slice_cut(text, ';', &rest);
+    struct slice pairs = rest;
+    struct slice value = SLICE_NONE;
+    while (rest.len > 0) {
+        struct slice key = slice_cut(slice_cut(rest, ';', &rest), '=', &value);
+        if (value.at == NULL || slice_trim(key, " ").len == 0) {
+            return text;
+        }
+    }
+    while (pairs.len > 0) {
+        struct slice key = slice_cut(slice_cut(pairs, ';', &pairs), '=', &value);
+        metadata_put(given, slice_trim(key, " "), slice_trim(value, " "));
+    }
+    return slice_trim(name, " ");
+}
+
+/* Together ------------------------------------------------------------------------------------ */
+
+static void hello_keep(struct hello *hello, struct slice name, struct slice value)
+{
+    hello->parameters.pairs[hello->parameters.count++] =
+        (struct shape_pair){.key = name, .value = value};
+}
+
+/* The name that clients take for the database when none is given is that of their user, which is
+ * the connection here, so it says nothing. */
+static struct slice hello_database(const struct pgwire_startup *startup)
+{
+    return slice_equals(startup->database, startup->user) ? SLICE("") : startup->database;
+}
+
+struct hello pg_hello_in(struct arena *arena, const struct pgwire_startup *startup)
+{
+    struct slice name = pgwire_startup_find(startup, SLICE("application_name"));
+    struct slice options = pgwire_startup_find(startup, SLICE("options"));
+    struct hello hello = {
+        .name = startup->user,
+        .database = hello_database(startup),
+        .application_name = SLICE(""),
+        .metadata_hint = HINT,
+        .version = startup->version,
+        .key_size =
+            startup->version > PGWIRE_VERSION(3, 0) ? PG_HELLO_KEY_SIZE : PGWIRE_KEY_SIZE_MIN,
+    };
+    hello.metadata.pairs =
+        arena_alloc_array(arena, SESSION_METADATA_COUNT + 1, sizeof(*hello.metadata.pairs));
+    hello.parameters.pairs =
+        arena_alloc_array(arena, startup->parameter_count + 1, sizeof(*hello.parameters.pairs));
+    if (name.at != NULL) {
+        hello.application_name = application_read(name, &hello.metadata);
+        hello_keep(&hello, SLICE("application_name"), hello.application_name);
+    }
+    struct slice left = options_read(arena, options, &hello.metadata);
+    if (left.len > 0) {
+        hello_keep(&hello, SLICE("options"), left);
+    }
+    for (size_t i = 0; i < startup->parameter_count; i++) {
+        const struct pgwire_parameter *parameter = &startup->parameters[i];
+        if (metadata_is_name(parameter->name)) {
+            metadata_put(&hello.metadata, slice_from(parameter->name, PREFIX.len),
+                         parameter->value);
+        } else if (!slice_equals(parameter->name, SLICE("application_name")) &&
+                   !slice_equals(parameter->name, SLICE("options"))) {
+            hello_keep(&hello, parameter->name, parameter->value);
+        }
+    }
+    return hello;
+}

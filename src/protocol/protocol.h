@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* A protocol, as the rest of the gateway sees it: one constant table of functions each, and what it
+ * can. The tables stand in one list (app/protocols.c), which is handed down; nothing else knows a
+ * protocol's folder. */
+#ifndef GH_PROTOCOL_PROTOCOL_H
+#define GH_PROTOCOL_PROTOCOL_H
+
+#include "protocol/front.h"
+#include "protocol/passage.h"
+#include "session/replay.h"
+
+/* What rules and features can do on its connections. */
+enum protocol_can {
+    CAN_GUARD = 1,      /* statements are understood, and stopped before the target has them */
+    CAN_GUARD_TEXT = 2, /* words and patterns are looked for in what passes */
+    CAN_LIMIT_ROWS = 4, /* what writes too many rows is taken back */
+    CAN_BUDGET = 8,     /* rows that are read are counted */
+    CAN_MASK = 16,
+    CAN_CANCEL = 32,
+};
+
+struct target_ops {
+    struct place_rules place;
+    /* 'on_done' is called once, never inside these. */
+    struct opening *(*open)(const struct dial_context *context, const struct open_request *request,
+                            opened_fn on_done, void *owner);
+    /* NULL: what a session does is not cancelled over a connection of its own. */
+    struct opening *(*stop)(const struct dial_context *context, const struct stop_request *request,
+                            stopped_fn on_done, void *owner);
+    /* An agent elsewhere passes on what a target says: nothing of it is taken for good. */
+    enum err (*check_arrival)(const struct arrival *arrival, struct error *reterr);
+    /* The words of an answer in the protocol's bytes; false: it is none. */
+    bool (*read_answer)(struct slice answer, struct ending_words *ret_words);
+    /* And back: 'code' becomes the one that the client sees. */
+    enum err (*write_answer)(const struct ending_words *words, char code[TARGET_CODE_SIZE],
+                             struct buf *buf);
+};
+
+/* What is asked of a target for those who manage or use a connection. Rows of text; parameters, at
+ * == NULL where they are not given:
+ *   TEST       -> the server's version
+ *   DATABASES  limit -> name
+ *   TABLES     schema, type, a part of the name, limit, offset -> schema, name, type
+ *   COLUMNS    schema, table -> name, type, whether it must be there, default, whether it is of the
+ *              primary key; a table without columns is a row of nulls */
+enum catalog_ask {
+    CATALOG_TEST,
+    CATALOG_DATABASES,
+    CATALOG_TABLES,
+    CATALOG_COLUMNS,
+    CATALOG_ASK_COUNT,
+};
+
+/* Statements of the gateway's own. */
+struct catalog_ops {
+    struct slice database;         /* when nobody names one */
+    struct slice schema;           /* likewise */
+    struct shape_pairs parameters; /* as whom the gateway comes; see struct open_request */
+    uint32_t version;
+    const char *texts[CATALOG_ASK_COUNT];
+    query_start_fn query;
+    enum target_problem (*problem_of_open)(const struct target_failure *failure);
+    enum target_problem (*problem_of_query)(const struct query_failure *failure);
+};
+
+struct protocol {
+    struct slice subtype; /* of connections */
+    const char *name;     /* for people */
+    const char *url;      /* of a connection string: its scheme */
+    const char *alpn;     /* of a client that begins with TLS at once; NULL: none */
+    unsigned can;         /* bits of protocol_can */
+    const struct front_ops *front;
+    struct target_ops target;
+    const struct passage_ops *passage;
+    const struct replay_ops *replay;   /* NULL: its recordings show when and how much, not what */
+    const struct catalog_ops *catalog; /* NULL: it has none */
+};
+
+struct protocols {
+    const struct protocol *const *items;
+    size_t count;
+};
+
+/* The channels of an agent that serves it: "/postgres" opens a session, "/postgres-cancel" asks for
+ * what one does to be cancelled. */
+#define PROTOCOL_CANCEL "-cancel"
+struct slice protocol_channel_in(struct arena *arena, const struct protocol *protocol,
+                                 const char *suffix);
+
+/* NULL: no protocol is for connections of this subtype. */
+const struct protocol *protocols_find(const struct protocols *protocols, struct slice subtype);
+
+#endif
