@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "api/controls.h"
 #include "api/handlers.h"
 #include "io/clock.h"
 #include "store/attribute_store.h"
@@ -110,6 +111,9 @@ static enum err attribute_finish(struct attribute_call *self, struct store_tx *t
     struct api_call *call = self->call;
     enum err err = attribute_store_find(tx, call->arena, call->caller.organization_id,
                                         self->wanted.name, &self->attribute, reterr);
+    if (err == ERR_NONE) {
+        err = controls_check(call, tx, reterr);
+    }
     return err == ERR_NONE ? api_audit(call, tx, action, status, payload, reterr) : err;
 }
 

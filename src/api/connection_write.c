@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating, replacing and changing connections. */
 #include "api/connections.h"
+#include "api/controls.h"
 #include "api/handlers.h"
 #include "base/text.h"
 #include "io/clock.h"
@@ -128,6 +129,9 @@ static enum err connection_post_body(struct store_tx *tx, void *context, struct 
     if (err == ERR_NONE) {
         err = connection_store_insert(tx, arena, &write, reterr);
     }
+    if (err == ERR_NONE) {
+        err = controls_check(put->call, tx, reterr);
+    }
     return err == ERR_NONE ? connection_put_finish(put, tx, &connection, &resource, true, reterr)
                            : err;
 }
@@ -216,6 +220,9 @@ static enum err connection_put_store(struct connection_put *put, struct store_tx
     err = connection_store_update(tx, put->call->arena, &write, reterr);
     if (err == ERR_NONE && !slice_equals(old_resource_id, resource.id)) {
         err = resource_store_touch(tx, old_resource_id, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = controls_check(put->call, tx, reterr);
     }
     return err == ERR_NONE ? connection_put_finish(put, tx, &connection, &resource, false, reterr)
                            : err;

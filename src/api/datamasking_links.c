@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The masking rules that are tied to one connection. */
 #include "api/connections.h"
+#include "api/controls.h"
 #include "api/handlers.h"
 #include "base/limits.h"
 #include "store/masking_rule_store.h"
@@ -103,6 +104,9 @@ static enum err masking_links_put_body(struct store_tx *tx, void *context, struc
         .count = self->wanted_count,
     };
     err = masking_link_store_replace(tx, call->arena, &write, reterr);
+    if (err == ERR_NONE) {
+        err = controls_check(call, tx, reterr);
+    }
     if (err == ERR_NONE) {
         err = masking_link_store_list(tx, call->arena, connection->id, &self->links, reterr);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Masking rules, and what ties them to connections. */
+#include "api/controls.h"
 #include "api/handlers.h"
 #include "io/clock.h"
 #include "policy/mask.h"
@@ -159,6 +160,9 @@ static enum err masking_rule_post_body(struct store_tx *tx, void *context, struc
     rule.id = row_id_new(arena);
     enum err err = masking_rule_store_insert(tx, arena, &write, reterr);
     if (err == ERR_NONE) {
+        err = controls_check(self->call, tx, reterr);
+    }
+    if (err == ERR_NONE) {
         err = masking_rule_load(self, tx, rule.id, reterr);
     }
     return err == ERR_NONE ? masking_rule_audit(self, tx, "create", 201, reterr) : err;
@@ -199,6 +203,9 @@ static enum err masking_rule_put_body(struct store_tx *tx, void *context, struct
     rule.id = self->rule.id;
     if (err == ERR_NONE) {
         err = masking_rule_store_replace(tx, arena, &write, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = controls_check(self->call, tx, reterr);
     }
     if (err == ERR_NONE) {
         err = masking_rule_load(self, tx, rule.id, reterr);

@@ -2,6 +2,7 @@
 /* Guard rails: their rules are checked, and compiled once, before they are stored. */
 #include "api/guardrails.h"
 
+#include "api/controls.h"
 #include "api/handlers.h"
 #include "io/clock.h"
 #include "policy/guard.h"
@@ -124,6 +125,9 @@ static enum err guardrail_post_body(struct store_tx *tx, void *context, struct e
     wanted.updated_at = wanted.created_at;
     enum err err = guardrail_store_insert(tx, call->arena, &wanted, reterr);
     if (err == ERR_NONE) {
+        err = controls_check(call, tx, reterr);
+    }
+    if (err == ERR_NONE) {
         err = guardrail_store_find(tx, call->arena, wanted.organization_id, wanted.id,
                                    &self->guardrail, reterr);
     }
@@ -171,6 +175,9 @@ static enum err guardrail_put_body(struct store_tx *tx, void *context, struct er
     wanted.updated_at = clock_now();
     if (err == ERR_NONE) {
         err = guardrail_store_replace(tx, call->arena, &wanted, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = controls_check(call, tx, reterr);
     }
     if (err == ERR_NONE) {
         err = guardrail_store_find(tx, call->arena, wanted.organization_id, wanted.id,

@@ -49,6 +49,7 @@ extern const struct shape connection_access_shape;
 /* connection_catalog.c */
 HANDLER(connection_test);
 HANDLER(connection_databases);
+HANDLER(connection_controls);
 HANDLER(connection_tables);
 HANDLER(connection_columns);
 extern const struct shape catalog_table_query_shape;

@@ -2,6 +2,7 @@
 /* Presets. A pack's rules are made in an organization when it is attached there for the first time,
  * managed by the gateway; from then on attaching and detaching is a link for each connection. What
  * a newer gateway changed in a pack is taken over when it is attached again. */
+#include "api/controls.h"
 #include "api/guardrails.h"
 #include "api/handlers.h"
 #include "base/memory.h"
@@ -381,6 +382,9 @@ static enum err rulepack_link_body(struct store_tx *tx, void *context, struct er
     }
     if (err == ERR_NONE) {
         err = rulepack_link_masking(self, tx, ids, count, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = controls_check(self->call, tx, reterr);
     }
     if (err != ERR_NONE) {
         return err;

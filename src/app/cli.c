@@ -10,6 +10,7 @@
 #include "app/serve.h"
 #include "app/settings.h"
 #include "app/sql_command.h"
+#include "app/tcp_command.h"
 #include "app/version.h"
 #include "base/memory.h"
 #include "base/must.h"
@@ -103,6 +104,11 @@ static enum err cli_recording_export(struct cli *cli, struct error *reterr)
 static enum err cli_sql_analyze(struct cli *cli, struct error *reterr)
 {
     return sql_command_analyze(&cli->arena, cli->arguments, stdin, stdout, reterr);
+}
+
+static enum err cli_tcp(struct cli *cli, struct error *reterr)
+{
+    return tcp_command_run(&cli->arena, cli->arguments, cli->environment, reterr);
 }
 
 static enum err cli_version(struct cli *cli, struct error *reterr)
@@ -295,6 +301,12 @@ static const struct cli_command cli_commands[] = {
      "[--dialect postgres] < FILE",
      "what statements would do: a line of JSON for each",
      cli_sql_analyze,
+     true},
+    {{"tcp", NULL},
+     "HOST:PORT CONNECTION [--ca-file FILE]",
+     "carry standard input and output to a connection of subtype tcp; GATEHOUSE_SECRET has its "
+     "secret",
+     cli_tcp,
      true},
     {{"settings", NULL}, "", "all settings, as a page of documentation", cli_settings, false},
     {{"version", NULL}, "", "the version", cli_version, false},

@@ -35,6 +35,10 @@ enum err native_clients_open_sockets(struct native_clients *clients, struct aren
         if (slice_equals(address, SLICE("off"))) {
             continue;
         }
+        if (protocol->needs_tls && settings_is(settings, SETTING_TLS_CERT, "")) {
+            return fail(reterr, ERR_INPUT, "--%s: clients come with TLS: --tls-cert is missing",
+                        setting_flag(setting));
+        }
         enum err err = native_entrance_open(clients, protocol, address, reterr);
         if (err != ERR_NONE) {
             error_prefix(
@@ -75,9 +79,8 @@ void native_clients_log(const struct native_clients *clients)
         char port[64]; /* "postgres_port" */
         (void)snprintf(port, sizeof(port), "%.*s_port", SLICE_ARG(entrance->protocol->subtype));
         log_line(LOG_APP, LOG_INFO, "listening for native clients",
-                 log_text("protocol", slice_of_text(entrance->protocol->name)),
-                 log_text("host", entrance->address.host),
-                 log_number(port, entrance->address.port));
+                 log_number(port, entrance->address.port),
+                 log_text("host", entrance->address.host));
     }
 }
 

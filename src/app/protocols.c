@@ -4,9 +4,12 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "protocol/postgres/postgres.h"
+#include "protocol/tcp/tcp.h"
 
 /* X(protocol, the setting that says where its clients come in) */
-#define PROTOCOL_LIST(X) X(postgres_protocol, SETTING_POSTGRES_LISTEN)
+#define PROTOCOL_LIST(X)                                                                           \
+    X(postgres_protocol, SETTING_POSTGRES_LISTEN)                                                  \
+    X(tcp_protocol, SETTING_TCP_LISTEN)
 
 #define PROTOCOL_ITEM(protocol, setting) &(protocol),
 static const struct protocol *const protocol_items[] = {PROTOCOL_LIST(PROTOCOL_ITEM)};

@@ -45,6 +45,8 @@ enum setting_kind {
     X(SETTING_POSTGRES_LISTEN, "postgres-listen", SETTING_LISTENER, "127.0.0.1:15432",             \
       "HOST:PORT|off", 0, 0,                                                                       \
       "where native clients of PostgreSQL connect to; port 0 takes a free one")                    \
+    X(SETTING_TCP_LISTEN, "tcp-listen", SETTING_LISTENER, "off", "HOST:PORT|off", 0, 0,            \
+      "where clients of connections of subtype tcp connect to, with TLS; needs --tls-cert")        \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
       "how people reach this gateway, when a proxy or another name stands before it")              \
     X(SETTING_TLS_CERT, "tls-cert", SETTING_PATH, "", "FILE", 0, 0,                                \

@@ -199,6 +199,10 @@ static void gate_session_on_admitted(struct gate_job *job)
         gate_session_set_rules(session, &session->admitted->rules, caller->groups,
                                caller->group_count);
     }
+    if (!gate_session_can_hold_rules(session)) {
+        gate_session_refuse_plainly(session, ENDING_ACCESS, GATE_RULES_NOT_HELD);
+        return;
+    }
     session_table_expire(session->worker->gate->table, session->session.id,
                          session->admitted->grant.credential.expires_at);
     enum err err = gate_session_take_metadata(session, &error);

@@ -94,6 +94,9 @@ enum err gate_session_start_recording(struct gate_session *session, struct error
 /* Rules (gate_session_rules.c). The session's own policy, for its passage; false: there were never
  * any. */
 bool gate_session_policy(struct gate_session *session, struct passage_policy *ret_policy);
+/* False: there are rules, and its protocol can hold none. Then nothing passes. */
+bool gate_session_can_hold_rules(const struct gate_session *session);
+#define GATE_RULES_NOT_HELD SLICE("the connection has rules that cannot be held on its protocol")
 extern const struct passage_events gate_session_passage_events;
 /* What the target said goes on, after it had to wait. */
 void gate_session_go_on(struct gate_session *session);

@@ -35,8 +35,8 @@ void gate_session_describe(struct gate_session *session)
     row->started_at = clock_now();
     row->guardrails_info = SLICE("[]"); /* none yet */
     row->recording_days = gate_session_own(&connection->recording_days, -1);
-    session->row_limit =
-        (uint64_t)gate_session_own(&connection->recording_row_limit, LIMIT_RECORDED_ROWS_SIZE);
+    session->row_limit = (uint64_t)gate_session_own(&connection->recording_row_limit,
+                                                    (int64_t)session->protocol->row_limit);
 }
 
 enum err gate_session_take_metadata(struct gate_session *session, struct error *reterr)

@@ -39,6 +39,12 @@ static void session_rules_free(struct session_rules *rules)
     }
 }
 
+bool gate_session_can_hold_rules(const struct gate_session *session)
+{
+    return session->rules == NULL || session->rules->is_empty ||
+           session->protocol->passage->set_policy != NULL;
+}
+
 bool gate_session_policy(struct gate_session *session, struct passage_policy *ret_policy)
 {
     if (session->rules == NULL) {
@@ -100,7 +106,10 @@ void gate_session_set_rules(struct gate_session *session, struct gate_ruleset *t
     session->had_masking = session->had_masking || rules->rules.masking != NULL;
     session->rules_generation++;
     struct passage_policy policy;
-    if (session->passage != NULL && gate_session_policy(session, &policy)) {
+    if (!gate_session_can_hold_rules(session)) {
+        gate_session_kill(session, ENDING_ACCESS, GATE_RULES_NOT_HELD);
+    } else if (session->passage != NULL && session->passage->ops->set_policy != NULL &&
+               gate_session_policy(session, &policy)) {
         session->passage->ops->set_policy(session->passage, &policy);
     }
     session_rules_free(before);

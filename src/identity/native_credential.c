@@ -35,16 +35,28 @@ static struct slice native_credential_keys_in(struct arena *arena, const struct 
     return slice_of(keys, NATIVE_VERIFIER_SIZE);
 }
 
+void native_credential_hash(struct slice secret, char *ret_hash)
+{
+    (void)crypto_hash_sha256((unsigned char *)ret_hash, (const unsigned char *)secret.at,
+                             secret.len);
+}
+
+bool native_credential_is_hash(struct slice kept, const char *hash)
+{
+    must(kept.len == NATIVE_HASH_SIZE);
+    return sodium_memcmp(kept.at, hash, NATIVE_HASH_SIZE) == 0;
+}
+
 void native_credential_make_in(struct arena *arena, const struct secret *key,
                                struct slice connection_name,
                                struct native_credential *ret_credential)
 {
-    unsigned char *hash = arena_alloc(arena, crypto_hash_sha256_BYTES);
+    char *hash = arena_alloc(arena, NATIVE_HASH_SIZE);
     struct slice secret = native_credential_secret_in(arena);
-    (void)crypto_hash_sha256(hash, (const unsigned char *)secret.at, secret.len);
+    native_credential_hash(secret, hash);
     *ret_credential = (struct native_credential){
         .secret = secret,
-        .hash = slice_of(hash, crypto_hash_sha256_BYTES),
+        .hash = slice_of(hash, NATIVE_HASH_SIZE),
         .verifier = native_credential_keys_in(arena, key, connection_name, secret),
     };
 }

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "identity/scram.h"
 
+#define NATIVE_HASH_SIZE     32                    /* SHA-256 of the secret */
 #define NATIVE_VERIFIER_SIZE (2 * SCRAM_HASH_SIZE) /* StoredKey, then ServerKey */
 
 struct native_credential {
@@ -25,5 +26,10 @@ void native_credential_make_in(struct arena *arena, const struct secret *key,
 /* What a proof is held against; 'kept' has NATIVE_VERIFIER_SIZE bytes. */
 void native_credential_verifier(const struct secret *key, struct slice connection_name,
                                 struct slice kept, struct scram_verifier *ret_verifier);
+
+/* Of a client that sends its secret: the hash to know it by, of NATIVE_HASH_SIZE bytes. */
+void native_credential_hash(struct slice secret, char *ret_hash);
+/* In constant time; 'kept' has NATIVE_HASH_SIZE bytes. */
+bool native_credential_is_hash(struct slice kept, const char *hash);
 
 #endif

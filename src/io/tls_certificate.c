@@ -211,3 +211,9 @@ enum err tls_stream_end_point(const struct stream *stream, struct buf *hash)
     }
     return buf_append(hash, slice_of(bytes, len));
 }
+
+struct slice tls_stream_server_name(const struct stream *stream)
+{
+    const char *name = SSL_get_servername(tls_stream_ssl(stream), TLSEXT_NAMETYPE_host_name);
+    return slice_of_text(name == NULL ? "" : name);
+}

@@ -37,6 +37,9 @@ enum err tls_stream_new_client(struct tls_client *client, struct slice host,
  * that refuses our certificate says so only after the handshake, to the first read. */
 enum err tls_stream_explain(const struct stream *stream, struct error *reterr) MUST_USE;
 
+/* Of a server: the name that the client wants (SNI), once it has said so; else empty. Lasts as long
+ * as the stream. */
+struct slice tls_stream_server_name(const struct stream *stream);
 /* Appends the DER of a certificate, once the handshake is over. ERR_NOT_FOUND when none was shown.
  */
 enum err tls_stream_peer_certificate(const struct stream *stream, struct buf *der) MUST_USE;

@@ -7,6 +7,35 @@ struct slice protocol_channel_in(struct arena *arena, const struct protocol *pro
     return arena_format(arena, "/%.*s%s", SLICE_ARG(protocol->subtype), suffix);
 }
 
+static enum control control_if(unsigned can, unsigned needed)
+{
+    return (can & needed) == needed ? CONTROL_ENFORCED : CONTROL_IMPOSSIBLE;
+}
+
+struct controls protocol_controls(const struct protocol *protocol)
+{
+    if (protocol == NULL) {
+        return (struct controls){.recording = CONTROL_IMPOSSIBLE};
+    }
+    return (struct controls){
+        .guard_structure = control_if(protocol->can, CAN_GUARD),
+        .guard_text = control_if(protocol->can, CAN_GUARD_TEXT),
+        .row_limit = control_if(protocol->can, CAN_LIMIT_ROWS),
+        .read_budget = control_if(protocol->can, CAN_BUDGET),
+        .masking = control_if(protocol->can, CAN_MASK),
+        .recording = CONTROL_ENFORCED, /* the gate passes nothing that is not on record */
+        .review = CONTROL_IMPOSSIBLE,  /* nothing can be reviewed yet */
+    };
+}
+
+struct slice control_word(enum control control)
+{
+    static const struct slice words[] = {[CONTROL_IMPOSSIBLE] = SLICE_INIT("impossible"),
+                                         [CONTROL_OBSERVED] = SLICE_INIT("observed"),
+                                         [CONTROL_ENFORCED] = SLICE_INIT("enforced")};
+    return words[control];
+}
+
 const struct protocol *protocols_find(const struct protocols *protocols, struct slice subtype)
 {
     for (size_t i = 0; i < protocols->count; i++) {

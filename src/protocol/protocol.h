@@ -68,13 +68,37 @@ struct protocol {
     const char *name;     /* for people */
     const char *url;      /* of a connection string: its scheme */
     const char *alpn;     /* of a client that begins with TLS at once; NULL: none */
+    bool needs_tls;       /* clients come with TLS only, so there must be a certificate */
     unsigned can;         /* bits of protocol_can */
+    uint64_t row_limit; /* bytes of data recorded of each side, where the connection says nothing */
     const struct front_ops *front;
     struct target_ops target;
     const struct passage_ops *passage;
     const struct replay_ops *replay;   /* NULL: its recordings show when and how much, not what */
     const struct catalog_ops *catalog; /* NULL: it has none */
 };
+
+/* What a rule or feature does on a connection. */
+enum control {
+    CONTROL_IMPOSSIBLE, /* refused when it is saved, and where it acts after all nothing passes */
+    CONTROL_OBSERVED,   /* seen and recorded, not a barrier */
+    CONTROL_ENFORCED,   /* nothing passes it */
+};
+
+struct controls {
+    enum control guard_structure; /* rules about what statements would do */
+    enum control guard_text;      /* words and patterns */
+    enum control row_limit;       /* how many rows a statement may change */
+    enum control read_budget;
+    enum control masking;
+    enum control recording;
+    enum control review;
+};
+
+/* NULL: connections that no native client reaches. */
+struct controls protocol_controls(const struct protocol *protocol);
+/* "impossible", "observed" or "enforced". */
+struct slice control_word(enum control control);
 
 struct protocols {
     const struct protocol *const *items;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What passwords became in earlier sign-ins by SCRAM, so that the next one of the same credentials
- * does not pay for the iterations again. Only a secret of a protocol (postgres/pg_secret) looks inside: keys are as secret as the
- * password, and like it they answer questions and never leave.
+ * does not pay for the iterations again. Only a secret of a protocol (postgres/pg_secret) looks
+ * inside: keys are as secret as the password, and like it they answer questions and never leave.
  *
  * Belongs to a loop. An entry is found by a keyed hash of the password, the salt and the
  * iterations, so what has been changed is not found; it stands here only after the server has shown

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/controls.h"
+
+#include "api/connections.h"
+#include "api/handlers.h"
+#include "protocol/protocol.h"
+#include "store/rule_store.h"
+
+/* The first connection of the protocol on which a rule of this kind acts. */
+static enum err controls_check_kind(const struct api_call *call, struct store_tx *tx,
+                                    const struct protocol *protocol, const char *kind,
+                                    struct error *reterr)
+{
+    const struct rule_search search = {.organization_id = call->caller.organization_id,
+                                       .subtype = protocol->subtype,
+                                       .kind = slice_of_text(kind)};
+    struct rule_place place;
+    enum err err = rule_store_find_place(tx, call->arena, &search, &place, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return ERR_NONE;
+    }
+    return err != ERR_NONE
+               ? err
+               : fail(reterr, ERR_INPUT,
+                      "'%.*s' cannot act on the connection '%.*s': what passes there is %s, which "
+                      "the gateway does not understand",
+                      SLICE_ARG(place.rule_name), SLICE_ARG(place.connection_name), protocol->name);
+}
+
+enum err controls_check(const struct api_call *call, struct store_tx *tx, struct error *reterr)
+{
+    const struct protocols *protocols = call->api->protocols;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < protocols->count && err == ERR_NONE; i++) {
+        struct controls controls = protocol_controls(protocols->items[i]);
+        if (controls.guard_text == CONTROL_IMPOSSIBLE) {
+            err = controls_check_kind(call, tx, protocols->items[i], "guardrail", reterr);
+        }
+        if (err == ERR_NONE && controls.masking == CONTROL_IMPOSSIBLE) {
+            err = controls_check_kind(call, tx, protocols->items[i], "masking", reterr);
+        }
+    }
+    return err;
+}
+
+/* Reading -------------------------------------------------------------------------------------- */
+
+struct controls_call {
+    struct api_call *call;
+    struct slice subtype;
+};
+
+static enum err controls_get_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct controls_call *self = context;
+    struct connection_list list = {.wants_features = false};
+    enum err err =
+        connection_answer_load(self->call, tx, self->call->request->values[0], &list, reterr);
+    if (err == ERR_NONE) {
+        self->subtype = list.rows[0]->connection.subtype;
+    }
+    return err;
+}
+
+enum err connection_controls(struct api_call *call, struct error *reterr)
+{
+    struct controls_call self = {.call = call};
+    enum err err = store_read(call->api->store, controls_get_body, &self, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct controls controls =
+        protocol_controls(protocols_find(call->api->protocols, self.subtype));
+    struct json_writer json = api_answer(call, 200);
+    json_begin_object(&json);
+    json_key(&json, "guardrails");
+    json_begin_object(&json);
+    json_member_text(&json, "structural", control_word(controls.guard_structure));
+    json_member_text(&json, "text", control_word(controls.guard_text));
+    json_end_object(&json);
+    json_member_text(&json, "row_limits", control_word(controls.row_limit));
+    json_member_text(&json, "read_budgets", control_word(controls.read_budget));
+    json_member_text(&json, "masking", control_word(controls.masking));
+    json_member_text(&json, "recording", control_word(controls.recording));
+    json_member_text(&json, "review", control_word(controls.review));
+    json_end_object(&json);
+    return api_answer_end(call, &json, reterr);
+}
