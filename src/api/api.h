@@ -10,6 +10,7 @@
 #include "http/server.h"
 #include "identity/identity.h"
 #include "model/caller.h"
+#include "session/replay.h"
 #include "store/audit_store.h"
 #include "store/store.h"
 
@@ -58,7 +59,8 @@ struct api {
     struct registry *registry; /* of the agents' links */
     struct gateway_side *gateway_side;
     struct seal_keys *keys;
-    const char *recordings; /* their folder */
+    const char *recordings;     /* their folder */
+    replay_find_fn find_replay; /* how they are read */
     struct reader_slots *readers;
     struct target_calls *target_calls;
 };

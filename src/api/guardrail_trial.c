@@ -181,7 +181,7 @@ static enum err trial_try(struct guardrail_trial *self, struct error *reterr)
     }
     arena_on_end(arena, trial_rules_end, rules);
     int64_t deadline = clock_monotonic() + LIMIT_TRIAL_MS * (TIMESTAMP_SECOND / 1000);
-    self->trial = statement_trial_new_in(arena, rules, deadline);
+    self->trial = statement_trial_new_in(arena, rules, self->call->api->find_replay, deadline);
     for (size_t i = 0; i < self->sessions.count && !statement_trial_is_over(self->trial); i++) {
         trial_try_session(self, i);
     }

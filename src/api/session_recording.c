@@ -180,8 +180,8 @@ static void download_take_event(void *context, const struct recording_event *eve
 
 static enum err download_events(struct download *self, struct error *reterr)
 {
-    struct recording_events *events =
-        recording_events_new(self->recording, download_take_event, self);
+    struct recording_events *events = recording_events_new(
+        self->recording, self->call->api->find_replay, download_take_event, self);
     enum err err = ERR_NONE;
     while (err == ERR_NONE && self->err == ERR_NONE) {
         err = recording_events_next(events, reterr);
@@ -202,7 +202,8 @@ static enum err download_run(struct download *self, const struct download_kind *
     if (kind->is_events) {
         return download_events(self, reterr);
     }
-    enum err err = recording_export(self->recording, kind->format, download_take, self, reterr);
+    enum err err = recording_export(self->recording, self->call->api->find_replay, kind->format,
+                                    download_take, self, reterr);
     return err == ERR_NONE
                ? session_check_head(self->call->arena, &self->session, self->recording, reterr)
                : err;
@@ -282,7 +283,8 @@ enum err session_write_events(struct api_call *call, bool is_base64, struct json
                               .json = json,
                               .started_at = session.started_at,
                               .is_base64 = is_base64};
-    struct recording_events *events = recording_events_new(recording, event_list_take, &list);
+    struct recording_events *events =
+        recording_events_new(recording, call->api->find_replay, event_list_take, &list);
     json_member_array(json, "event_stream");
     while (err == ERR_NONE && !list.is_full) {
         err = recording_events_next(events, reterr);

@@ -156,7 +156,7 @@ enum err sessions_stream(struct api_call *call, struct error *reterr)
     self->user_id = session.user_id;
     self->seen = seen;
     self->checked_at = self->written_at = clock_now();
-    self->events = recording_events_new(recording, follow_on_event, self);
+    self->events = recording_events_new(recording, call->api->find_replay, follow_on_event, self);
     arena_init(&self->scratch);
     arena_on_end(call->arena, follow_end, self);
     call->response->status = 200;

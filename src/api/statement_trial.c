@@ -3,9 +3,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "io/clock.h"
-#include "session/replay.h"
 #include "sql/sql.h"
 
 #include <stdlib.h>
@@ -23,12 +21,14 @@ struct trial_pending {
 struct statement_trial {
     struct arena *arena;
     const struct guard_rules *rules;
+    replay_find_fn find;
     struct guard_scratch *scratch;
     struct arena analysis; /* of one statement */
     int64_t deadline;
     struct trial_pending pending;
     /* Of the session that is being read. */
     const struct session *session;
+    struct replay *replay;
     struct guard_scope scope;
     struct trial_result result;
 };
@@ -42,11 +42,12 @@ static void statement_trial_end(void *at)
 }
 
 struct statement_trial *statement_trial_new_in(struct arena *arena, const struct guard_rules *rules,
-                                               int64_t deadline)
+                                               replay_find_fn find, int64_t deadline)
 {
     struct statement_trial *self = arena_alloc(arena, sizeof(*self));
     self->arena = arena;
     self->rules = rules;
+    self->find = find;
     self->scratch = guard_scratch_new();
     self->deadline = deadline;
     self->pending.max_rows = -1;
@@ -115,7 +116,7 @@ static void trial_count(struct statement_trial *self, struct slice text,
 
 static void trial_judge(struct statement_trial *self, const struct replay_event *event)
 {
-    static const struct sql_settings settings = {.dialect = SQL_POSTGRES};
+    const struct sql_settings settings = {.dialect = replay_dialect(self->replay)};
     struct guard_verdict verdict;
     struct trial_pending *pending = &self->pending;
     self->result.statements++;
@@ -139,20 +140,10 @@ static void trial_judge(struct statement_trial *self, const struct replay_event 
     }
 }
 
-/* "UPDATE 5", "INSERT 0 5": the last word says how many rows. */
-static void trial_take_tag(struct statement_trial *self, const struct replay_event *event)
+static void trial_take_rows(struct statement_trial *self, uint64_t rows)
 {
     struct trial_pending *pending = &self->pending;
-    struct slice rest = event->text;
-    struct slice last = SLICE("");
-    int64_t rows = 0;
-    if (pending->max_rows < 0) {
-        return;
-    }
-    while (rest.len > 0) {
-        last = slice_cut(rest, ' ', &rest);
-    }
-    if (text_parse_i64(last, &rows) == ERR_NONE && rows > pending->max_rows) {
+    if (pending->max_rows >= 0 && rows > (uint64_t)pending->max_rows) {
         trial_count(self, buf_view(&pending->text), &pending->rule);
         pending->max_rows = -1; /* once for all the statements of a text */
     }
@@ -164,13 +155,12 @@ static enum err trial_visit(void *context, const struct replay_event *event, str
     if (event->kind == REPLAY_STATEMENT) {
         trial_judge(context, event);
     } else if (event->kind == REPLAY_DONE) {
-        trial_take_tag(context, event);
+        trial_take_rows(context, event->count.rows);
     }
     return ERR_NONE;
 }
 
-static enum err trial_read_all(struct statement_trial *self, struct replay *replay,
-                               struct recording *recording)
+static enum err trial_read_all(struct statement_trial *self, struct recording *recording)
 {
     struct record record;
     struct error error = {0};
@@ -181,22 +171,22 @@ static enum err trial_read_all(struct statement_trial *self, struct replay *repl
         }
         err = recording_next(recording, &record, &error);
         if (err == ERR_NONE) {
-            err = replay_add(replay, &record, &error);
+            err = replay_add(self->replay, &record, &error);
         }
     }
-    return err == ERR_CLOSED ? replay_end(replay, &error) : err;
+    return err == ERR_CLOSED ? replay_end(self->replay, &error) : err;
 }
 
 void statement_trial_read(struct statement_trial *self, const struct session *session,
                           const struct shape_texts *groups, struct recording *recording)
 {
-    struct replay *replay = replay_new(trial_visit, self);
     self->session = session;
+    self->replay = replay_new(self->find, trial_visit, self);
     self->scope =
         guard_scope_in(self->arena, self->scratch, self->rules, groups->items, groups->count);
     self->pending.max_rows = -1;
-    enum err err = trial_read_all(self, replay, recording);
-    replay_free(replay);
+    enum err err = trial_read_all(self, recording);
+    replay_free(self->replay);
     if (err == ERR_TIMEOUT) {
         statement_trial_miss(self, "it would take too long");
     } else if (err != ERR_NONE) {

@@ -9,6 +9,7 @@
 #include "model/session.h"
 #include "policy/guard.h"
 #include "session/recording.h"
+#include "session/replay.h"
 
 struct trial_example {
     struct slice session_id;
@@ -29,9 +30,9 @@ struct trial_tally {
 struct statement_trial;
 
 /* 'rules' are borrowed until the end of the trial, which comes with the arena, as does all that is
- * told of it. 'deadline': of clock_monotonic(). */
+ * told of it. 'find' says how recordings are read. 'deadline': of clock_monotonic(). */
 struct statement_trial *statement_trial_new_in(struct arena *arena, const struct guard_rules *rules,
-                                               int64_t deadline);
+                                               replay_find_fn find, int64_t deadline);
 
 /* The statements of a session, by somebody who is in those groups. A recording that is damaged is
  * read up to there, and the trial is not complete then. */

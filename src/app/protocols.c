@@ -6,7 +6,7 @@
 #include "protocol/postgres/postgres.h"
 #include "protocol/tcp/tcp.h"
 
-/* X(protocol, the setting that says where its clients come in) */
+/* The first is the oldest. X(protocol, the setting that says where its clients come in) */
 #define PROTOCOL_LIST(X)                                                                           \
     X(postgres_protocol, SETTING_POSTGRES_LISTEN)                                                  \
     X(tcp_protocol, SETTING_TCP_LISTEN)
@@ -28,4 +28,12 @@ enum setting protocol_listen_setting(const struct protocol *protocol)
     }
     must(i < COUNT_OF(protocol_items));
     return protocol_settings[i];
+}
+
+/* Recordings that name no subtype are older than all protocols but the first. */
+const struct replay_ops *protocol_find_replay(struct slice subtype)
+{
+    struct slice named = subtype.len == 0 ? protocol_items[0]->subtype : subtype;
+    const struct protocol *protocol = protocols_find(&gatehouse_protocols, named);
+    return protocol == NULL ? NULL : protocol->replay;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/recordings.h"
 
+#include "app/protocols.h"
 #include "base/memory.h"
 #include "codec/hex.h"
 #include "codec/uuid.h"
@@ -199,7 +200,8 @@ static enum err recordings_put(struct recordings *self, enum recording_format fo
     }
     enum err err = recordings_open(self, self->names[0], &recording, reterr);
     if (err == ERR_NONE) {
-        err = recording_export(recording, format, recordings_print, NULL, reterr);
+        err = recording_export(recording, protocol_find_replay, format, recordings_print, NULL,
+                               reterr);
     }
     if (fflush(stdout) != 0 && err == ERR_NONE) {
         err = fail(reterr, ERR_IO, "the standard output: %s", strerror(errno));

@@ -97,6 +97,7 @@ static void serve_make_server(struct serve *serve)
         .keys = serve->keys,
         .readers = serve->pools.readers,
         .recordings = native_clients_recordings_in(&serve->arena, serve->settings),
+        .find_replay = protocol_find_replay,
         .registry = serve->registry,
         .gateway_side = serve->gateway_side,
     };

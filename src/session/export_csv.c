@@ -30,9 +30,9 @@ static void csv_columns(struct export *export, const struct replay_event *event)
 {
     struct writer writer = writer_to(&export->out);
     writer_bytes(&writer, export->has_result ? SLICE("\n") : SLICE(""));
-    for (size_t i = 0; i < replay_shape_count(event->shape); i++) {
+    for (size_t i = 0; i < event->column_count; i++) {
         writer_bytes(&writer, i == 0 ? SLICE("") : SLICE(","));
-        csv_text(export, replay_shape_name(event->shape, i));
+        csv_text(export, event->columns[i]);
     }
     writer_bytes(&writer, SLICE("\n"));
     export->has_result = true;
@@ -44,7 +44,7 @@ static void csv_row(struct export *export, const struct replay_event *event)
     struct writer writer = writer_to(&export->out);
     struct replay_values values = event->values;
     struct replay_value value;
-    if (!export->has_columns) { /* the driver knew them from elsewhere */
+    if (!export->has_columns) { /* the client knew them, and they were not told again */
         writer_bytes(&writer, export->has_result ? SLICE("\n") : SLICE(""));
         for (size_t i = 0; i < values.count; i++) {
             writer_format(&writer, "%scolumn%zu", i == 0 ? "" : ",", i + 1);
@@ -54,10 +54,10 @@ static void csv_row(struct export *export, const struct replay_event *event)
         export->has_result = true;
         export->has_columns = true;
     }
-    while (replay_value_next(&values, &value)) {
+    while (replay_value_next(&values, &export->scratch, &value)) {
         writer_bytes(&writer, values.index == 1 ? SLICE("") : SLICE(","));
-        if (value.bytes.at != NULL) {
-            csv_text(export, replay_value_text(&value, &export->scratch));
+        if (value.text.at != NULL) {
+            csv_text(export, value.text);
         }
         export_drain(export);
     }

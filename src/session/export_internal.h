@@ -6,7 +6,6 @@
 
 #include "base/writer.h"
 #include "session/recording_export.h"
-#include "session/replay.h"
 
 struct export
 {
@@ -32,6 +31,9 @@ void export_drain(struct export *export);
 /* Text that a terminal only shows: a recording must not drive it. Lines of what 'is_block' go on,
  * indented; otherwise they and tabs come out as \n and \t, and \ as \\. */
 void export_plain(struct export *export, struct slice text, bool is_block);
+
+/* "client", "target" or "gateway". */
+const char *export_side_name(enum record_side side);
 
 void export_text_event(struct export *export, const struct replay_event *event);
 void export_json_event(struct export *export, const struct replay_event *event);

@@ -3,7 +3,6 @@
 #include "codec/json.h"
 #include "codec/json_writer.h"
 #include "session/export_internal.h"
-#include "wire/pgwire_answer.h"
 
 static const char *const json_types[] = {
     [REPLAY_OPEN] = "open",
@@ -19,6 +18,8 @@ static const char *const json_types[] = {
     [REPLAY_NOTIFICATION] = "notification",
     [REPLAY_COPY] = "copy",
     [REPLAY_COPY_FAILED] = "copy_failed",
+    [REPLAY_BYTES] = "bytes",
+    [REPLAY_TOTAL] = "total",
     [REPLAY_NOTE] = "note",
     [REPLAY_CLOSE] = "close",
 };
@@ -42,11 +43,11 @@ static bool json_values(struct export *export, struct json_writer *json,
                         struct replay_values values)
 {
     struct replay_value value;
-    while (replay_value_next(&values, &value)) {
-        if (value.bytes.at == NULL) {
+    while (replay_value_next(&values, &export->scratch, &value)) {
+        if (value.text.at == NULL) {
             json_no_value(json);
         } else {
-            json_text(json, replay_value_text(&value, &export->scratch));
+            json_text(json, value.text);
         }
         export_drain(export);
     }
@@ -72,8 +73,8 @@ static void json_statement(struct export *export, struct json_writer *json,
 static void json_columns(struct json_writer *json, const struct replay_event *event)
 {
     json_member_array(json, "columns");
-    for (size_t i = 0; i < replay_shape_count(event->shape); i++) {
-        json_text(json, replay_shape_name(event->shape, i));
+    for (size_t i = 0; i < event->column_count; i++) {
+        json_text(json, event->columns[i]);
     }
     json_end_array(json);
 }
@@ -91,21 +92,8 @@ static void json_row(struct export *export, struct json_writer *json,
 
 static void json_notice(struct json_writer *json, const struct replay_event *event)
 {
-    static const struct {
-        char type;
-        const char *name;
-    } fields[] = {
-        {PGWIRE_FIELD_SEVERITY_PLAIN, "severity"},
-        {PGWIRE_FIELD_SQLSTATE, "code"},
-        {PGWIRE_FIELD_MESSAGE, "message"},
-        {PGWIRE_FIELD_DETAIL, "detail"},
-        {PGWIRE_FIELD_HINT, "hint"},
-    };
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        struct slice text = pgwire_notice_find(event->text, fields[i].type);
-        if (text.at != NULL) {
-            json_member_text(json, fields[i].name, text);
-        }
+    for (size_t i = 0; i < event->field_count; i++) {
+        json_member_text(json, event->fields[i].name, event->fields[i].text);
     }
     if (event->side == RECORD_FROM_GATEWAY) {
         json_member_text(json, "from", SLICE("gateway"));
@@ -120,6 +108,15 @@ static void json_copy(struct json_writer *json, const struct replay_event *event
     if (event->is_cut) {
         json_member_bool(json, "cut", true);
     }
+}
+
+static void json_bytes(struct json_writer *json, const struct replay_event *event)
+{
+    json_member_text(json, "from", slice_of_text(export_side_name(event->side)));
+    if (event->kind == REPLAY_TOTAL) {
+        json_member_int(json, "pieces", (int64_t)event->count.rows);
+    }
+    json_member_int(json, "bytes", (int64_t)event->count.bytes);
 }
 
 static void json_body(struct export *export, struct json_writer *json,
@@ -160,6 +157,10 @@ static void json_body(struct export *export, struct json_writer *json,
     case REPLAY_COPY:
     case REPLAY_COPY_FAILED:
         json_copy(json, event);
+        break;
+    case REPLAY_BYTES:
+    case REPLAY_TOTAL:
+        json_bytes(json, event);
         break;
     case REPLAY_NOTE:
     case REPLAY_CLOSE:

@@ -3,7 +3,6 @@
 #include "base/timestamp.h"
 #include "codec/json_writer.h"
 #include "session/export_internal.h"
-#include "wire/pgwire_answer.h"
 
 #include <inttypes.h>
 
@@ -52,16 +51,15 @@ static void text_statement(struct export *export, const struct replay_event *eve
 
 static void text_value(struct export *export, const struct replay_value *value)
 {
-    if (value->bytes.at == NULL) {
+    if (value->text.at == NULL) {
         text_literal(export, "\\N");
         return;
     }
-    struct slice text = replay_value_text(value, &export->scratch);
-    struct slice shown = slice_sub(text, 0, LIMIT_RECORDING_SHOWN_SIZE);
+    struct slice shown = slice_sub(value->text, 0, LIMIT_RECORDING_SHOWN_SIZE);
     export_plain(export, shown, false);
-    if (shown.len < text.len) {
+    if (shown.len < value->text.len) {
         struct writer writer = writer_to(&export->out);
-        writer_format(&writer, "… (cut: %zu bytes)", text.len);
+        writer_format(&writer, "… (cut: %zu bytes)", value->text.len);
     } else if (value->is_cut) {
         text_literal(export, "… (not all of it was kept)");
     }
@@ -71,7 +69,7 @@ static void text_parameters(struct export *export, const struct replay_event *ev
 {
     struct replay_values values = event->values;
     struct replay_value value;
-    while (replay_value_next(&values, &value)) {
+    while (replay_value_next(&values, &export->scratch, &value)) {
         struct writer writer = writer_to(&export->out);
         writer_format(&writer, "    $%zu = ", values.index);
         text_value(export, &value);
@@ -84,9 +82,9 @@ static void text_parameters(struct export *export, const struct replay_event *ev
 
 static void text_columns(struct export *export, const struct replay_event *event)
 {
-    for (size_t i = 0; i < replay_shape_count(event->shape); i++) {
+    for (size_t i = 0; i < event->column_count; i++) {
         text_literal(export, i == 0 ? "    " : "\t");
-        export_plain(export, replay_shape_name(event->shape, i), false);
+        export_plain(export, event->columns[i], false);
     }
     text_literal(export, "\n");
 }
@@ -96,7 +94,7 @@ static void text_row(struct export *export, const struct replay_event *event)
     struct replay_values values = event->values;
     struct replay_value value;
     const char *before = "    ";
-    while (replay_value_next(&values, &value)) {
+    while (replay_value_next(&values, &export->scratch, &value)) {
         text_literal(export, before);
         text_value(export, &value);
         before = "\t";
@@ -115,27 +113,50 @@ static void text_count(struct export *export, const struct replay_event *event)
     }
 }
 
-static void text_field(struct export *export, struct slice fields, char type, const char *before)
+static void text_field(struct export *export, const struct replay_field *field)
 {
-    struct slice text = pgwire_notice_find(fields, type);
-    if (text.at != NULL) {
-        text_literal(export, before);
-        export_plain(export, text, true);
+    struct slice name = slice_of_text(field->name);
+    if (slice_equals(name, SLICE("severity"))) {
+        return; /* the text says it in the sender's words */
     }
+    if (slice_equals(name, SLICE("code"))) {
+        text_literal(export, " ");
+    } else if (slice_equals(name, SLICE("message"))) {
+        text_literal(export, ": ");
+    } else {
+        text_literal(export, "\n    ");
+        text_literal(export, field->name);
+        text_literal(export, ": ");
+    }
+    export_plain(export, field->text, true);
 }
 
 static void text_notice(struct export *export, const struct replay_event *event)
 {
-    struct slice fields = event->text;
-    char severity = pgwire_notice_find(fields, PGWIRE_FIELD_SEVERITY_PLAIN).at != NULL
-                        ? PGWIRE_FIELD_SEVERITY_PLAIN
-                        : PGWIRE_FIELD_SEVERITY;
     text_begin(export, event, event->side == RECORD_FROM_GATEWAY ? "gateway: " : "");
-    text_field(export, fields, severity, "");
-    text_field(export, fields, PGWIRE_FIELD_SQLSTATE, " ");
-    text_field(export, fields, PGWIRE_FIELD_MESSAGE, ": ");
-    text_field(export, fields, PGWIRE_FIELD_DETAIL, "\n    detail: ");
-    text_field(export, fields, PGWIRE_FIELD_HINT, "\n    hint: ");
+    export_plain(export, event->text, true);
+    for (size_t i = 0; i < event->field_count; i++) {
+        text_field(export, &event->fields[i]);
+    }
+    text_literal(export, "\n");
+}
+
+static void text_number(struct export *export, uint64_t count, const char *thing)
+{
+    struct writer writer = writer_to(&export->out);
+    writer_format(&writer, "%" PRIu64 " %s%s", count, thing, count == 1 ? "" : "s");
+}
+
+/* "client: 17 bytes", "target: 2048 bytes in all, in 4 pieces". */
+static void text_bytes(struct export *export, const struct replay_event *event)
+{
+    text_begin(export, event, export_side_name(event->side));
+    text_literal(export, ": ");
+    text_number(export, event->count.bytes, "byte");
+    if (event->kind == REPLAY_TOTAL) {
+        text_literal(export, " in all, in ");
+        text_number(export, event->count.rows, "piece");
+    }
     text_literal(export, "\n");
 }
 
@@ -184,6 +205,10 @@ void export_text_event(struct export *export, const struct replay_event *event)
         break;
     case REPLAY_COPY_FAILED:
         text_line(export, event, "the client ended the copy: ");
+        break;
+    case REPLAY_BYTES:
+    case REPLAY_TOTAL:
+        text_bytes(export, event);
         break;
     case REPLAY_NOTE:
         text_line(export, event, "gateway: ");

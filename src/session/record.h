@@ -24,7 +24,7 @@ enum record_side {
 
 enum record_kind {
     RECORD_OPEN = 1,    /* JSON: the session, its connection, who, from where; the first record */
-    RECORD_MESSAGE = 2, /* messages of the session's protocol: struct record_message */
+    RECORD_MESSAGE = 2, /* what the session's protocol said: see its replay_ops */
     RECORD_MORE = 3,    /* more of the body of that side's last message */
     RECORD_COUNT = 4,   /* a statement ended whose rows are not all there: struct record_count */
     RECORD_NOTE = 5,    /* JSON: what the gateway did: cancelled, killed, refused */
@@ -50,9 +50,9 @@ enum err record_write_parts(struct buf *buf, const struct record *record, const 
 enum err record_extend(struct buf *buf, size_t start, const struct slice *parts,
                        size_t count) MUST_USE;
 
-/* The payload of RECORD_MESSAGE: PostgreSQL messages of one side as they are on the wire, one
- * behind the other. The last may lack some of its body. What RECORD_MORE brings comes behind; if
- * that does not make 'size' bytes, the rest was not kept. */
+/* The payload of RECORD_MESSAGE where a protocol's messages have a type and a size: those of one
+ * side as they are on the wire, one behind the other. The last may lack some of its body. What
+ * RECORD_MORE brings comes behind; if that does not make 'size' bytes, the rest was not kept. */
 struct record_message {
     char type;
     uint32_t size;     /* of the whole body, without the length word */

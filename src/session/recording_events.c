@@ -24,9 +24,11 @@ static char recording_event_type(const struct replay_event *event)
     case REPLAY_COPY_FAILED:
         return 'i';
     case REPLAY_COPY:
+    case REPLAY_BYTES:
         return event->side == RECORD_FROM_CLIENT ? 'i' : 'o';
     case REPLAY_ERROR:
     case REPLAY_SKIPPED:
+    case REPLAY_TOTAL:
     case REPLAY_NOTE:
     case REPLAY_CLOSE:
         return 'e';
@@ -71,12 +73,12 @@ static enum err recording_events_visit(void *context, const struct replay_event 
     return ERR_NONE;
 }
 
-struct recording_events *recording_events_new(struct recording *take_recording,
+struct recording_events *recording_events_new(struct recording *take_recording, replay_find_fn find,
                                               recording_event_fn visit, void *context)
 {
     struct recording_events *self = memory_new(sizeof(*self));
     self->recording = take_recording;
-    self->replay = replay_new(recording_events_visit, self);
+    self->replay = replay_new(find, recording_events_visit, self);
     self->visit = visit;
     self->context = context;
     self->export.recording = take_recording;

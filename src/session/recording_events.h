@@ -5,6 +5,7 @@
 #define GH_SESSION_RECORDING_EVENTS_H
 
 #include "session/recording.h"
+#include "session/replay.h"
 
 struct recording_event {
     uint64_t number; /* from 1; the same whenever the recording is read */
@@ -19,8 +20,8 @@ typedef void (*recording_event_fn)(void *context, const struct recording_event *
 
 struct recording_events;
 
-/* 'recording' stands at its start. */
-struct recording_events *recording_events_new(struct recording *take_recording,
+/* 'recording' stands at its start; 'find' says how its protocol is read. */
+struct recording_events *recording_events_new(struct recording *take_recording, replay_find_fn find,
                                               recording_event_fn visit, void *context);
 void recording_events_free(struct recording_events *events);
 

@@ -96,6 +96,19 @@ void export_plain(struct export *export, struct slice text, bool is_block)
     }
 }
 
+const char *export_side_name(enum record_side side)
+{
+    switch (side) {
+    case RECORD_FROM_CLIENT:
+        return "client";
+    case RECORD_FROM_TARGET:
+        return "target";
+    case RECORD_FROM_GATEWAY:
+        break;
+    }
+    return "gateway";
+}
+
 static enum err export_visit_text(void *context, const struct replay_event *event,
                                   struct error *reterr)
 {
@@ -159,8 +172,9 @@ static enum err export_run(struct export *export, struct replay *replay, struct 
     return err;
 }
 
-enum err recording_export(struct recording *recording, enum recording_format format,
-                          recording_sink_fn sink, void *context, struct error *reterr)
+enum err recording_export(struct recording *recording, replay_find_fn find,
+                          enum recording_format format, recording_sink_fn sink, void *context,
+                          struct error *reterr)
 {
     static const replay_visit_fn visits[] = {
         [RECORDING_TEXT] = export_visit_text,
@@ -178,7 +192,7 @@ enum err recording_export(struct recording *recording, enum recording_format for
     };
     buf_init(&export.out, EXPORT_OUT_SIZE);
     buf_init(&export.scratch, LIMIT_RECORDING_MESSAGE_SIZE * 2 + 2);
-    struct replay *replay = replay_new(visits[format], &export);
+    struct replay *replay = replay_new(find, visits[format], &export);
     enum err err = export_run(&export, replay, &broken);
     if (export.err == ERR_NONE) {
         /* What is left is told of; whether that works is known by 'export.err'. */

@@ -5,6 +5,7 @@
 #define GH_SESSION_RECORDING_EXPORT_H
 
 #include "session/recording.h"
+#include "session/replay.h"
 
 enum recording_format {
     RECORDING_TEXT,      /* for a person, in a terminal */
@@ -19,9 +20,10 @@ enum err recording_format_parse(struct slice name, enum recording_format *ret_fo
 /* Takes the bytes, or fails and so ends the export. */
 typedef enum err (*recording_sink_fn)(void *context, struct slice bytes, struct error *reterr);
 
-/* From where 'recording' stands (its start) to its end. What can be read is put out also when the
- * rest cannot: then it fails as recording_next() does. */
-enum err recording_export(struct recording *recording, enum recording_format format,
-                          recording_sink_fn sink, void *context, struct error *reterr) MUST_USE;
+/* From where 'recording' stands (its start) to its end; 'find' says how its protocol is read. What
+ * can be read is put out also when the rest cannot: then it fails as recording_next() does. */
+enum err recording_export(struct recording *recording, replay_find_fn find,
+                          enum recording_format format, recording_sink_fn sink, void *context,
+                          struct error *reterr) MUST_USE;
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The content of a recording, which a target and a client chose: sealed as it is, read and exported
- * in a format that the first byte names. Records are the same when they are written again, JSON is
- * JSON, text holds nothing that a terminal obeys; and a file of which a byte is changed afterwards
- * is never read without an error. */
+ * in a format that the first byte names, and as a protocol that it names. Records are the same when
+ * they are written again, JSON is JSON, text holds nothing that a terminal obeys; and a file of
+ * which a byte is changed afterwards is never read without an error. */
 #include "fuzz.h"
 
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/json.h"
+#include "protocol/postgres/pg_replay.h"
 #include "session/block.h"
 #include "session/recording_export.h"
 #include "session/recording_internal.h"
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define DAMAGE       0x80
+#define UNREAD       0x40 /* its protocol is not read */
 #define FORMATS      4
 #define SIZE_MAX_IN  LIMIT_KIB(64)
 #define OUT_SIZE_MAX LIMIT_MIB(64)
@@ -94,7 +96,20 @@ static enum err take(void *context, struct slice bytes, struct error *reterr)
                                                   : fail(reterr, ERR_LIMIT, "too much came out");
 }
 
-static enum err run(struct slice file, enum recording_format format, struct buf *out)
+static const struct replay_ops *find_one(struct slice subtype)
+{
+    (void)subtype;
+    return &pg_replay_ops;
+}
+
+static const struct replay_ops *find_none(struct slice subtype)
+{
+    (void)subtype;
+    return NULL;
+}
+
+static enum err run(struct slice file, replay_find_fn find, enum recording_format format,
+                    struct buf *out)
 {
     struct recording *recording = NULL;
     struct error error = {0};
@@ -103,7 +118,7 @@ static enum err run(struct slice file, enum recording_format format, struct buf 
     must(lseek(fd, 0, SEEK_SET) == 0);
     enum err err = recording_open_fd(fd, keys, &recording, &error);
     if (err == ERR_NONE) {
-        err = recording_export(recording, format, take, out, &error);
+        err = recording_export(recording, find, format, take, out, &error);
         struct recording_state state = recording_state(recording);
         must(state.size <= file.len);
         must(err == ERR_NONE || err == ERR_CONFLICT || err == ERR_LIMIT);
@@ -148,10 +163,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         start();
     }
     enum recording_format format = (enum recording_format)(bytes[0] % FORMATS);
+    replay_find_fn find = (bytes[0] & UNREAD) != 0 ? find_none : find_one;
     struct buf file = make_file(slice_of(bytes + 4, size - 4));
     buf_init(&whole, OUT_SIZE_MAX);
     buf_init(&part, OUT_SIZE_MAX);
-    enum err err = run(buf_view(&file), format, &whole);
+    enum err err = run(buf_view(&file), find, format, &whole);
     if (err == ERR_NONE && (format == RECORDING_JSONL || format == RECORDING_ASCIICAST)) {
         check_json(buf_view(&whole));
     } else if (format == RECORDING_TEXT) {
@@ -161,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         size_t at = (size_t)(bytes[1] << 8 | bytes[2]) % file.len;
         char change = (char)(bytes[3] | 1);
         file.memory[file.start + at] = (char)(file.memory[file.start + at] ^ change);
-        must(run(buf_view(&file), format, &part) != ERR_NONE);
+        must(run(buf_view(&file), find, format, &part) != ERR_NONE);
     }
     buf_release(&file);
     buf_release(&whole);

@@ -6,6 +6,7 @@
 #include "protocol/postgres/pg_front.h"
 #include "protocol/postgres/pg_open.h"
 #include "protocol/postgres/pg_passage.h"
+#include "protocol/postgres/pg_replay.h"
 
 const struct protocol postgres_protocol = {
     .subtype = SLICE_INIT("postgres"),
@@ -25,5 +26,6 @@ const struct protocol postgres_protocol = {
             .write_answer = pg_answer_write,
         },
     .passage = &pg_passage_ops,
+    .replay = &pg_replay_ops,
     .catalog = &pg_catalog_ops,
 };

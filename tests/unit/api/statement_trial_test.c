@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "guard_rules.h"
 #include "io/clock.h"
+#include "protocol/postgres/pg_replay.h"
 #include "recording_help.h"
 
 #include <setjmp.h>
@@ -17,12 +18,18 @@ static struct help help;
 static struct guard_rules *rules;
 static struct statement_trial *trial;
 
+static const struct replay_ops *find(struct slice subtype)
+{
+    (void)subtype;
+    return &pg_replay_ops;
+}
+
 static void begin(const char *input, int64_t deadline)
 {
     help_start(&help, false);
     struct guardrail guardrail = guardrail_of(&help.arena, input, "");
     must(guard_rules_new(&guardrail, 1, &rules, &help.error) == ERR_NONE);
-    trial = statement_trial_new_in(&help.arena, rules, deadline);
+    trial = statement_trial_new_in(&help.arena, rules, find, deadline);
 }
 
 static void end(void)

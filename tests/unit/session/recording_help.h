@@ -38,7 +38,7 @@ void help_end(struct help *help);
 struct recorder *help_open(struct help *help);
 void help_add(struct recorder *recorder, enum record_kind kind, enum record_side side,
               struct slice payload);
-/* A PostgreSQL message as a record. */
+/* A message of a type as a record. */
 void help_message(struct recorder *recorder, enum record_side side, char type, struct slice body);
 /* Closes it with a reason, and turns the loop until it is closed. */
 struct help_closed help_close(struct help *help, struct recorder *take_recorder);

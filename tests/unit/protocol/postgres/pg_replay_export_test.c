@@ -4,7 +4,7 @@
 #include "base/must.h"
 #include "base/text.h"
 #include "codec/json.h"
-#include "recording_export_help.h"
+#include "pg_replay_help.h"
 #include "wire/pgwire_query.h"
 
 #include <setjmp.h>
@@ -251,8 +251,9 @@ static void an_export_ends_when_nobody_takes_it(void **state)
             struct recording *recording = NULL;
             size_t left = format == RECORDING_TEXT || format == RECORDING_ASCIICAST ? count : 0;
             must(recording_open(export_help.path, export_help.keys, &recording, NULL) == ERR_NONE);
-            assert_int_equal(recording_export(recording, (enum recording_format)format, refuse,
-                                              &left, &export_help.error),
+            assert_int_equal(recording_export(recording, find_pg_replay,
+                                              (enum recording_format)format, refuse, &left,
+                                              &export_help.error),
                              ERR_IO);
             assert_string_equal(export_help.error.message, "the pipe broke");
             recording_free(recording);
@@ -290,8 +291,8 @@ static void an_export_takes_constant_memory(void **state)
         struct recording *recording = NULL;
         size_t size = 0;
         must(recording_open(export_help.path, export_help.keys, &recording, NULL) == ERR_NONE);
-        assert_int_equal(recording_export(recording, (enum recording_format)format, count_bytes,
-                                          &size, &export_help.error),
+        assert_int_equal(recording_export(recording, find_pg_replay, (enum recording_format)format,
+                                          count_bytes, &size, &export_help.error),
                          ERR_NONE);
         recording_free(recording);
     }
@@ -327,5 +328,5 @@ int main(void)
         TEST(an_export_ends_when_nobody_takes_it),
         TEST(formats_have_names),
     };
-    return cmocka_run_group_tests_name("session/recording_export", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("postgres/pg_replay_export", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recording_export_help.h"
+#include "pg_replay_help.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -263,5 +263,5 @@ int main(void)
         TEST(columns_belong_to_what_was_described),
         TEST(copies_and_notifications_are_shown),
     };
-    return cmocka_run_group_tests_name("session/recording_answers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("postgres/pg_replay", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bodies may be cut, so they are read field by field here: what is there counts. */
 #include "base/memory.h"
-#include "session/replay_internal.h"
+#include "protocol/postgres/pg_replay_internal.h"
 
 struct client_bind {
     struct slice portal;
@@ -20,7 +20,8 @@ static struct slice client_text(struct reader *reader)
     return reader->failed ? slice_sub(rest, 0, left) : text;
 }
 
-static struct replay_event client_event(const struct replay_message *message, enum replay_kind kind)
+static struct replay_event client_event(const struct pg_replay_message *message,
+                                        enum replay_kind kind)
 {
     return (struct replay_event){
         .kind = kind,
@@ -30,38 +31,39 @@ static struct replay_event client_event(const struct replay_message *message, en
     };
 }
 
-static enum err client_query(struct replay *self, const struct replay_message *message, bool is_cut,
-                             struct error *reterr)
+static enum err client_query(struct pg_replay *self, const struct pg_replay_message *message,
+                             bool is_cut, struct error *reterr)
 {
     struct reader reader = reader_of(buf_view(&message->body));
     struct replay_event event = client_event(message, REPLAY_STATEMENT);
     event.text = client_text(&reader);
     event.is_cut = is_cut;
-    return replay_tell(self, &event, reterr);
+    return pg_replay_tell(self, &event, reterr);
 }
 
-static struct replay_request *client_newest(struct replay *self, char type)
+static struct pg_replay_request *client_newest(struct pg_replay *self, char type)
 {
-    struct replay_request *request =
-        self->count == 0 ? NULL : replay_request_at(self, self->count - 1);
+    struct pg_replay_request *request =
+        self->count == 0 ? NULL : pg_replay_request_at(self, self->count - 1);
     return request != NULL && request->type == type ? request : NULL;
 }
 
-static void client_parse(struct replay *self, const struct replay_message *message, bool is_cut)
+static void client_parse(struct pg_replay *self, const struct pg_replay_message *message,
+                         bool is_cut)
 {
     struct reader reader = reader_of(buf_view(&message->body));
     struct slice name = reader_view_text(&reader);
     struct slice text = client_text(&reader);
     struct pgwire_oids types = pgwire_oids_read(&reader);
-    struct replay_statement *statement = replay_statement_put(self, name, text);
-    struct replay_request *request = client_newest(self, PGWIRE_CLIENT_PARSE);
+    struct pg_replay_statement *statement = pg_replay_statement_put(self, name, text);
+    struct pg_replay_request *request = client_newest(self, PGWIRE_CLIENT_PARSE);
     if (statement == NULL) {
         return;
     }
     statement->is_cut = statement->is_cut || is_cut;
     statement->parameters =
-        reader.failed || types.count == 0 ? NULL : replay_shape_new(self, types.count, 0);
-    for (size_t i = 0; i < replay_shape_count(statement->parameters); i++) {
+        reader.failed || types.count == 0 ? NULL : pg_replay_shape_new(self, types.count, 0);
+    for (size_t i = 0; i < pg_replay_shape_count(statement->parameters); i++) {
         statement->parameters->types[i] = pgwire_oid_at(&types, i);
     }
     if (request != NULL) {
@@ -79,7 +81,7 @@ static struct client_bind client_read_bind(struct slice body)
     bind.statement = reader_view_text(&reader);
     bind.formats = pgwire_formats_read(&reader);
     size_t count = reader_u16(&reader);
-    bind.values = (struct replay_values){.count = count, .reader = reader};
+    bind.values = pg_replay_values_of(count, reader, NULL);
     for (size_t i = 0; i < count && !reader.failed; i++) {
         value = pgwire_value_read(&reader);
     }
@@ -90,15 +92,15 @@ static struct client_bind client_read_bind(struct slice body)
     return bind;
 }
 
-static void client_bind(struct replay *self, const struct replay_message *message)
+static void client_bind(struct pg_replay *self, const struct pg_replay_message *message)
 {
     struct slice body = buf_view(&message->body);
     struct client_bind bind = client_read_bind(body);
-    struct replay_statement *statement = replay_statement_get(self, bind.statement);
-    struct replay_portal *portal = replay_portal_put(self, bind.portal, statement, body);
-    struct replay_request *request = client_newest(self, PGWIRE_CLIENT_BIND);
+    struct pg_replay_statement *statement = pg_replay_statement_get(self, bind.statement);
+    struct pg_replay_portal *portal = pg_replay_portal_put(self, bind.portal, statement, body);
+    struct pg_replay_request *request = client_newest(self, PGWIRE_CLIENT_BIND);
     if (portal != NULL && statement != NULL && statement->columns != NULL) {
-        portal->columns = replay_shape_with(statement->columns, &bind.result_formats);
+        portal->columns = pg_replay_shape_with(statement->columns, &bind.result_formats);
     }
     if (request != NULL && statement != NULL) {
         statement->ref_count++;
@@ -107,58 +109,59 @@ static void client_bind(struct replay *self, const struct replay_message *messag
 }
 
 /* The types as far as they are known ('types' may be NULL), with the formats of the Bind. */
-static struct replay_shape *client_parameters(struct replay *self, const struct replay_shape *types,
-                                              const struct client_bind *bind)
+static struct pg_replay_shape *client_parameters(struct pg_replay *self,
+                                                 const struct pg_replay_shape *types,
+                                                 const struct client_bind *bind)
 {
-    struct replay_shape *shape = replay_shape_new(self, bind->values.count, 0);
-    for (size_t i = 0; i < replay_shape_count(shape); i++) {
+    struct pg_replay_shape *shape = pg_replay_shape_new(self, bind->values.count, 0);
+    for (size_t i = 0; i < pg_replay_shape_count(shape); i++) {
         shape->types[i] = types != NULL && i < types->count ? types->types[i] : 0;
         shape->is_binary[i] = pgwire_format_of(&bind->formats, i) == PGWIRE_FORMAT_BINARY;
     }
     return shape;
 }
 
-static enum err client_execute(struct replay *self, const struct replay_message *message,
+static enum err client_execute(struct pg_replay *self, const struct pg_replay_message *message,
                                struct error *reterr)
 {
     struct reader reader = reader_of(buf_view(&message->body));
-    struct replay_portal *portal = replay_portal_get(self, client_text(&reader));
-    struct replay_request *request = replay_request_find(self, message->number);
-    struct replay_statement *statement = portal == NULL ? NULL : portal->statement;
+    struct pg_replay_portal *portal = pg_replay_portal_get(self, client_text(&reader));
+    struct pg_replay_request *request = pg_replay_request_find(self, message->number);
+    struct pg_replay_statement *statement = portal == NULL ? NULL : portal->statement;
     struct replay_event event = client_event(message, REPLAY_STATEMENT);
     if (request != NULL && statement != NULL) {
         statement->ref_count++;
         request->statement = statement;
     }
     if (request != NULL && portal != NULL) {
-        replay_shape_unref(
+        pg_replay_shape_unref(
             request->columns); /* the server was faster than the rest of the message */
-        request->columns = replay_shape_ref(portal->columns);
+        request->columns = pg_replay_shape_ref(portal->columns);
     }
     event.text = statement == NULL ? SLICE_NONE : statement->text;
     event.is_cut = statement == NULL || statement->is_cut;
     struct client_bind bind = client_read_bind(portal == NULL ? SLICE_NONE : portal->body);
-    struct replay_shape *shape =
+    struct pg_replay_shape *shape =
         client_parameters(self, statement == NULL ? NULL : statement->parameters, &bind);
     event.values = bind.values;
-    event.values.shape = shape;
-    enum err err = replay_tell(self, &event, reterr);
-    replay_shape_unref(shape);
+    event.values.types = shape;
+    enum err err = pg_replay_tell(self, &event, reterr);
+    pg_replay_shape_unref(shape);
     return err;
 }
 
-static void client_object(struct replay *self, const struct replay_message *message)
+static void client_object(struct pg_replay *self, const struct pg_replay_message *message)
 {
     struct pgwire_object object;
-    struct replay_request *request = client_newest(self, PGWIRE_CLIENT_DESCRIBE);
+    struct pg_replay_request *request = client_newest(self, PGWIRE_CLIENT_DESCRIBE);
     if (pgwire_object_read(buf_view(&message->body), &object, NULL) != ERR_NONE) {
         return;
     }
     if (message->type == PGWIRE_CLIENT_CLOSE && object.kind == PGWIRE_STATEMENT) {
-        replay_statement_drop(self, object.name);
+        pg_replay_statement_drop(self, object.name);
     } else if (message->type == PGWIRE_CLIENT_CLOSE) {
-        replay_portal_drop(self, object.name);
-    } else if (request != NULL && object.name.len <= REPLAY_NAME_MAX) {
+        pg_replay_portal_drop(self, object.name);
+    } else if (request != NULL && object.name.len <= PG_REPLAY_NAME_MAX) {
         char *copy = memory_new(object.name.len + 1);
         if (object.name.len > 0) {
             (void)memcpy(copy, object.name.at, object.name.len);
@@ -168,8 +171,8 @@ static void client_object(struct replay *self, const struct replay_message *mess
     }
 }
 
-static enum err client_function_call(struct replay *self, const struct replay_message *message,
-                                     struct error *reterr)
+static enum err client_function_call(struct pg_replay *self,
+                                     const struct pg_replay_message *message, struct error *reterr)
 {
     char text[48];
     struct reader reader = reader_of(buf_view(&message->body));
@@ -179,17 +182,17 @@ static enum err client_function_call(struct replay *self, const struct replay_me
     event.text = slice_of_text(text);
     struct client_bind bind = {.formats = pgwire_formats_read(&reader)};
     size_t count = reader_u16(&reader);
-    bind.values = (struct replay_values){.count = reader.failed ? 0 : count, .reader = reader};
-    struct replay_shape *shape = client_parameters(self, NULL, &bind);
+    bind.values = pg_replay_values_of(reader.failed ? 0 : count, reader, NULL);
+    struct pg_replay_shape *shape = client_parameters(self, NULL, &bind);
     event.values = bind.values;
-    event.values.shape = shape;
-    enum err err = replay_tell(self, &event, reterr);
-    replay_shape_unref(shape);
+    event.values.types = shape;
+    enum err err = pg_replay_tell(self, &event, reterr);
+    pg_replay_shape_unref(shape);
     return err;
 }
 
-static enum err client_copy(struct replay *self, const struct replay_message *message, bool is_cut,
-                            struct error *reterr)
+static enum err client_copy(struct pg_replay *self, const struct pg_replay_message *message,
+                            bool is_cut, struct error *reterr)
 {
     bool has_failed = message->type == PGWIRE_CLIENT_COPY_FAIL;
     struct replay_event event =
@@ -198,11 +201,11 @@ static enum err client_copy(struct replay *self, const struct replay_message *me
     event.statement = self->told_number;
     event.text = has_failed ? client_text(&reader) : buf_view(&message->body);
     event.is_cut = is_cut;
-    return replay_tell(self, &event, reterr);
+    return pg_replay_tell(self, &event, reterr);
 }
 
-enum err replay_client_message(struct replay *self, const struct replay_message *message,
-                               bool is_cut, struct error *reterr)
+enum err pg_replay_client_message(struct pg_replay *self, const struct pg_replay_message *message,
+                                  bool is_cut, struct error *reterr)
 {
     switch (message->type) {
     case PGWIRE_CLIENT_QUERY:

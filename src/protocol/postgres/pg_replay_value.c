@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/writer.h"
 #include "codec/uuid.h"
-#include "session/replay_internal.h"
+#include "protocol/postgres/pg_replay_internal.h"
 
 #include <inttypes.h>
 
@@ -24,36 +24,12 @@ enum {
     TYPE_JSONB = 3802,
 };
 
-bool replay_value_next(struct replay_values *values, struct replay_value *ret_value)
-{
-    struct reader *reader = &values->reader;
-    if (values->count == 0) {
-        return false;
-    }
-    *ret_value = (struct replay_value){0};
-    if (values->index < replay_shape_count(values->shape)) {
-        ret_value->type = values->shape->types[values->index];
-        ret_value->is_binary = values->shape->is_binary[values->index];
-    }
-    values->index++;
-    values->count--;
-    uint32_t len = reader_u32(reader);
-    if (reader->failed) {
-        values->count = 0;
-        values->is_cut = true;
-        return false;
-    }
-    if (len == UINT32_MAX) {
-        return true;
-    }
-    ret_value->is_cut = len > reader_left(reader);
-    ret_value->bytes = reader_view(reader, ret_value->is_cut ? reader_left(reader) : len);
-    if (ret_value->is_cut) {
-        values->is_cut = true;
-        values->count = 0;
-    }
-    return true;
-}
+/* As it is in its message. */
+struct pg_value {
+    struct slice bytes; /* at == NULL: NULL */
+    uint32_t type;      /* 0: not known */
+    bool is_binary;
+};
 
 static struct slice value_hex(struct slice bytes, struct buf *scratch)
 {
@@ -83,7 +59,7 @@ static struct slice value_integer(struct slice bytes, bool is_signed, struct buf
     return buf_view(scratch);
 }
 
-static struct slice value_binary(const struct replay_value *value, struct buf *scratch)
+static struct slice value_binary(const struct pg_value *value, struct buf *scratch)
 {
     struct slice bytes = value->bytes;
     char text[UUID_TEXT_SIZE];
@@ -121,11 +97,55 @@ static struct slice value_binary(const struct replay_value *value, struct buf *s
     }
 }
 
-struct slice replay_value_text(const struct replay_value *value, struct buf *scratch)
+/* Simple types out of their binary form, others as \x and hex digits. */
+static struct slice value_text(const struct pg_value *value, struct buf *scratch)
 {
     if (!value->is_binary || value->bytes.at == NULL) {
         return value->bytes;
     }
     buf_truncate(scratch, 0);
     return value_binary(value, scratch);
+}
+
+struct replay_values pg_replay_values_of(size_t count, struct reader reader,
+                                         const struct pg_replay_shape *types)
+{
+    return (struct replay_values){
+        .count = count,
+        .ops = &pg_replay_ops,
+        .reader = reader,
+        .types = types,
+    };
+}
+
+bool pg_replay_next_value(struct replay_values *values, struct buf *scratch,
+                          struct replay_value *ret_value)
+{
+    const struct pg_replay_shape *types = values->types;
+    struct reader *reader = &values->reader;
+    struct pg_value value = {0};
+    if (values->index < pg_replay_shape_count(types)) {
+        value.type = types->types[values->index];
+        value.is_binary = types->is_binary[values->index];
+    }
+    values->index++;
+    values->count--;
+    uint32_t len = reader_u32(reader);
+    *ret_value = (struct replay_value){0};
+    if (reader->failed) {
+        values->count = 0;
+        values->is_cut = true;
+        return false;
+    }
+    if (len == UINT32_MAX) {
+        return true;
+    }
+    ret_value->is_cut = len > reader_left(reader);
+    value.bytes = reader_view(reader, ret_value->is_cut ? reader_left(reader) : len);
+    if (ret_value->is_cut) {
+        values->is_cut = true;
+        values->count = 0;
+    }
+    ret_value->text = value_text(&value, scratch);
+    return true;
 }

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "base/must.h"
-#include "recording_help.h"
+#include "pg_replay_help.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static struct recording_events *follow(void)
 {
     struct recording *recording = NULL;
     must(recording_open(help.path, help.keys, &recording, &help.error) == ERR_NONE);
-    return recording_events_new(recording, visit, NULL);
+    return recording_events_new(recording, find_pg_replay, visit, NULL);
 }
 
 /* All that there is now. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "recording_export_help.h"
+#include "pg_replay_help.h"
 
 #include "base/limits.h"
 #include "base/must.h"
 #include "base/writer.h"
+#include "protocol/postgres/pg_replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,12 @@ struct buf export_out;
 const char *const two_names[2] = {"id", "the name"};
 const uint32_t two_types[2] = {23, 25};
 static struct buf message;
+
+const struct replay_ops *find_pg_replay(struct slice subtype)
+{
+    (void)subtype;
+    return &pg_replay_ops;
+}
 
 int export_set_up(void **state)
 {
@@ -143,7 +150,8 @@ enum err export_again(enum recording_format format)
     struct recording *recording = NULL;
     buf_truncate(&export_out, 0);
     must(recording_open(export_help.path, export_help.keys, &recording, NULL) == ERR_NONE);
-    enum err err = recording_export(recording, format, sink, NULL, &export_help.error);
+    enum err err =
+        recording_export(recording, find_pg_replay, format, sink, NULL, &export_help.error);
     recording_free(recording);
     return err;
 }

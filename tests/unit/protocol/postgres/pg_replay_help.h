@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Recordings made message by message, and what their exports look like. */
-#ifndef GH_TEST_RECORDING_EXPORT_HELP_H
-#define GH_TEST_RECORDING_EXPORT_HELP_H
+/* Recordings of PostgreSQL made message by message, and what their exports look like. */
+#ifndef GH_TEST_PG_REPLAY_HELP_H
+#define GH_TEST_PG_REPLAY_HELP_H
 
 #include "recording_help.h"
 #include "session/recording_export.h"
 
 #define EXPORT_OUT_SIZE LIMIT_MIB(16)
+
+/* As the only protocol there is. */
+const struct replay_ops *find_pg_replay(struct slice subtype);
 
 extern struct help export_help;
 extern struct recorder *export_recorder;
