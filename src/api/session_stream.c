@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session as it goes on, as server-sent events: all that is on record, then what comes, until it
- * ends. What is told of lies in the recording, so that a slow reader misses nothing and holds
- * nobody up; who was cut off goes on behind the last number that he has (Last-Event-ID). */
+ * ends. All of it is read from the recording, so that a slow reader misses nothing and delays
+ * nobody; a client that lost its connection goes on after the last event it has (Last-Event-ID). */
 #include "api/sessions.h"
 #include "base/text.h"
 #include "base/timestamp.h"

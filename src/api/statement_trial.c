@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define RECORDS_A_LOOK 256 /* between two looks at the clock */
+#define RECORDS_PER_CHECK 256 /* of the deadline */
 
 /* The statement that came last, when how many rows it writes matters. A client that does not wait
  * for answers may have its counts taken for those of a later one. */
@@ -166,7 +166,7 @@ static enum err trial_read_all(struct statement_trial *self, struct recording *r
     struct error error = {0};
     enum err err = ERR_NONE;
     for (size_t i = 0; err == ERR_NONE; i++) {
-        if (i % RECORDS_A_LOOK == 0 && statement_trial_is_over(self)) {
+        if (i % RECORDS_PER_CHECK == 0 && statement_trial_is_over(self)) {
             return ERR_TIMEOUT;
         }
         err = recording_next(recording, &record, &error);

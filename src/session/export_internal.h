@@ -28,8 +28,8 @@ struct export
 void export_send(struct export *export);
 void export_drain(struct export *export);
 
-/* Text that a terminal only shows: a recording must not drive it. Lines of what 'is_block' go on,
- * indented; otherwise they and tabs come out as \n and \t, and \ as \\. */
+/* Appends the text with everything escaped that a terminal would obey. Of a block, further lines
+ * are indented; otherwise ends of lines and tabs are written as \n and \t, and \ as \\. */
 void export_plain(struct export *export, struct slice text, bool is_block);
 
 /* "client", "target" or "gateway". */

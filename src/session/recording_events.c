@@ -14,7 +14,7 @@ struct recording_events {
     struct recording_event event;
     recording_event_fn visit;
     void *context;
-    bool was_let_go; /* no recorder has it open, and it was read after that */
+    bool was_released; /* no recorder had it open when it was last read to its end */
 };
 
 static char recording_event_type(const struct replay_event *event)
@@ -102,18 +102,18 @@ void recording_events_free(struct recording_events *events)
     memory_free(events);
 }
 
-/* The end of the file is the end of the session when it says so, or when nobody writes any more:
- * then it is read once again, for what came before the writer let it go. */
+/* The session has ended when its last record says so, or when no recorder has the file open any
+ * more: then the file is read once again, for what was written before the recorder closed it. */
 static enum err recording_events_end(struct recording_events *self, struct error *reterr)
 {
     struct recording_state state = recording_state(self->recording);
-    if (state.is_closed || self->was_let_go) {
+    if (state.is_closed || self->was_released) {
         enum err err = replay_end(self->replay, reterr);
         return err == ERR_NONE ? ERR_CLOSED : err;
     }
-    self->was_let_go = !state.is_written_to;
+    self->was_released = !state.is_written_to;
     recording_look_again(self->recording);
-    return self->was_let_go ? ERR_NONE : ERR_AGAIN;
+    return self->was_released ? ERR_NONE : ERR_AGAIN;
 }
 
 enum err recording_events_next(struct recording_events *events, struct error *reterr)

@@ -12,7 +12,7 @@ enum replay_kind {
     REPLAY_STATEMENT,    /* text, and the values of its parameters */
     REPLAY_COLUMNS,      /* of the rows that follow: their names */
     REPLAY_ROW,          /* values */
-    REPLAY_DONE,         /* text: how the target calls it; empty: there was nothing to run; count */
+    REPLAY_DONE,         /* text: the target's words; empty: there was nothing to run; count */
     REPLAY_SUSPENDED,    /* as many rows as were asked for came, there may be more */
     REPLAY_SKIPPED,      /* it did not run, because one before it failed */
     REPLAY_COUNT,        /* count, of all its rows */

@@ -73,7 +73,7 @@ static enum err pg_replay_finish(struct pg_replay *self, struct pg_replay_messag
                                     : pg_replay_server_message(self, message, is_cut, reterr);
 }
 
-/* What is beyond the limit is passed over: the body is then not whole. */
+/* Bytes beyond the limit are dropped: the body is then not whole. */
 static enum err pg_replay_collect(struct pg_replay *self, struct pg_replay_message *message,
                                   struct slice bytes, struct error *reterr)
 {
@@ -99,7 +99,7 @@ static enum err pg_replay_tell_rows(struct pg_replay *self, struct pg_replay_mes
     return event.count.rows > 0 ? pg_replay_tell(self, &event, reterr) : ERR_NONE;
 }
 
-/* Where not all are on record, they were counted when they passed; others are counted here. */
+/* Where not all rows are on record, a RECORD_COUNT has their number; others are counted here. */
 static enum err pg_replay_count(struct pg_replay *self, struct pg_replay_message *message,
                                 const struct record *record, struct error *reterr)
 {
@@ -117,8 +117,8 @@ static bool pg_replay_is_row(const struct pg_replay_message *message)
            (message->side != RECORD_FROM_CLIENT && message->type == PGWIRE_SERVER_DATA_ROW);
 }
 
-/* What may stand between the rows of a statement. */
-static bool pg_replay_is_amid(const struct pg_replay_message *message)
+/* Messages that may come between two rows of one statement. */
+static bool pg_replay_is_between_rows(const struct pg_replay_message *message)
 {
     return message->side == RECORD_FROM_CLIENT
                ? message->type == PGWIRE_CLIENT_SYNC
@@ -127,7 +127,8 @@ static bool pg_replay_is_amid(const struct pg_replay_message *message)
                      message->type == PGWIRE_SERVER_PARAMETER_STATUS;
 }
 
-/* A row, or what ends the rows before it: the client's, too, when the server says so. */
+/* Counts a row. Any other message ends the rows before it; one of the server ends those that the
+ * client copied in, too. */
 static enum err pg_replay_count_row(struct pg_replay *self, struct pg_replay_message *message,
                                     struct error *reterr)
 {
@@ -135,7 +136,7 @@ static enum err pg_replay_count_row(struct pg_replay *self, struct pg_replay_mes
         message->rows.rows++;
         message->rows.bytes += RECORD_MESSAGE_HEAD + (uint64_t)message->size;
     }
-    if (pg_replay_is_row(message) || pg_replay_is_amid(message)) {
+    if (pg_replay_is_row(message) || pg_replay_is_between_rows(message)) {
         return ERR_NONE;
     }
     enum err err = pg_replay_tell_rows(self, &self->client, message->time, reterr);

@@ -20,7 +20,7 @@ static bool server_is_statement(const struct pg_replay_request *request)
     return request->number != 0;
 }
 
-/* What the server speaks of: the first statement that is not answered. */
+/* The statement that the server answers now: the first that has no answer. */
 static struct pg_replay_request *server_current(struct pg_replay *self)
 {
     for (size_t i = 0; i < self->count; i++) {
@@ -56,7 +56,8 @@ static struct pg_replay_request *server_described(struct pg_replay *self, bool i
     return NULL;
 }
 
-/* Answers to other requests are not recorded: up to here they came. */
+/* The current Execute is answered, and with it what was asked before: answers to other requests are
+ * not recorded. */
 static void server_pop_execute(struct pg_replay *self)
 {
     struct pg_replay_request *current = server_current(self);
@@ -84,7 +85,8 @@ static enum err server_tell_columns(struct pg_replay *self, const struct pg_repl
     return pg_replay_tell(self, &event, reterr);
 }
 
-/* The answer to a Describe is kept for the rows that will come; otherwise rows come now. */
+/* The answer to a Describe is kept for the rows of a later Execute; otherwise its rows come next.
+ */
 static enum err server_row_description(struct pg_replay *self,
                                        const struct pg_replay_message *message,
                                        struct error *reterr)
@@ -226,8 +228,8 @@ static enum err server_notice(struct pg_replay *self, const struct pg_replay_mes
     return pg_replay_tell(self, &event, reterr);
 }
 
-/* Of a statement that failed before it could run, and nothing that runs it was sent: it is told of
- * here, where it failed. */
+/* A statement that failed before anything that runs it was sent: it is told of here, where it
+ * failed. */
 static enum err server_tell_failed(struct pg_replay *self, const struct pg_replay_message *message,
                                    const struct pg_replay_statement *statement,
                                    struct error *reterr)
@@ -240,8 +242,8 @@ static enum err server_tell_failed(struct pg_replay *self, const struct pg_repla
     return pg_replay_tell(self, &event, reterr);
 }
 
-/* What stands between an error and the next Sync does not run; the first of it that would run what
- * failed is what the error is about (protocol-flow, "Extended Query"). */
+/* Requests between an error and the next Sync do not run. The error is about the first of them that
+ * would have run the statement which failed (protocol-flow, "Extended Query"). */
 static enum err server_batch_error(struct pg_replay *self, const struct pg_replay_message *message,
                                    struct error *reterr)
 {
@@ -291,7 +293,7 @@ static enum err server_error(struct pg_replay *self, const struct pg_replay_mess
     return server_notice(self, message, number, reterr);
 }
 
-/* Everything up to what it answers is answered. */
+/* A ReadyForQuery answers the first Sync, query or function call, and all that was asked before. */
 static void server_ready(struct pg_replay *self)
 {
     bool is_found = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/recordings.h"
 
+#include "app/protocols.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "cli_help.h"
@@ -125,6 +126,15 @@ static void show_and_export_print_it(void **state)
     assert_out(0, "column1\n1\n");
 }
 
+static void recordings_that_name_no_protocol_are_of_the_first_one(void **state)
+{
+    (void)state;
+    const struct replay_ops *first = protocol_find_replay(SLICE("postgres"));
+    assert_non_null(first);
+    assert_ptr_equal(protocol_find_replay(SLICE("")), first);
+    assert_null(protocol_find_replay(SLICE("another")));
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
@@ -194,6 +204,7 @@ int main(void)
         TEST(verify_tells_of_each_recording),
         TEST(verify_tells_what_is_wrong),
         TEST(show_and_export_print_it),
+        cmocka_unit_test(recordings_that_name_no_protocol_are_of_the_first_one),
         TEST(wrong_arguments_are_refused),
         TEST(a_new_master_key_closes_all_recordings),
         TEST(rekey_and_drop_old_lose_no_recording),
