@@ -399,9 +399,13 @@ BAD_RESOURCE_NAMES = ("%0A", "a%2Fb", "%2e%2e", "%7f", "%C2%85", "a" * 255, "%F0
 
 
 def path_cases():
+    """As query_cases()."""
     for pattern in PATHS:
         for segment in BAD_SEGMENTS:
-            yield "DELETE" if "access" not in pattern else "PUT", pattern.format(segment), "path"
+            method = "DELETE" if "access" not in pattern else "PUT"
+            path = pattern.format(segment)
+            yield f"{method} {path}", method, path, "path"
     for segment in BAD_RESOURCE_NAMES:
         for method in ("GET", "PUT", "DELETE"):
-            yield method, f"/resources/{segment}", "the name of a resource"
+            path = f"/resources/{segment}"
+            yield f"{method} {path[:60]}", method, path, "the name of a resource"
