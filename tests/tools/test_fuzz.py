@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""How long fuzz targets run, and what makes one fail."""
+import re
+import subprocess
+
+import pytest
+
+from repository import Repository
+
+# As libFuzzer behaves: it works until it is told to end, and then says what it covered.
+TARGET = """
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "a/part.h"
+static volatile sig_atomic_t is_told;
+static void on_signal(int number) { (void)number; is_told = 1; }
+int main(void) {
+    (void)signal(SIGUSR1, on_signal);
+    while (!is_told) { part(); BODY; }
+    printf("#2 DONE cov: COVERAGE ft: 9\\nstat::number_of_executed_units: 7\\n");
+    return EXIT;
+}
+"""
+NAMES = ("fuzz_one", "fuzz_two")
+
+
+@pytest.fixture
+def repository(tmp_path):
+    made = Repository(tmp_path, "fuzz", "changed")
+    made.write(src__a__part_h="void part(void);\n", src__b__part_h="void part(void);\n",
+               src__a__left_c='#include "a/part.h"\nvoid part(void) {}\n',
+               src__b__right_c='#include "b/part.h"\nvoid part(void) {}\n')
+    (tmp_path / "tests/fuzz").mkdir(parents=True)
+    (tmp_path / "tests/fuzz/floors.txt").write_text("fuzz_one 100\nfuzz_two 100\n")
+    (tmp_path / ".gitignore").write_text("build/\n")
+    programs = tmp_path / "build/tests/fuzz"
+    programs.mkdir(parents=True)
+    (tmp_path / "build/build.ninja").write_text(
+        "".join(f"build tests/fuzz/{name}: phony\n" for name in NAMES))
+    for name in NAMES:
+        (tmp_path / "tests/fuzz/corpus" / name).mkdir(parents=True)
+        (tmp_path / "tests/fuzz/corpus" / name / "seed").write_text("seed")
+        compile_target(made, name, body="is_told = 1")
+    for _ in range(12):
+        made.commit()
+    return made
+
+
+def compile_target(repository, name, body="", coverage=100, code=0):
+    text = TARGET.replace("BODY", body).replace("COVERAGE", str(coverage))
+    source = repository.folder / f"tests/fuzz/{name}.c"
+    source.write_text(text.replace("EXIT", str(code)))
+    part = "src/a/left.c" if name == "fuzz_one" else "src/b/right.c"
+    subprocess.run(["cc", "-Isrc", "-o", f"build/tests/fuzz/{name}", source, part],
+                   cwd=repository.folder, check=True)
+
+
+def seconds_of(done):
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {name: int(seconds) for name, seconds
+            in re.findall(r"^ok   (\w+): .*, (\d+) s$", done.stdout, re.M)}
+
+
+def test_what_changed_runs_longer(repository):
+    fuzz = ("fuzz", repository.folder / "build", "changed", "6")
+    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 5, "fuzz_two": 5}
+    repository.write(src__b__part_h="void part(void); /* changed */\n")
+    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 5, "fuzz_two": 6}
+    repository.commit()
+    (repository.folder / "tests/fuzz/corpus/fuzz_one/new").write_text("a new seed")
+    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 6, "fuzz_two": 6}
+
+
+def test_all_run_as_long_as_they_are_told(repository):
+    for name in NAMES:
+        compile_target(repository, name)
+    done = repository.run("fuzz", repository.folder / "build", "all", "1")
+    assert seconds_of(done) == {"fuzz_one": 1, "fuzz_two": 1}
+    assert done.stdout.splitlines()[-1] == "2 passed, 0 failed"
+
+
+@pytest.mark.parametrize("coverage,code,said", [
+    (99, 0, "cov 99, floor 100"), (100, 77, "ended with code 77")])
+def test_a_target_fails(repository, coverage, code, said):
+    compile_target(repository, "fuzz_two", "is_told = 1", coverage, code)
+    done = repository.run("fuzz", repository.folder / "build", "all", "1")
+    assert done.returncode == 1 and f"FAIL fuzz_two: {said}" in done.stdout, done.stdout
+    assert done.stdout.splitlines()[-1] == "1 passed, 1 failed"
