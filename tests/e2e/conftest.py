@@ -19,8 +19,10 @@ import time
 import pytest
 
 from api import register
+from installed import one_at_a_time
+from plan import (ROOT, programs, pytest_collection_modifyitems, pytest_configure,  # noqa: F401
+                  pytest_runtest_makereport, pytest_runtest_setup)
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.abspath(os.environ.get("GATEHOUSE_BINARY", os.path.join(ROOT, "build/gatehouse")))
 HTTP_TEST_SERVER = os.path.join(
     os.environ.get("GATEHOUSE_TEST_PROGRAMS", os.path.join(ROOT, "build/test/tests/support")),
@@ -71,6 +73,7 @@ class Program:
         with open(output, "ab") as out:
             self.process = subprocess.Popen(arguments, env=env, stdout=out, stderr=out,
                                             stdin=subprocess.DEVNULL)
+        programs.append(self)
 
     def text(self):
         with open(self.output, "rb") as out:
@@ -199,6 +202,7 @@ class PostgresServer:
             self.process = subprocess.Popen(
                 self.command("postgres", "-D", self.data, "-p", str(self.port), "-h", "127.0.0.1",
                              "-k", self.folder, "-c", "max_connections=200",
+                             "-c", "fsync=off",  # the machine does not fail, servers do
                              *self.arguments),
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/")
         wait_for(lambda: subprocess.run(
@@ -247,12 +251,13 @@ def tools():
     requirements = os.path.join(ROOT, "tests/e2e/requirements.txt")
     wanted = open(requirements).read()
     stamp = os.path.join(folder, "installed.txt")
-    if not os.path.exists(stamp) or open(stamp).read() != wanted:
-        subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
-        subprocess.run([f"{folder}/bin/pip", "install", "-q", "-r", requirements],
-                       check=True)
-        with open(stamp, "w") as out:
-            out.write(wanted)
+    with one_at_a_time(folder):
+        if not os.path.exists(stamp) or open(stamp).read() != wanted:
+            subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
+            subprocess.run([f"{folder}/bin/pip", "install", "-q", "-r", requirements],
+                           check=True)
+            with open(stamp, "w") as out:
+                out.write(wanted)
     return os.path.join(folder, "bin")
 
 

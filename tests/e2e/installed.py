@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What tests need and Debian does not have: installed or compiled once, into build/."""
+import contextlib
+import fcntl
 import glob
 import hashlib
 import os
@@ -19,9 +21,25 @@ def run(*command, **options):
     return done.stdout
 
 
+@contextlib.contextmanager
+def one_at_a_time(folder):
+    """The processes that run tests at the same time share what is in build/."""
+    os.makedirs(BUILD, exist_ok=True)
+    with open(f"{folder}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def made(name, sources, make):
     """The folder build/NAME, which make(folder) fills anew whenever a source has changed."""
-    folder, digest = os.path.join(BUILD, name), hashlib.sha256()
+    folder = os.path.join(BUILD, name)
+    with one_at_a_time(folder):
+        make_if_changed(folder, sources, make)
+    return folder
+
+
+def make_if_changed(folder, sources, make):
+    digest = hashlib.sha256()
     for source in sources:
         with open(source, "rb") as file:
             digest.update(file.read())
@@ -29,13 +47,12 @@ def made(name, sources, make):
     if os.path.exists(stamp):
         with open(stamp, encoding="ascii") as file:
             if file.read() == wanted:
-                return folder
+                return
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     make(folder)
     with open(stamp, "w", encoding="ascii") as file:
         file.write(wanted)
-    return folder
 
 
 def node_packages(name, source):

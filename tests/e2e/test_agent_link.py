@@ -37,6 +37,7 @@ def run(tmp_path):
         assert not SECRET.search(agent.text())
 
 
+@pytest.mark.alone
 def test_an_agent_is_connected_while_it_has_a_link(admin, run):
     made = make_agent(admin)
     assert status_of(admin, made) == "DISCONNECTED"

@@ -3,6 +3,8 @@
 import json
 import time
 
+import pytest
+
 from api import connection, unique
 from conftest import wait_for
 from native import Session, psql
@@ -112,6 +114,7 @@ def test_rotating_ends_the_one_before(admin, target):
     assert new["password"] not in json.dumps(entry)
 
 
+@pytest.mark.alone
 def test_deleting_it_ends_all(admin, target):
     made = make(admin, connection_names=[target.connection(admin)])
     [credential] = made["credentials"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the runner of the suites counts."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -16,22 +17,61 @@ def test_quiet():
 """
 
 
-def run(folder, does, name="ASAN_OPTIONS"):
+def run(folder, tests, *arguments):
+    """The runner over a folder that has these test files: name to text."""
     (folder / "tools").mkdir()
     (folder / "tests").mkdir()
     runner = shutil.copy(RUNNER, folder / "tools")
-    (folder / "tests/test_quiet.py").write_text(QUIET.format(does=does, name=name))
-    return subprocess.run([runner, "--e2e", "true", "--unit", str(folder), "--sanitizer", "asan"],
-                          capture_output=True, text=True)
+    for name, text in tests.items():
+        (folder / "tests" / name).write_text(text)
+    return subprocess.run([runner, *arguments], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, TMPDIR=str(folder)))
+
+
+def quiet(folder, does, name="ASAN_OPTIONS"):
+    return run(folder, {"test_quiet.py": QUIET.format(does=does, name=name)},
+               "--sanitized", f"asan={folder}")
 
 
 @pytest.mark.parametrize("name", ["ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"])
 def test_a_report_that_no_test_notices_is_a_failure(tmp_path, name):
-    done = run(tmp_path, "echo ERROR: a use after free > $1.17", name)
+    done = quiet(tmp_path, "echo ERROR: a use after free > $1.17", name)
     assert done.returncode == 1 and "ERROR: a use after free" in done.stdout, done.stdout
-    assert "end-to-end tests: 1 good, 1 bad" in done.stdout
+    assert "asan: end-to-end tests: 1 good, 0 bad" in done.stdout
+    assert "asan: reports that no test saw: 0 good, 1 bad" in done.stdout
 
 
 def test_without_a_report_there_is_none(tmp_path):
-    done = run(tmp_path, "true")
-    assert "end-to-end tests: 1 good, 0 bad" in done.stdout, done.stdout
+    done = quiet(tmp_path, "true")
+    assert "asan: end-to-end tests: 1 good, 0 bad" in done.stdout, done.stdout
+    assert "asan: reports that no test saw: 0 good, 0 bad" in done.stdout
+
+
+def test_what_runs_together_and_alone_adds_up(tmp_path):
+    ways = """
+import os, pytest
+@pytest.mark.parametrize("number", range({count}))
+def test_one(number):
+    assert number != 3
+@pytest.mark.alone
+def test_alone():
+    assert "PYTEST_XDIST_WORKER" not in os.environ
+@pytest.mark.skip
+def test_not():
+    assert False
+"""
+    done = run(tmp_path, {f"test_{i}.py": ways.format(count=2 + i) for i in range(4)},
+               "--e2e", "true", "--unit", str(tmp_path))
+    assert "end-to-end tests: 12 good, 2 bad" in done.stdout, done.stdout
+    assert "end-to-end tests, alone: 4 good, 0 bad" in done.stdout
+    # No unit tests are there: that is a failure, too.
+    assert done.stdout.splitlines()[-1] == "16 passed, 3 failed" and done.returncode == 1
+    left = re.search(r"what the tests left is in (\S+)", done.stdout).group(1)
+    assert os.path.isdir(left)
+
+
+@pytest.mark.parametrize("text", ["import nothing_of_the_kind", "", "import os; os._exit(3)"])
+def test_no_tests_are_no_success(tmp_path, text):
+    done = run(tmp_path, {"test_broken.py": text}, "--e2e", "true", "--unit", str(tmp_path))
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"^end-to-end tests: 0 good, [1-9]\d* bad", done.stdout, re.M), done.stdout

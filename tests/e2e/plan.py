@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""How the end-to-end tests are run: in which order, which of them alone, and what is shown of one
+that failed. conftest.py takes the functions of pytest from here."""
+import os
+import shlex
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TAIL_LINES = 30  # of what a server said
+SERVERS_SHOWN = 4
+# Those that take longest come first, so that none is left over when all other processes are done.
+LONGEST_FIRST = ("test_drivers.py", "test_openapi.py", "test_pg_agents.py", "test_agent_link.py",
+                 "test_bad_input.py", "test_guard_tools.py", "test_connection_catalog.py",
+                 "test_guardrail_trials.py", "test_session_files.py", "test_guardrails.py",
+                 "test_deadlines.py", "test_pg_faults.py", "test_sql_oracle.py",
+                 "test_console_pages.py", "test_oidc_tokens.py")
+# Set by ./dev test --all: as many cases as there are.
+IS_FULL = "GATEHOUSE_TEST_FULL" in os.environ
+
+programs = []  # that this process has started, the newest last
+
+
+def place(item):
+    name = item.path.name
+    return LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "alone: holds a time or a size so closely that nothing else may run meanwhile")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=place)  # which leaves the order inside of a file as it is
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    item.programs_before = len(programs)
+
+
+def last_lines(program):
+    """(title, text) of what it said."""
+    end = program.process.poll()
+    state = "runs" if end is None else f"ended with {end}"
+    title = f"{os.path.basename(program.process.args[0])}, which {state}: {program.output}"
+    try:
+        return title, "\n".join(program.text().splitlines()[-TAIL_LINES:])
+    except OSError as error:  # its folder is gone
+        return title, str(error)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if not report.failed:
+        return
+    before = getattr(item, "programs_before", 0)
+    shown = [program for program in programs[:before] if program.is_alive()] + programs[before:]
+    report.sections += [last_lines(program) for program in shown[-SERVERS_SHOWN:]]
+    name = item.nodeid.partition("::")[2]
+    test = shlex.quote(f"{os.path.relpath(item.path, ROOT)}::{name}")
+    report.sections.append(("to run this test again", f"./dev test {test}"))
