@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """How long fuzz targets run, and what makes one fail."""
+import ast
+import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -22,6 +25,7 @@ int main(void) {
     return EXIT;
 }
 """
+FUZZ = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "fuzz")
 NAMES = ("fuzz_one", "fuzz_two")
 
 
@@ -87,3 +91,15 @@ def test_a_target_fails(repository, coverage, code, said):
     done = repository.run("fuzz", repository.folder / "build", "all", "1")
     assert done.returncode == 1 and f"FAIL fuzz_two: {said}" in done.stdout, done.stdout
     assert done.stdout.splitlines()[-1] == "1 passed, 1 failed"
+
+
+def test_very_many_that_changed_share_the_time(tmp_path):
+    names = [f"fuzz_{i}" for i in range(60)]
+    script = (f"share = runpy.run_path({FUZZ!r})['share']; "
+              f"print(share({names}, set({names}[:NUMBER]), 20))")
+    for number, long in ((4, 20), (8, 12), (60, 6)):
+        done = subprocess.run([sys.executable, "-B", "-c",
+                               "import runpy; " + script.replace("NUMBER", str(number))],
+                              capture_output=True, text=True, check=True)
+        times = ast.literal_eval(done.stdout)
+        assert [times[name] for name in names] == [long] * number + [5] * (60 - number)
