@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a client says about its session, in a startup message. Held: what is given is within its
- * limits, and the target sees nothing of it. */
+ * limits, the target sees nothing of it, and memory is in proportion to the message. */
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/text.h"
@@ -40,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     arena_init(&arena);
     if (pgwire_startup_read(VERSION, slice_of(bytes, size), &startup, NULL) == ERR_NONE) {
         check(&arena, &startup);
+        must(arena.size <= LIMIT_KIB(16) + 8 * size);
     }
     arena_release(&arena);
     return 0;

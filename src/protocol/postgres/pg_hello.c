@@ -48,9 +48,17 @@ static struct slice options_next(struct slice *rest)
     return word;
 }
 
-static struct slice options_plain_in(struct arena *arena, struct slice word)
+/* What is made of options: each text is as long as the options at most. */
+struct options_texts {
+    char *plain; /* of settings that were taken, and of the word that is looked at */
+    size_t plain_len;
+    char *left; /* for the target, each word as it was */
+    size_t left_len;
+};
+
+static struct slice options_plain(struct options_texts *texts, struct slice word)
 {
-    char *plain = arena_alloc(arena, word.len + 1);
+    char *plain = texts->plain + texts->plain_len;
     size_t len = 0;
     for (size_t i = 0; i < word.len; i++) {
         if (word.at[i] == '\\' && i + 1 < word.len) {
@@ -62,10 +70,10 @@ static struct slice options_plain_in(struct arena *arena, struct slice word)
 }
 
 /* A setting out of 'word', which is "-cNAME=VALUE", "--NAME=VALUE", or what comes behind "-c". */
-static bool options_take(struct arena *arena, struct slice word, bool is_behind,
+static bool options_take(struct options_texts *texts, struct slice word, bool is_behind,
                          struct shape_pairs *given)
 {
-    struct slice plain = options_plain_in(arena, word);
+    struct slice plain = options_plain(texts, word);
     bool is_setting =
         is_behind || slice_starts_with(plain, SLICE("-c")) || slice_starts_with(plain, SLICE("--"));
     struct slice value = SLICE_NONE;
@@ -73,39 +81,40 @@ static bool options_take(struct arena *arena, struct slice word, bool is_behind,
     if (!is_setting || !metadata_is_name(name) || value.at == NULL) {
         return false;
     }
+    texts->plain_len += plain.len;
     metadata_put(given, slice_from(name, PREFIX.len), value);
     return true;
 }
 
-/* Behind what is there already, with a blank between. 'text' has room for all words. */
-static void options_keep(char *text, size_t *len, struct slice word)
+static void options_leave(struct options_texts *texts, struct slice word)
 {
-    if (word.len > 0) {
-        if (*len > 0) {
-            text[(*len)++] = ' ';
-        }
-        memcpy(text + *len, word.at, word.len);
-        *len += word.len;
+    if (word.len > 0 && texts->left_len > 0) {
+        texts->left[texts->left_len++] = ' ';
+    }
+    for (size_t i = 0; i < word.len; i++) {
+        texts->left[texts->left_len++] = word.at[i];
     }
 }
 
-/* What is left of them, each word as it was. */
+/* What is left of them. */
 static struct slice options_read(struct arena *arena, struct slice options,
                                  struct shape_pairs *given)
 {
-    char *left = arena_alloc(arena, options.len + 1);
-    size_t len = 0;
+    struct options_texts texts = {
+        .plain = arena_alloc_bare(arena, options.len + 1),
+        .left = arena_alloc_bare(arena, options.len + 1),
+    };
     struct slice word = options_next(&options);
     while (word.len > 0) {
         bool is_ahead = slice_equals(word, SLICE("-c"));
         struct slice behind = is_ahead ? options_next(&options) : SLICE("");
-        if (!options_take(arena, is_ahead ? behind : word, is_ahead, given)) {
-            options_keep(left, &len, word);
-            options_keep(left, &len, behind);
+        if (!options_take(&texts, is_ahead ? behind : word, is_ahead, given)) {
+            options_leave(&texts, word);
+            options_leave(&texts, behind);
         }
         word = options_next(&options);
     }
-    return slice_of(left, len);
+    return slice_of(texts.left, texts.left_len);
 }
 
 /* The application's name ---------------------------------------------------------------------- */
