@@ -13,7 +13,7 @@ class Repository:
     def __init__(self, folder, *tools):
         self.folder = folder
         self.env = {key: value for key, value in os.environ.items()
-                    if not key.startswith(("GIT_", "GATEHOUSE_"))}
+                    if not key.startswith(("GIT_", "GATEHOUSE_", "PYTEST_"))}
         self.env.update(WHO)
         (folder / "tools").mkdir()
         for tool in tools:

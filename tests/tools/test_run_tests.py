@@ -24,8 +24,9 @@ def run(folder, tests, *arguments):
     runner = shutil.copy(RUNNER, folder / "tools")
     for name, text in tests.items():
         (folder / "tests" / name).write_text(text)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run([runner, *arguments], capture_output=True, text=True, check=False,
-                          env=dict(os.environ, TMPDIR=str(folder)))
+                          env={**env, "TMPDIR": str(folder)})
 
 
 def quiet(folder, does, name="ASAN_OPTIONS"):
