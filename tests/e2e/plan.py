@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How the end-to-end tests are run: in which order, which of them alone, and what is shown of one
-that failed. conftest.py takes the functions of pytest from here."""
+"""How the end-to-end tests are run: in which order, which of them on a quiet machine, and what is
+shown of one that failed. conftest.py takes the functions of pytest from here."""
 import os
 import shlex
 
@@ -28,7 +28,7 @@ def place(item):
 
 def pytest_configure(config):
     config.addinivalue_line(
-        "markers", "alone: holds a time or a size so closely that nothing else may run meanwhile")
+        "markers", "quiet: holds a time so closely that it runs after all that keeps processors busy")
 
 
 def pytest_collection_modifyitems(items):

@@ -37,7 +37,7 @@ def run(tmp_path):
         assert not SECRET.search(agent.text())
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_an_agent_is_connected_while_it_has_a_link(admin, run):
     made = make_agent(admin)
     assert status_of(admin, made) == "DISCONNECTED"

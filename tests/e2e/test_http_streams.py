@@ -129,7 +129,7 @@ def test_a_slow_reader_holds_back_the_stream_and_not_the_memory(tmp_path):
     assert server.stop() == 0
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @pytest.mark.parametrize("request_part,answer,seconds", [
     (b"", b"", 0.4),
     (b"GET /slow/1 HTTP/1.1\r\nHost: a\r\n", b" 408 ", 0.4),

@@ -190,7 +190,7 @@ def p99_ms(gateway, seconds):
     return sorted(times)[int(len(times) * 0.99)] * 1000
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_five_hundred_slow_clients_do_not_slow_the_others(gateway):
     stop = threading.Event()
     slow = [gateway.connect() for _ in range(500)]

@@ -114,7 +114,7 @@ def test_rotating_ends_the_one_before(admin, target):
     assert new["password"] not in json.dumps(entry)
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_deleting_it_ends_all(admin, target):
     made = make(admin, connection_names=[target.connection(admin)])
     [credential] = made["credentials"]

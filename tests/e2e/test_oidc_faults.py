@@ -153,7 +153,7 @@ def test_a_slow_provider_is_waited_for(quick_site):
     site.enter(person)
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_slowness_is_not_catching(quick_site):
     """While some wait for the provider, everybody else is served."""
     site = quick_site
@@ -238,7 +238,7 @@ def test_keys_come_back(empty_site):
     assert site.who(token).status == 200 and site.who(opaque).status == 200
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_a_stop_does_not_wait_for_the_provider(start, provider):
     site = Site(start(*arguments_for(provider), "--shutdown-seconds", "1", env=SECRET_ENV),
                 provider)

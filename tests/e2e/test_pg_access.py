@@ -69,7 +69,7 @@ WAYS = ["the credential is revoked", "the admin revokes it", "the user is deacti
         "native clients are turned off", "the connection is deleted"]
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @pytest.mark.parametrize("how", WAYS)
 def test_a_live_session_ends_within_a_second(boss, target, how):
     assert boss.post("/users/groups", {"name": "others"}).status == 201
@@ -120,7 +120,7 @@ def test_a_session_ends_when_its_credential_expires(admin, target):
     assert "password authentication failed" in done.stderr
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_an_api_key_owns_sessions_and_loses_them(boss, target):
     name = target.connection(boss)
     key = boss.post("/api-keys", {"name": "machine", "groups": ["dev"]}).json
@@ -184,7 +184,7 @@ def test_who_is_locked_out_while_he_comes_in_stays_out(boss, target):
         assert all(pool.map(come_and_go, range(40)))
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_a_stop_lets_the_busy_finish_and_can_still_throw_them_out(start, target):
     gateway = start("--shutdown-seconds", 20, "--workers", 2)
     admin = register(gateway)

@@ -189,7 +189,7 @@ def test_a_million_rows_both_ways(admin, target, far, postgres):
     psql(made, f"DROP TABLE {table}")
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_who_does_not_read_delays_nobody(admin, target, far):
     made = credential(admin, target.connection(admin, agent_id=far["id"]))
     stalled = [popen(made, "SELECT repeat('y', 1000000) FROM generate_series(1, 200)")

@@ -335,7 +335,7 @@ def test_a_session_of_another_gateway_is_ended_there(start, postgres, target, tm
         "the session was ended by")
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @pytest.mark.parametrize("change", [{"access_mode_connect": "disabled"},
                                     {"reviewers": ["admin"]}, None])
 def test_a_connection_that_is_closed_closes_its_sessions(admin, target, change):

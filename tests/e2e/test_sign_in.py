@@ -72,7 +72,7 @@ def medians(house, refused):
     return {kind: statistics.median(times) for kind, times in taken.items()}
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_and_as_late(house, refused):
     """Other work on the machine makes single turns slow, but not the same kind each time."""
     for _ in range(4):
@@ -263,7 +263,7 @@ def knock(api, address):
     return api.post("/localauth/register", {}, headers={"X-Forwarded-For": address})
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @pytest.mark.parametrize("same,other", [
     (["203.0.114.1"], "203.0.114.2"),
     (["2001:db8:7:7::1", "2001:db8:7:7::2", "2001:db8:7:7:8000::"], "2001:db8:7:8::1")])
@@ -316,7 +316,7 @@ def raw_login(gateway, email):
     return conn
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_too_many_at_once_wait_or_come_back_later(start):
     """Sign-ins stand still while another program writes to the store."""
     house = House(start(*TRUSTED))

@@ -148,7 +148,7 @@ def test_a_kill_leaves_nothing_in_the_way_of_the_next_start(start, tmp_path):
     assert start(folder=tmp_path / "same").get("/api/healthz")[0] == 200
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 def test_it_starts_fast_on_an_existing_store(start, tmp_path):
     start(folder=tmp_path / "same").stop()
     begin = time.monotonic()

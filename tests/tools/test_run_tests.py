@@ -48,15 +48,15 @@ def test_without_a_report_there_is_none(tmp_path):
     assert "asan: reports that no test saw: 0 good, 0 bad" in done.stdout
 
 
-def test_what_runs_together_and_alone_adds_up(tmp_path):
+def test_what_runs_together_and_later_adds_up(tmp_path):
     ways = """
 import os, pytest
 @pytest.mark.parametrize("number", range({count}))
 def test_one(number):
     assert number != 3
-@pytest.mark.alone
-def test_alone():
-    assert "PYTEST_XDIST_WORKER" not in os.environ
+@pytest.mark.quiet
+def test_quiet():
+    assert os.environ["PYTEST_XDIST_WORKER_COUNT"] == "2"
 @pytest.mark.skip
 def test_not():
     assert False
@@ -64,7 +64,7 @@ def test_not():
     done = run(tmp_path, {f"test_{i}.py": ways.format(count=2 + i) for i in range(4)},
                "--e2e", "true", "--unit", str(tmp_path))
     assert "end-to-end tests: 12 good, 2 bad" in done.stdout, done.stdout
-    assert "end-to-end tests, alone: 4 good, 0 bad" in done.stdout
+    assert "end-to-end tests, quiet: 4 good, 0 bad" in done.stdout
     # No unit tests are there: that is a failure, too.
     assert done.stdout.splitlines()[-1] == "16 passed, 3 failed" and done.returncode == 1
     left = re.search(r"what the tests left is in (\S+)", done.stdout).group(1)
