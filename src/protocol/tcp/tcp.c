@@ -5,6 +5,20 @@
 
 #define NO_CODE "08001" /* agents and gateways of earlier releases read five characters */
 
+bool tcp_line_read(struct slice line, struct tcp_line *ret_line)
+{
+    struct slice rest = SLICE_NONE;
+    if (line.len > 0 && line.at[line.len - 1] == '\r') {
+        line = slice_sub(line, 0, line.len - 1);
+    }
+    if (!slice_starts_with(line, SLICE(TCP_GREETING))) {
+        return false;
+    }
+    ret_line->secret = slice_cut(slice_from(line, sizeof(TCP_GREETING) - 1), ' ', &rest);
+    ret_line->name = rest.at == NULL ? SLICE("") : rest;
+    return ret_line->secret.len > 0;
+}
+
 /* Words stand on one line, whatever they hold. */
 enum err tcp_answer_write(const struct ending_words *words, char code[TARGET_CODE_SIZE],
                           struct buf *buf)

@@ -23,6 +23,14 @@ extern const struct protocol tcp_protocol;
 #define TCP_ANSWER_SIZE_MAX 8192
 #define TCP_WORDS_SIZE_MAX  400 /* of a message and of a hint, before what is odd is escaped */
 
+struct tcp_line {
+    struct slice secret;
+    struct slice name; /* empty: as TLS says */
+};
+
+/* The client's line without its end; views. False: it is none. */
+bool tcp_line_read(struct slice line, struct tcp_line *ret_line);
+
 extern const struct front_ops tcp_front_ops;
 extern const struct passage_ops tcp_passage_ops;
 

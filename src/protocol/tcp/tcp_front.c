@@ -94,22 +94,15 @@ static void tcp_front_end(struct tcp_front *self, struct slice message, struct s
 
 /* The client's line ---------------------------------------------------------------------------- */
 
-/* "GATEHOUSE <secret>[ <connection>]"; without the second name it is the one of TLS. */
-static void tcp_front_take_line(struct tcp_front *self, struct slice line)
+static void tcp_front_take_line(struct tcp_front *self, struct slice text)
 {
-    struct slice name = SLICE_NONE;
-    if (line.len > 0 && line.at[line.len - 1] == '\r') {
-        line = slice_sub(line, 0, line.len - 1);
-    }
-    if (!slice_starts_with(line, SLICE(TCP_GREETING))) {
+    struct tcp_line line;
+    if (!tcp_line_read(text, &line)) {
         tcp_front_end(self, SLICE("the first line must be 'GATEHOUSE' and the secret"), SLICE(""));
         return;
     }
-    struct slice secret = slice_cut(slice_from(line, sizeof(TCP_GREETING) - 1), ' ', &name);
-    native_credential_hash(secret, self->proof);
-    if (name.at == NULL || name.len == 0) {
-        name = tls_stream_server_name(self->stream);
-    }
+    native_credential_hash(line.secret, self->proof);
+    struct slice name = line.name.len > 0 ? line.name : tls_stream_server_name(self->stream);
     self->name = arena_copy(&self->arena, name);
     if (self->name.len == 0) {
         tcp_front_end(self, SLICE("no connection is named, neither by TLS (SNI) nor in the line"),
