@@ -14,7 +14,8 @@ LONGEST_FIRST = ("test_drivers.py", "test_openapi.py", "test_pg_agents.py", "tes
                  "test_bad_input.py", "test_guard_tools.py", "test_connection_catalog.py",
                  "test_guardrail_trials.py", "test_session_files.py", "test_guardrails.py",
                  "test_deadlines.py", "test_pg_faults.py", "test_sql_oracle.py",
-                 "test_console_pages.py", "test_oidc_tokens.py")
+                 "test_console_pages.py", "test_oidc_tokens.py", "test_run_tests.py",
+                 "test_fuzz.py", "test_pg_sessions.py", "test_pg_tap.py")
 # Set by ./dev test --all: as many cases as there are.
 IS_FULL = "GATEHOUSE_TEST_FULL" in os.environ
 
