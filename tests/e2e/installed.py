@@ -24,7 +24,7 @@ def run(*command, **options):
 @contextlib.contextmanager
 def one_at_a_time(folder):
     """The processes that run tests at the same time share what is in build/."""
-    os.makedirs(BUILD, exist_ok=True)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
     with open(f"{folder}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

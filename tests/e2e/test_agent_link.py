@@ -82,6 +82,7 @@ def test_an_agent_has_a_link_on_every_worker(start, run, tmp_path):
     assert again.is_alive()
 
 
+@pytest.mark.quiet
 def test_links_that_come_while_the_gateway_stops_are_let_go(start, run, tmp_path):
     """Some are on their way from one worker to another then."""
     for pause in (0, 0.02, 0.05, 0.1, 0.15):

@@ -98,6 +98,7 @@ def test_who_signs_in_is_in_the_log_and_who_does_not(house):
 
 # Guessing ---------------------------------------------------------------------------------------
 
+@pytest.mark.quiet
 def test_guesses_wait_for_longer_and_longer(house):
     email = house.person()
     guess(house, email, 5)
