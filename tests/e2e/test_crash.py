@@ -11,6 +11,8 @@ import subprocess
 import threading
 import time
 
+import pytest
+
 from api import Api, KeptApi, b64, register, resource, role
 from conftest import IS_SANITIZED, PATIENCE, wait_for
 
@@ -223,6 +225,7 @@ def test_kill_9_at_a_statement_of_each_table_leaves_the_old_state(start, postgre
             "audit_entry"} <= set(stopped_at), stopped_at
 
 
+@pytest.mark.quiet
 def test_kill_9_during_puts_leaves_old_or_new(start, store_url, tmp_path):
     rng = random.Random(11)
     streams, shared = [Stream(number) for number in range(WRITERS)], Shared()
