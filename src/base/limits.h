@@ -130,7 +130,8 @@
 
 /* recordings */
 #define LIMIT_RECORDING_BLOCK_SIZE       LIMIT_KIB(256) /* of records before they are compressed */
-#define LIMIT_RECORDING_WINDOW_SIZE      LIMIT_KIB(64)  /* of the file's end, or a multiple of it */
+#define LIMIT_RECORDING_CHECK_SIZE       LIMIT_KIB(64)  /* written until the file is looked at */
+#define LIMIT_RECORDING_WINDOW_SIZE      LIMIT_KIB(64)  /* of zeros ahead of what is synced */
 #define LIMIT_RECORDING_NEXT_WINDOW_SIZE LIMIT_KIB(256) /* of one that has filled its first */
 #define LIMIT_RECORDING_LOOKS            20             /* at a block that is being written */
 #define LIMIT_RECORDING_LOOK_MS          5

@@ -10,7 +10,7 @@
 #include "session/recording_lock.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ static void shop_put_buffer(struct recorder_shop *shop, struct buf *take_buf)
 
 /* Opening -------------------------------------------------------------------------------------- */
 
-static enum err recorder_fail(struct error *reterr, int cause)
+enum err recorder_fail(struct error *reterr, int cause)
 {
     switch (cause) {
     case ENOSPC:
@@ -81,6 +81,9 @@ static enum err recorder_fail(struct error *reterr, int cause)
         return fail(reterr, ERR_LIMIT,
                     "the session cannot be recorded: its recording is too large "
                     "for the disk or for a limit of this process");
+    case ESTALE:
+        return fail(reterr, ERR_IO,
+                    "the session cannot be recorded: its recording was cut or removed");
     case EMFILE:
     case ENFILE:
         return fail(reterr, ERR_LIMIT, "the session cannot be recorded: too many open files");
@@ -111,15 +114,12 @@ static bool recorder_make_folders(const char *path)
     return true;
 }
 
-static int recorder_open_file(const char *path)
+static int recorder_open_file(struct recorder_file *file, const char *path, bool is_strict)
 {
-    int flags =
-        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW; /* as a shared mapping needs it */
-    int fd = open(path, flags, 0600);
-    if (fd < 0 && errno == ENOENT && recorder_make_folders(path)) {
-        fd = open(path, flags, 0600);
-    }
-    return fd;
+    int cause = recorder_file_open(file, path, is_strict);
+    return cause == ENOENT && recorder_make_folders(path)
+               ? recorder_file_open(file, path, is_strict)
+               : cause;
 }
 
 /* All of it or nothing; 0 or an errno. */
@@ -155,23 +155,23 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
         return fail(reterr, ERR_INPUT, "the session cannot be recorded: its id is no UUID");
     }
     const char *path = recording_path_in(&arena, shop->settings.folder, session_id, started_at);
-    int fd = recorder_open_file(path);
-    if (fd < 0) {
+    struct recorder_file file;
+    int cause = recorder_open_file(&file, path, shop->settings.is_strict);
+    if (cause != 0) {
         shop->stats.failure_count++;
-        return errno == EEXIST ? fail(reterr, ERR_CONFLICT, "'%s' exists already", path)
-                               : recorder_fail(reterr, errno);
+        return cause == EEXIST ? fail(reterr, ERR_CONFLICT, "'%s' exists already", path)
+                               : recorder_fail(reterr, cause);
     }
     struct recorder *recorder = memory_new(sizeof(*recorder));
     recorder->shop = shop;
-    recorder_file_init(&recorder->file, fd, path, shop->settings.is_strict);
+    recorder->file = file;
     recorder->started_at = started_at;
     shop->stats.open_count++;
     enum err err = recorder_start_file(recorder, session_id, reterr);
     if (err != ERR_NONE) {
         shop->stats.failure_count++;
-        recorder_file_release(&recorder->file);
         (void)unlink(path);
-        (void)close(fd);
+        (void)close(file.fd);
         recorder_free(recorder);
         return err;
     }
@@ -400,7 +400,6 @@ void recorder_close(struct recorder *take_recorder, struct slice close,
     take_recorder->on_closed = on_closed;
     take_recorder->owner = owner;
     recorder_write_close(take_recorder, close);
-    recorder_file_release(&take_recorder->file);
     if (!take_recorder->is_syncing) {
         recorder_start_sync(take_recorder, true);
     }

@@ -7,106 +7,109 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_SIZE   LIMIT_KIB(4)
-#define FIRST_BYTES sizeof(uint64_t)
+#define FIRST_SIZE sizeof(uint64_t)
 
-void recorder_file_init(struct recorder_file *file, int fd, const char *path, bool is_synced)
+/* What is appended to a file that was cut stands in the wrong place, where it is noticed. */
+int recorder_file_open(struct recorder_file *file, const char *path, bool is_synced)
 {
-    size_t size = strlen(path) + 1;
-    *file = (struct recorder_file){.fd = fd, .path = memory_new(size), .is_synced = is_synced};
-    (void)memcpy(file->path, path, size);
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | (is_synced ? 0 : O_APPEND);
+    *file = (struct recorder_file){.fd = open(path, flags, 0600), .is_synced = is_synced};
+    return file->fd < 0 ? errno : 0;
 }
 
-static void recorder_file_unmap(struct recorder_file *file)
+static int recorder_file_check(const struct recorder_file *file)
 {
-    if (file->window != NULL) {
-        (void)munmap(file->window, file->taken - file->window_at);
-        file->window = NULL;
+    struct stat status;
+    if (fstat(file->fd, &status) != 0) {
+        return errno;
     }
+    return status.st_nlink > 0 && (uint64_t)status.st_size >= file->taken ? 0 : ESTALE;
 }
 
-void recorder_file_release(struct recorder_file *file)
+static int recorder_file_trim(const struct recorder_file *file)
 {
-    recorder_file_unmap(file);
-    memory_free(file->path);
-    file->path = NULL;
-}
-
-int recorder_file_trim(const struct recorder_file *file)
-{
+    if (file->taken == file->size) {
+        return 0;
+    }
     return ftruncate(file->fd, (off_t)file->size) == 0 ? 0 : errno;
 }
 
-/* From 'at' on, up to the end of the file. 0 or an errno. */
-static int recorder_file_take(struct recorder_file *file, uint64_t at, uint64_t size)
+int recorder_file_finish(const struct recorder_file *file)
 {
-    int cause = posix_fallocate(file->fd, (off_t)at, (off_t)size);
-    if (cause != 0) {
-        /* part of it may be taken */
-        return ftruncate(file->fd, (off_t)file->taken) == 0 ? cause : errno;
+    int cause = recorder_file_check(file);
+    return cause == 0 ? recorder_file_trim(file) : cause;
+}
+
+/* 0 or an errno; *at is behind what was written then, which may be part of it. */
+static int recorder_file_write(const struct recorder_file *file, struct slice bytes, uint64_t *at)
+{
+    while (bytes.len > 0) {
+        ssize_t written = file->is_synced ? pwrite(file->fd, bytes.at, bytes.len, (off_t)*at)
+                                          : write(file->fd, bytes.at, bytes.len);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return written < 0 ? errno : ENOSPC;
+        }
+        *at += (uint64_t)written;
+        bytes = slice_from(bytes, (size_t)written);
     }
-    file->taken = at + size;
-    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-        return errno;
-    }
-    char *window = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
-    cause = window == MAP_FAILED ? errno : 0;
-    (void)close(fd);
-    if (cause != 0) {
-        return cause;
-    }
-    file->window = window;
-    file->window_at = at;
     return 0;
 }
 
-static uint64_t round_up(uint64_t size, uint64_t unit)
+static int recorder_file_put(struct recorder_file *file, struct slice bytes)
 {
-    return (size + unit - 1) / unit * unit;
+    if (file->taken > file->size) {
+        return EIO; /* part of what failed could not be taken back */
+    }
+    return recorder_file_write(file, bytes, &file->taken);
 }
 
-/* Makes room for 'size' more bytes, and for those that follow if the disk has it. One that has
- * filled a window is likely to fill the next: it gets a larger one, and its pages at once, which is
- * cheaper than one by one. Without them the first write to each page gets it; where each write is
- * synced, the file system would commit, for each page, that it is in use. */
+/* Makes room for 'size' more bytes, and for those that follow if the disk has it. */
 static int recorder_file_grow(struct recorder_file *file, size_t size)
 {
-    uint64_t at = file->size / PAGE_SIZE * PAGE_SIZE;
-    uint64_t needed = file->size - at + size;
-    bool is_first = file->window == NULL;
-    uint64_t unit = is_first ? LIMIT_RECORDING_WINDOW_SIZE : LIMIT_RECORDING_NEXT_WINDOW_SIZE;
-    recorder_file_unmap(file);
-    int cause = recorder_file_take(file, at, round_up(needed, unit));
-    if (cause != 0) {
-        return recorder_file_take(file, at, round_up(needed, PAGE_SIZE));
+    size_t needed = (size_t)(file->size + size - file->taken);
+    size_t room = file->taken == 0 ? LIMIT_RECORDING_WINDOW_SIZE : LIMIT_RECORDING_NEXT_WINDOW_SIZE;
+    room = needed > room ? needed : room;
+    char *zeros = memory_new(room);
+    int cause = recorder_file_write(file, slice_of(zeros, room), &file->taken);
+    memory_free(zeros);
+    return file->taken >= file->size + size ? 0 : cause;
+}
+
+static int recorder_file_put_backwards(struct recorder_file *file, struct slice bytes)
+{
+    uint64_t first = file->size;
+    uint64_t rest = file->size + FIRST_SIZE;
+    bool has_room = file->taken >= file->size + bytes.len;
+    int cause = has_room ? 0 : recorder_file_grow(file, bytes.len);
+    if (cause == 0) {
+        cause = recorder_file_write(file, slice_from(bytes, FIRST_SIZE), &rest);
     }
-    if (!is_first || file->is_synced) {
-        (void)madvise(file->window, file->taken - file->window_at, MADV_POPULATE_WRITE);
-    }
-    return 0;
+    return cause == 0 ? recorder_file_write(file, slice_sub(bytes, 0, FIRST_SIZE), &first) : cause;
 }
 
 int recorder_file_append(struct recorder_file *file, struct slice bytes)
 {
-    uint64_t first = 0;
-    must(bytes.len >= FIRST_BYTES);
-    if (file->window == NULL || file->taken - file->size < bytes.len) {
-        int cause = recorder_file_grow(file, bytes.len);
+    int cause = 0;
+    must(bytes.len >= FIRST_SIZE);
+    if (file->is_synced || file->size - file->checked_size >= LIMIT_RECORDING_CHECK_SIZE) {
+        cause = recorder_file_check(file);
         if (cause != 0) {
             return cause;
         }
+        file->checked_size = file->size;
     }
-    char *to = file->window + (file->size - file->window_at);
-    (void)memcpy(to + FIRST_BYTES, bytes.at + FIRST_BYTES, bytes.len - FIRST_BYTES);
-    (void)memcpy(&first, bytes.at, FIRST_BYTES);
-    atomic_signal_fence(memory_order_seq_cst);
-    (void)memcpy(to, &first, FIRST_BYTES); /* one instruction */
-    file->size += bytes.len;
-    return 0;
+    cause =
+        file->is_synced ? recorder_file_put_backwards(file, bytes) : recorder_file_put(file, bytes);
+    if (cause == 0) {
+        file->size += bytes.len;
+    } else if (recorder_file_trim(file) == 0) {
+        file->taken = file->size;
+    }
+    return cause;
 }

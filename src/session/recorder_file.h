@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The file that a recorder appends to. Its end is mapped: what is appended is in the system's
- * hands, and survives the process, without a system call. The file is longer than what was written
- * while it is open, zeros behind it, whose place on the disk is taken already: a full disk is told
- * before anything of a block is written, so a block is there whole or not at all. Whoever cuts the
- * file meanwhile kills the process; only its owner can. */
+/* The file that a recorder appends to: what was appended is in the system's hands, and survives the
+ * process. Whatever becomes of the file meanwhile (a full disk, one that fails, somebody who cuts
+ * it) is an errno of a call.
+ *
+ * A file that is synced after each write is filled with zeros ahead: a sync that does not change
+ * the length of a file is a cheaper one. */
 #ifndef GH_SESSION_RECORDER_FILE_H
 #define GH_SESSION_RECORDER_FILE_H
 
@@ -14,24 +15,22 @@
 
 struct recorder_file {
     int fd;
-    bool is_synced; /* after each write, or nearly */
-    char *path;
-    uint64_t size;  /* of what was written */
-    uint64_t taken; /* of the file: the rest is zeros */
-    char *window;   /* from window_at to 'taken'; NULL: none */
-    uint64_t window_at;
+    bool is_synced;
+    uint64_t size;  /* of what was appended */
+    uint64_t taken; /* of the file: the rest is zeros, or part of what could not be written */
+    uint64_t checked_size;
 };
 
-/* An empty one, open as 'fd'. */
-void recorder_file_init(struct recorder_file *file, int fd, const char *path, bool is_synced);
+/* Makes the file; 0 or an errno. */
+int recorder_file_open(struct recorder_file *file, const char *path, bool is_synced);
 
-/* All of it or nothing; 0 or an errno. A reader sees all of it or a head of zeros: the first eight
- * bytes, one of which is not zero, come last and at once. At least eight bytes. */
+/* All of it or nothing; 0 or an errno. Who is killed meanwhile leaves a file that ends within it,
+ * or, of a synced one, a head of zeros: the first eight bytes come last. At least eight bytes.
+ * ESTALE: somebody has cut or removed the file, which is noticed after a while. */
 int recorder_file_append(struct recorder_file *file, struct slice bytes);
 
-/* Nothing more is appended. */
-void recorder_file_release(struct recorder_file *file);
-/* Then, on any thread: the zeros go. 0 or an errno. */
-int recorder_file_trim(const struct recorder_file *file);
+/* Nothing more is appended; on any thread: what is behind the last byte goes. 0 or an errno, ESTALE
+ * as above. */
+int recorder_file_finish(const struct recorder_file *file);
 
 #endif

@@ -63,6 +63,8 @@ struct recorder {
     int sync_errno; /* 0: synced */
 };
 
+/* Says what the errno means for a session. */
+enum err recorder_fail(struct error *reterr, int cause) MUST_USE;
 /* The first failure stays. */
 void recorder_break(struct recorder *recorder, enum err err, const struct error *error);
 /* When its file is closed and nothing is under way. */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 /* On the thread ------------------------------------------------------------------------------- */
@@ -53,7 +52,7 @@ static void recorder_run_sync(struct pool_job *job)
 {
     struct recorder *recorder = CONTAINER_OF(job, struct recorder, job);
     uint64_t size = atomic_load_explicit(&recorder->flushed_size, memory_order_acquire);
-    int cause = recorder->is_last_sync ? recorder_file_trim(&recorder->file) : 0;
+    int cause = recorder->is_last_sync ? recorder_file_finish(&recorder->file) : 0;
     if (cause == 0 && fdatasync(recorder->file.fd) != 0) {
         cause = errno;
     }
@@ -90,10 +89,7 @@ static void recorder_take_result(struct recorder *recorder)
         return;
     }
     struct error error;
-    enum err err =
-        fail(&error, ERR_IO, "the session cannot be recorded: the disk does not take it: %s",
-             strerror(recorder->sync_errno));
-    recorder_break(recorder, err, &error);
+    recorder_break(recorder, recorder_fail(&error, recorder->sync_errno), &error);
 }
 
 static void recorder_on_delivered(struct mail *mail)

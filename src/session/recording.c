@@ -178,8 +178,8 @@ static enum err recording_look_for_bytes(struct recording *self, uint64_t size, 
     return err;
 }
 
-/* No block begins here. A file is longer than what was written while its recorder has it: a head of
- * zeros is the end, and what stands in the place of one block behind it was never finished. */
+/* No block begins here. A strict recorder's file is longer than what was written: a head of zeros
+ * is the end, and what stands in the place of one block behind it was never finished. */
 static enum err recording_check_rest(struct recording *self, struct error *reterr)
 {
     bool is_torn = false;

@@ -13,6 +13,7 @@ import pytest
 
 from api import register
 from conftest import BINARY, IS_SANITIZED, PATIENCE, receive_all, wait_for
+from disks import disk  # noqa: F401, a fixture
 from native import address, credential, psql
 from pgwire import Refused, Wire, message, text
 from store import Store
@@ -114,44 +115,6 @@ def test_pgbench_is_on_record(start, target, mode):
         done = recording(gateway, "export", one["id"], "--format", "csv")
         count += done.stdout.splitlines().count("4711")
     assert count == 400
-
-
-class Disk:
-    """A small one, for recordings."""
-
-    def __init__(self, folder, size):
-        self.folder = str(folder)
-        os.makedirs(self.folder)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.folder],
-                       check=True)
-
-    def fill(self):
-        with open(os.path.join(self.folder, "full"), "wb", buffering=0) as out:
-            try:
-                while True:
-                    out.write(bytes(4096))
-            except OSError:
-                pass
-
-    def empty(self):
-        os.unlink(os.path.join(self.folder, "full"))
-
-    def close(self):
-        subprocess.run(["umount", "-l", self.folder], check=True)
-
-
-@pytest.fixture
-def disk(tmp_path):
-    if os.getuid() != 0:
-        pytest.skip("mounting needs root")
-    made = []
-
-    def one(folder, size):
-        made.append(Disk(folder, size))
-        return made[-1]
-    yield one
-    for disk in made:
-        disk.close()
 
 
 @pytest.mark.parametrize("mode", ["standard", "strict"])
