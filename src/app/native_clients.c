@@ -186,6 +186,7 @@ enum err native_clients_make(struct native_clients *clients, struct arena *arena
     gate->resolver = clients->resolver;
     gate->recordings = native_clients_recordings_in(arena, settings);
     gate->recording_days = (int64_t)settings_number(settings, SETTING_RECORDING_DAYS);
+    gate->newcomer_limit = settings_number(settings, SETTING_NEWCOMERS);
     gate->is_strict = settings_is(settings, SETTING_RECORDING, "strict");
     clients->gate = gate_new(gate);
     return gate_recover(clients->gate, reterr);

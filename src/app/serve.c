@@ -12,6 +12,7 @@
 #include "base/must.h"
 #include "codec/base64.h"
 #include "console/console.h"
+#include "io/descriptors.h"
 #include "io/fetch.h"
 #include "io/log.h"
 #include "store/row_id.h"
@@ -240,6 +241,7 @@ enum err serve_run(const struct settings *settings, struct error *reterr)
     if (err == ERR_NONE) {
         err = serve_start_workers(&serve, reterr);
         if (err == ERR_NONE) {
+            descriptors_start();
             serve_greet(&serve);
             serve_wait(&serve, &signals);
             serve_stop(&serve);

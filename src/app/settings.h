@@ -82,6 +82,9 @@ enum setting_kind {
       "memory")                                                                                    \
     X(SETTING_RECORDING_DAYS, "recording-days", SETTING_NUMBER, "90", "DAYS", 0, 36500,            \
       "how long recordings of sessions are kept; 0: for ever")                                     \
+    X(SETTING_NEWCOMERS, "newcomers-per-address", SETTING_NUMBER, "500", "COUNT", 1, 1000000,      \
+      "native connections of one address (IPv6: of one /64) that may wait at once for their "      \
+      "client to sign in; those that wait longest make room for others")                           \
     X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
       "threads that own connections; 0: one a processor")                                          \
     X(SETTING_BUSY_WAIT, "busy-wait", SETTING_NUMBER, "50", "MICROSECONDS", 0, 1000,               \

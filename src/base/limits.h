@@ -111,6 +111,7 @@
 #define LIMIT_CONNECTION_CREDENTIALS  64    /* good ones of a connection */
 #define LIMIT_GATE_LISTENERS          16    /* protocols that clients can speak */
 #define LIMIT_GATE_SESSIONS           20000 /* of a worker */
+#define LIMIT_GATE_NEWCOMER_MS        2000  /* of silence, until it makes room for others */
 #define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
 #define LIMIT_GATE_CANCEL_MS          10000
 #define LIMIT_GATE_LINK_MS            5000  /* for an agent's link to come to a session's worker */
@@ -227,6 +228,7 @@
 #define LIMIT_LONG_POOL_THREADS     16 /* and as many wait */
 #define LIMIT_ACCEPTS_PER_TURN      64
 #define LIMIT_ACCEPT_PAUSE_MS       200
+#define LIMIT_ACCEPT_LOG_MS         60000 /* until it is said again that there are pauses */
 #define LIMIT_LISTEN_BACKLOG        4096
 #define LIMIT_POOL_STACK_SIZE       LIMIT_KIB(512)
 

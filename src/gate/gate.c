@@ -17,6 +17,7 @@ struct gate *gate_new(const struct gate_settings *settings)
     gate->settings = *settings;
     gate->table = session_table_new();
     gate->rules = gate_rules_new();
+    gate->newcomers = newcomers_new(settings->newcomer_limit);
     gate->generation = -1;
     return gate;
 }
@@ -27,6 +28,7 @@ void gate_free(struct gate *gate)
         gate_reads_end(gate);
         session_table_free(gate->table);
         gate_rules_free(gate->rules);
+        newcomers_free(gate->newcomers);
         memory_free(gate);
     }
 }

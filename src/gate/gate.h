@@ -31,6 +31,7 @@ struct gate_settings {
     struct pool *sync;           /* of recordings */
     const char *recordings;      /* their folder */
     int64_t recording_days;      /* how long they are kept; 0: for ever */
+    uint64_t newcomer_limit;     /* connections of one address that have not signed in */
     bool is_strict;              /* nothing is passed on before its record is on the disk */
 };
 

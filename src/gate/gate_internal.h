@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "gate/gate.h"
 #include "gate/gate_rules.h"
+#include "gate/newcomers.h"
 #include "gate/session_table.h"
 #include "io/listener.h"
 #include "io/timer.h"
@@ -29,6 +30,7 @@ struct gate {
     struct gate_settings settings;
     struct session_table *table;
     struct gate_rules *rules;
+    struct newcomers *newcomers;
     struct gate_worker *watcher; /* the worker that looks who may go on */
     int64_t generation;          /* of callers, as of the last look; the watcher's */
     struct gate_worker *workers[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
@@ -57,6 +59,7 @@ struct gate_worker {
     struct mask_scratch *mask_scratch;
     struct secret_cache *sign_ins; /* to targets */
     struct list sessions;
+    struct list newcomers; /* those of the sessions that have not signed in, oldest first */
     size_t session_count;
     uint64_t session_number; /* of the last one that came */
     size_t job_count;        /* on pools */

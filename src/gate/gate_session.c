@@ -5,6 +5,7 @@
 #include "base/must.h"
 #include "gate/gate_cancel.h"
 #include "gate/gate_session_internal.h"
+#include "io/clock.h"
 #include "io/log.h"
 #include "io/socket_stream.h"
 #include "store/row_id.h"
@@ -271,6 +272,7 @@ static void gate_session_on_known(void *owner, size_t index)
     struct gate_session *session = owner;
     struct error error;
     struct slice credential_id = session->candidates->found.candidates[index].credential_id;
+    gate_session_leave_newcomers(session);
     gate_session_join_table(session, credential_id);
     const struct admit_request request = {.credential_id = credential_id,
                                           .session_id = session->session.id,
@@ -316,19 +318,17 @@ static const struct front_events gate_session_events = {
     .on_closed = gate_session_on_closed,
 };
 
-static struct slice gate_session_peer_in(struct arena *arena, const struct sockaddr_storage *peer)
+void gate_session_leave_newcomers(struct gate_session *session)
 {
-    char text[ADDRESS_TEXT_SIZE];
-    struct address address;
-    if (!listener_peer_address(peer, &address)) {
-        return SLICE("");
+    if (!list_is_empty(&session->newcomer)) {
+        list_remove(&session->newcomer);
+        newcomers_leave(session->worker->gate->newcomers, &session->address);
     }
-    return arena_copy(arena, address_format(&address, text));
 }
 
-void gate_session_start(struct gate_listener *listener, int take_fd,
-                        const struct sockaddr_storage *peer)
+void gate_session_start(struct gate_listener *listener, int take_fd, const struct address *peer)
 {
+    char text[ADDRESS_TEXT_SIZE];
     struct gate_session *session = memory_new(sizeof(*session));
     struct gate_worker *worker = listener->worker;
     session->worker = worker;
@@ -342,7 +342,10 @@ void gate_session_start(struct gate_listener *listener, int take_fd,
     gate_session_init_end(session);
     session->session.id = SLICE("");
     session->session.end_reason = SLICE("");
-    session->session.client_ip = gate_session_peer_in(&session->arena, peer);
+    session->session.client_ip = arena_copy(&session->arena, address_format(peer, text));
+    session->address = *peer;
+    session->came_at = clock_monotonic();
+    list_append(&worker->newcomers, &session->newcomer);
     session->number = ++worker->session_number;
     list_append(&worker->sessions, &session->link);
     worker->session_count++;

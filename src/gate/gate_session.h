@@ -8,14 +8,11 @@
 
 #include "gate/gate_internal.h"
 
-#include <sys/socket.h>
-
 struct gate_cancel;
 struct gate_session;
 
 /* Takes the socket. The session is in the worker's list until it frees itself. */
-void gate_session_start(struct gate_listener *listener, int take_fd,
-                        const struct sockaddr_storage *peer);
+void gate_session_start(struct gate_listener *listener, int take_fd, const struct address *peer);
 
 /* Its client is told, where it can be, and it ends. */
 void gate_session_kill(struct gate_session *session, enum ending why, struct slice reason);
@@ -37,5 +34,12 @@ struct slice gate_session_id(const struct gate_session *session);
 /* By which its worker knows it, from the first moment on. */
 uint64_t gate_session_number(const struct gate_session *session);
 struct gate_session *gate_session_of(struct list *link);
+
+/* Until it has signed in, it is in the worker's list of newcomers; from here on it is not. */
+void gate_session_leave_newcomers(struct gate_session *session);
+struct gate_session *gate_session_of_newcomer(struct list *link);
+const struct address *gate_session_address(const struct gate_session *session);
+/* By clock_monotonic(). */
+bool gate_session_came_before(const struct gate_session *session, int64_t time);
 
 #endif

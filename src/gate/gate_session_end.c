@@ -26,6 +26,7 @@ static void gate_session_free(void *owner)
 {
     struct gate_session *session = owner;
     struct gate_worker *worker = session->worker;
+    gate_session_leave_newcomers(session);
     loop_task_cancel(&session->drain_task);
     timer_stop(&session->retry);
     list_remove(&session->link);
@@ -315,6 +316,21 @@ struct slice gate_session_id(const struct gate_session *session)
 uint64_t gate_session_number(const struct gate_session *session)
 {
     return session->number;
+}
+
+bool gate_session_came_before(const struct gate_session *session, int64_t time)
+{
+    return session->came_at < time;
+}
+
+const struct address *gate_session_address(const struct gate_session *session)
+{
+    return &session->address;
+}
+
+struct gate_session *gate_session_of_newcomer(struct list *link)
+{
+    return LIST_ITEM(link, struct gate_session, newcomer);
 }
 
 struct gate_session *gate_session_of(struct list *link)

@@ -46,6 +46,9 @@ struct session_rules {
 
 struct gate_session {
     struct list link;
+    struct list newcomer; /* until it has signed in */
+    struct address address;
+    int64_t came_at;
     uint64_t number; /* of its worker */
     struct gate_worker *worker;
     const struct protocol *protocol;

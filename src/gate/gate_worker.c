@@ -4,6 +4,7 @@
 #include "base/must.h"
 #include "gate/gate_internal.h"
 #include "gate/gate_session.h"
+#include "io/clock.h"
 #include "io/log.h"
 
 #include <sodium.h>
@@ -39,6 +40,41 @@ static void gate_worker_cut(void *owner)
     }
 }
 
+/* Whoever is silent goes first, so that an address that many share stays open to the others. */
+static bool gate_worker_makes_room(struct gate_worker *worker, const struct address *address)
+{
+    int64_t patience = clock_monotonic() - LIMIT_GATE_NEWCOMER_MS * INT64_C(1000);
+    LIST_EACH(link, &worker->newcomers) {
+        struct gate_session *session = gate_session_of_newcomer(link);
+        if (!gate_session_came_before(session, patience)) {
+            return false;
+        }
+        if (newcomers_are_one(gate_session_address(session), address)) {
+            gate_session_leave_newcomers(session);
+            gate_session_kill(session, ENDING_BUSY,
+                              SLICE("others from your address want to sign in"));
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool gate_worker_lets_in(struct gate_worker *worker, const struct address *address)
+{
+    struct newcomers *newcomers = worker->gate->newcomers;
+    bool may_tell = false;
+    if (newcomers_enter(newcomers, address, &may_tell)) {
+        return true;
+    }
+    if (may_tell) {
+        char text[ADDRESS_TEXT_SIZE];
+        log_line(LOG_GATE, LOG_WARN, "too many connections of one address have not signed in",
+                 log_text("client", address_format(address, text)));
+    }
+    return gate_worker_makes_room(worker, address) &&
+           newcomers_enter(newcomers, address, &may_tell);
+}
+
 static void gate_worker_on_accept(void *owner, int take_fd, const struct sockaddr_storage *peer)
 {
     struct gate_listener *listener = owner;
@@ -50,7 +86,13 @@ static void gate_worker_on_accept(void *owner, int take_fd, const struct sockadd
         (void)close(take_fd);
         return;
     }
-    gate_session_start(listener, take_fd, peer);
+    struct address address = {{0}};
+    (void)listener_peer_address(peer, &address);
+    if (!gate_worker_lets_in(worker, &address)) {
+        (void)close(take_fd);
+        return;
+    }
+    gate_session_start(listener, take_fd, &address);
 }
 
 static void gate_listener_use_tls(struct gate_listener *listener, struct tls_server *take_tls)
@@ -101,6 +143,7 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *on)
     worker->mask_scratch = mask_scratch_new();
     worker->sign_ins = secret_cache_new(worker->loop, LIMIT_SIGN_IN_KEYS_IDLE_MS);
     list_init(&worker->sessions);
+    list_init(&worker->newcomers);
     timer_init(&worker->drain_deadline, gate_worker_cut, worker);
     loop_task_init(&worker->drained, gate_worker_on_drained, worker);
     worker_enter(on);

@@ -3,6 +3,8 @@
 
 #include "base/limits.h"
 #include "base/must.h"
+#include "io/clock.h"
+#include "io/descriptors.h"
 #include "io/log.h"
 #include "io/socket_options.h"
 #include "io/timer.h"
@@ -10,13 +12,17 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#define SCARCE "few descriptors are left, and are kept for those who are in"
+
 struct listener {
     uv_poll_t poll;
     int fd;
+    bool is_for_strangers;
     listener_accept_fn on_accept;
     void *owner;
     struct loop *loop;
@@ -181,19 +187,35 @@ bool listener_peer_address(const struct sockaddr_storage *peer, struct address *
 
 static void listener_on_poll(uv_poll_t *poll, int status, int events);
 
-static void listener_resume(void *owner)
+/* Of all listeners together, which meet the same cause. */
+static bool listener_may_log(void)
 {
-    struct listener *listener = owner;
-    must(uv_poll_start(&listener->poll, UV_READABLE, listener_on_poll) == 0);
+    static _Atomic int64_t next;
+    int64_t now = clock_monotonic();
+    int64_t due = atomic_load(&next);
+    return now >= due &&
+           atomic_compare_exchange_strong(&next, &due, now + LIMIT_ACCEPT_LOG_MS * INT64_C(1000));
 }
 
 /* Without descriptors accept fails at once, again and again: wait instead of spinning. */
-static void listener_rest(struct listener *listener, int cause)
+static void listener_rest(struct listener *listener, struct slice cause)
 {
-    log_line(LOG_IO, LOG_ERROR, "cannot accept connections for a moment",
-             log_text("cause", slice_of_text(strerror(cause))));
+    if (listener_may_log()) {
+        log_line(LOG_IO, LOG_ERROR, "cannot accept connections for a moment",
+                 log_text("cause", cause));
+    }
     (void)uv_poll_stop(&listener->poll);
     timer_start(listener->loop, &listener->pause, LIMIT_ACCEPT_PAUSE_MS);
+}
+
+static void listener_resume(void *owner)
+{
+    struct listener *listener = owner;
+    if (listener->is_for_strangers && descriptors_would_be_scarce(DESCRIPTOR_OF_STRANGER)) {
+        listener_rest(listener, SLICE(SCARCE));
+        return;
+    }
+    must(uv_poll_start(&listener->poll, UV_READABLE, listener_on_poll) == 0);
 }
 
 static void listener_on_poll(uv_poll_t *poll, int status, int events)
@@ -201,7 +223,7 @@ static void listener_on_poll(uv_poll_t *poll, int status, int events)
     struct listener *listener = poll->data;
     (void)events;
     if (status < 0) {
-        listener_rest(listener, -status); /* libuv stopped watching: try again */
+        listener_rest(listener, slice_of_text(strerror(-status))); /* libuv watches no more */
         return;
     }
     for (int i = 0; i < LIMIT_ACCEPTS_PER_TURN; i++) {
@@ -211,12 +233,18 @@ static void listener_on_poll(uv_poll_t *poll, int status, int events)
             accept4(listener->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                listener_rest(listener, errno);
+                listener_rest(listener, slice_of_text(strerror(errno)));
             }
             return;
         }
+        bool is_last =
+            listener->is_for_strangers && descriptors_are_scarce(fd, DESCRIPTOR_OF_STRANGER);
         socket_set_options(fd);
         listener->on_accept(listener->owner, fd, &peer);
+        if (is_last) {
+            listener_rest(listener, SLICE(SCARCE));
+            return;
+        }
     }
 }
 
@@ -225,6 +253,7 @@ struct listener *listener_new(struct loop *loop, int take_fd, listener_accept_fn
 {
     struct listener *listener = memory_new(sizeof(*listener));
     listener->fd = take_fd;
+    listener->is_for_strangers = listener_port(take_fd) != 0; /* a Unix socket is the operator's */
     listener->on_accept = on_accept;
     listener->owner = owner;
     listener->loop = loop;

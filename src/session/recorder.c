@@ -5,6 +5,7 @@
 #include "base/must.h"
 #include "codec/uuid.h"
 #include "io/clock.h"
+#include "io/descriptors.h"
 #include "session/recorder_internal.h"
 #include "session/recording_folder.h"
 #include "session/recording_lock.h"
@@ -157,6 +158,11 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
     const char *path = recording_path_in(&arena, shop->settings.folder, session_id, started_at);
     struct recorder_file file;
     int cause = recorder_open_file(&file, path, shop->settings.is_strict);
+    if (cause == 0 && descriptors_are_scarce(file.fd, DESCRIPTOR_OF_SESSION)) {
+        cause = EMFILE;
+        (void)unlink(path);
+        (void)close(file.fd);
+    }
     if (cause != 0) {
         shop->stats.failure_count++;
         return cause == EEXIST ? fail(reterr, ERR_CONFLICT, "'%s' exists already", path)

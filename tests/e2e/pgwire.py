@@ -45,13 +45,16 @@ def startup(user, database=None, version=(3, 0), **parameters):
 class Wire:
     """A connection that has signed in, unless 'is_begun' says that it has not begun at all."""
 
-    def __init__(self, made, is_begun=True, wrap=None, receive_buffer=None, **begin):
+    def __init__(self, made, is_begun=True, wrap=None, receive_buffer=None, source=None,
+                 **begin):
         given = address(made)
         self.user, self.password = given["user"], given["password"]
         self.database = given["dbname"]
         self.conn = socket.socket()
         if receive_buffer is not None:
             self.conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if source is not None:
+            self.conn.bind((source, 0))
         self.conn.settimeout(PATIENCE)
         self.conn.connect((given["host"], int(given["port"])))
         self.conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
