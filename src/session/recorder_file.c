@@ -4,13 +4,14 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "session/block.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FIRST_SIZE sizeof(uint64_t)
+#define FIRST_SIZE BLOCK_HEAD_SIZE /* without which no block is there */
 
 /* What is appended to a file that was cut stands in the wrong place, where it is noticed. */
 int recorder_file_open(struct recorder_file *file, const char *path, bool is_synced)

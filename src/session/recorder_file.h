@@ -25,8 +25,8 @@ struct recorder_file {
 int recorder_file_open(struct recorder_file *file, const char *path, bool is_synced);
 
 /* All of it or nothing; 0 or an errno. Who is killed meanwhile leaves a file that ends within it,
- * or, of a synced one, a head of zeros: the first eight bytes come last. At least eight bytes.
- * ESTALE: somebody has cut or removed the file, which is noticed after a while. */
+ * or, of a synced one, a head of zeros: the BLOCK_HEAD_SIZE first bytes, which there are, come
+ * last. ESTALE: somebody has cut or removed the file, which is noticed after a while. */
 int recorder_file_append(struct recorder_file *file, struct slice bytes);
 
 /* Nothing more is appended; on any thread: what is behind the last byte goes. 0 or an errno, ESTALE
