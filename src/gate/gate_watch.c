@@ -150,12 +150,11 @@ static enum err gate_watch_judge(struct watch_job *self, struct error *reterr)
 /* By the clock of the day, which may be set: it is looked at each time. */
 static void gate_watch_expire(struct watch_job *self)
 {
-    int64_t now = clock_now();
-    for (size_t i = 0; i < self->sessions.count; i++) {
-        const struct session_entry *entry = &self->sessions.items[i];
-        if (entry->expires_at != 0 && entry->expires_at <= now) {
-            gate_worker_kill(entry->worker, entry->id, SLICE("the credential has expired"));
-        }
+    const struct session_entries expired =
+        session_table_expired_in(&self->job.arena, self->job.worker->gate->table, clock_now());
+    for (size_t i = 0; i < expired.count; i++) {
+        const struct session_entry *entry = &expired.items[i];
+        gate_worker_kill(entry->worker, entry->id, SLICE("the credential has expired"));
     }
 }
 
@@ -166,9 +165,9 @@ static void gate_watch_run(struct gate_job *job)
     int64_t generation = 0;
     /* In this order: who comes in behind the list was let in by what is as new as the number. */
     job->err = store_caller_generation(gate->settings.store, &generation, &job->error);
-    self->sessions = session_table_all_in(&job->arena, gate->table);
     gate_watch_expire(self);
     if (job->err == ERR_NONE && generation != self->generation) {
+        self->sessions = session_table_all_in(&job->arena, gate->table);
         job->err = gate_watch_judge(self, &job->error);
         self->generation = job->err == ERR_NONE ? generation : self->generation;
     }

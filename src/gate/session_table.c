@@ -145,6 +145,15 @@ enum err session_table_find_key(struct session_table *table, const struct cancel
     return row != NULL ? ERR_NONE : ERR_NOT_FOUND;
 }
 
+static void session_table_copy_in(struct arena *arena, const struct session_row *row,
+                                  struct session_entries *entries)
+{
+    struct session_entry *entry = &entries->items[entries->count++];
+    *entry = row->entry;
+    entry->id = arena_copy(arena, row->entry.id);
+    entry->credential_id = arena_copy(arena, row->entry.credential_id);
+}
+
 struct session_entries session_table_all_in(struct arena *arena, struct session_table *table)
 {
     struct session_entries all = {.count = 0};
@@ -153,14 +162,36 @@ struct session_entries session_table_all_in(struct arena *arena, struct session_
     must(pthread_mutex_lock(&table->lock) == 0);
     all.items = arena_alloc_array(arena, map_count(&table->by_id) + 1, sizeof(*all.items));
     for (size_t at = 0; map_next(&table->by_id, &at, &key, &value);) {
-        const struct session_row *row = value;
-        struct session_entry *entry = &all.items[all.count++];
-        *entry = row->entry;
-        entry->id = arena_copy(arena, row->entry.id);
-        entry->credential_id = arena_copy(arena, row->entry.credential_id);
+        session_table_copy_in(arena, value, &all);
     }
     must(pthread_mutex_unlock(&table->lock) == 0);
     return all;
+}
+
+static bool session_table_has_expired(const struct session_row *row, int64_t now)
+{
+    return row->entry.expires_at != 0 && row->entry.expires_at <= now;
+}
+
+struct session_entries session_table_expired_in(struct arena *arena, struct session_table *table,
+                                                int64_t now)
+{
+    struct session_entries expired = {.count = 0};
+    struct slice key;
+    void *value = NULL;
+    size_t count = 0;
+    must(pthread_mutex_lock(&table->lock) == 0);
+    for (size_t at = 0; map_next(&table->by_id, &at, &key, &value);) {
+        count += session_table_has_expired(value, now) ? 1 : 0;
+    }
+    expired.items = count == 0 ? NULL : arena_alloc_array(arena, count, sizeof(*expired.items));
+    for (size_t at = 0; count > 0 && map_next(&table->by_id, &at, &key, &value);) {
+        if (session_table_has_expired(value, now)) {
+            session_table_copy_in(arena, value, &expired);
+        }
+    }
+    must(pthread_mutex_unlock(&table->lock) == 0);
+    return expired;
 }
 
 size_t session_table_count(struct session_table *table)

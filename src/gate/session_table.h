@@ -56,6 +56,9 @@ struct session_entries {
 };
 
 struct session_entries session_table_all_in(struct arena *arena, struct session_table *table);
+/* Those that may last no longer: nothing else is copied. */
+struct session_entries session_table_expired_in(struct arena *arena, struct session_table *table,
+                                                int64_t now);
 size_t session_table_count(struct session_table *table);
 
 #endif

@@ -149,6 +149,12 @@ static void all_are_told(void **state)
         session_table_expire(table, slice_of_text(id), 1000 + i);
     }
     session_table_expire(table, SLICE("nobody"), 1);
+    assert_int_equal(session_table_expired_in(&arena, table, 999).count, 0);
+    struct session_entries expired = session_table_expired_in(&arena, table, 1001);
+    assert_int_equal(expired.count, 2);
+    for (size_t i = 0; i < expired.count; i++) {
+        assert_true(expired.items[i].expires_at <= 1001);
+    }
     struct session_entries all = session_table_all_in(&arena, table);
     assert_int_equal(all.count, MANY);
     for (size_t i = 0; i < all.count; i++) {
