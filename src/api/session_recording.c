@@ -61,10 +61,14 @@ static enum err session_check_head(struct arena *arena, const struct session *se
 {
     struct recording_state state = recording_state(recording);
     struct slice head = hex_encode(arena, slice_of(state.head, sizeof(state.head)));
-    if (session->ended_at == 0 || slice_equals(head, session->recording_head)) {
+    if (session->ended_at == 0) {
         return ERR_NONE;
     }
-    return fail(reterr, ERR_CONFLICT, "the recording does not end as it was written");
+    if (!slice_equals(head, session->recording_head)) {
+        return fail(reterr, ERR_CONFLICT, "the recording does not end as it was written");
+    }
+    const char *fault = recording_fault(&state);
+    return fault == NULL ? ERR_NONE : fail(reterr, ERR_CONFLICT, "%s", fault);
 }
 
 /* Download ------------------------------------------------------------------------------------- */

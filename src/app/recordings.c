@@ -117,16 +117,6 @@ static enum err recordings_open(struct recordings *self, const char *name,
 
 /* Verify --------------------------------------------------------------------------------------- */
 
-/* NULL when there is nothing wrong with it. */
-static const char *recordings_fault(const struct recording_state *state)
-{
-    if (state->is_written_to || (state->is_closed && !state->is_cut)) {
-        return NULL;
-    }
-    return state->is_cut ? "cut off: its last block is not whole"
-                         : "not closed: its gateway was killed, or its end was cut off";
-}
-
 static enum err recordings_read(struct recording *recording, struct error *reterr)
 {
     struct record record;
@@ -150,7 +140,7 @@ static bool recordings_verify_one(struct recordings *self, const char *name)
     }
     err = recordings_read(recording, &error);
     struct recording_state state = recording_state(recording);
-    const char *fault = err == ERR_NONE ? recordings_fault(&state) : error.message;
+    const char *fault = err == ERR_NONE ? recording_fault(&state) : error.message;
     struct slice head = hex_encode(self->arena, slice_of(state.head, sizeof(state.head)));
     (void)printf("%s: %s; %" PRIu64 " records in %" PRIu64 " bytes%s; the head is %.*s\n", name,
                  fault != NULL         ? fault

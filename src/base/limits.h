@@ -125,6 +125,8 @@
 #define LIMIT_GATE_READ_ACCOUNTS      65536   /* that are kept while nobody uses them */
 #define LIMIT_GATE_READS_MS           1000    /* until what was read is written again */
 #define LIMIT_GATE_READS_RETRY_MS     5000    /* likewise, when it could not be */
+#define LIMIT_GATE_RECOVERY_MS        5000    /* until recordings left open are looked for again */
+#define LIMIT_GATE_RECOVERY_MAX_MS    300000  /* likewise, when nothing can be done about them */
 #define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
 #define LIMIT_GATE_RETENTION_FIRST_MS 2000    /* after the start */
 #define LIMIT_GATE_RETENTION_PORTION  500     /* of recordings, at once */

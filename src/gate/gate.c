@@ -2,14 +2,7 @@
 #include "gate/gate.h"
 
 #include "base/memory.h"
-#include "codec/hex.h"
-#include "gate/gate_internal.h"
-#include "gate/session_jobs.h"
-#include "io/clock.h"
-#include "io/log.h"
-#include "session/recording.h"
-#include "session/recording_folder.h"
-#include "store/session_store.h"
+#include "gate/gate_recovery.h"
 
 struct gate *gate_new(const struct gate_settings *settings)
 {
@@ -19,6 +12,7 @@ struct gate *gate_new(const struct gate_settings *settings)
     gate->rules = gate_rules_new();
     gate->newcomers = newcomers_new(settings->newcomer_limit);
     gate->generation = -1;
+    atomic_init(&gate->left_since, INT64_MAX);
     return gate;
 }
 
@@ -68,53 +62,7 @@ struct gate_stats gate_stats(struct gate *gate)
     return stats;
 }
 
-/* After a crash ------------------------------------------------------------------------------- */
-
-struct recover_body {
-    struct arena *arena;
-    struct session_list open;
-};
-
-static enum err gate_read_open(struct store_tx *tx, void *context, struct error *reterr)
-{
-    struct recover_body *body = context;
-    return session_store_list_open(tx, body->arena, &body->open, reterr);
-}
-
-/* Sessions of other gateways have their recordings elsewhere and are left alone. */
-static enum err gate_recover_session(struct gate *gate, struct arena *arena,
-                                     struct session *session, struct error *reterr)
-{
-    struct recording_state state;
-    const char *path =
-        recording_path_in(arena, gate->settings.recordings, session->id, session->started_at);
-    enum err err = recording_recover(path, gate->settings.keys, clock_now(), &state, reterr);
-    if (err == ERR_NOT_FOUND || err == ERR_BUSY) {
-        return ERR_NONE;
-    }
-    if (err != ERR_NONE) {
-        session->recording_error = arena_format(arena, "%s", reterr->message);
-        log_line(LOG_GATE, LOG_ERROR, "a recording is damaged", log_text("id", session->id),
-                 log_error_field(reterr));
-    }
-    session->recording_head =
-        state.size == 0 ? SLICE("") : hex_encode(arena, slice_of(state.head, sizeof(state.head)));
-    session->recording_size.value = (int64_t)state.size;
-    session->ended_at = clock_now();
-    session->end_reason = SLICE("the gateway stopped");
-    const struct leave_request request = {.session = session, .is_enrolled = true};
-    return session_leave(gate->settings.store, arena, &request, reterr);
-}
-
 enum err gate_recover(struct gate *gate, struct error *reterr)
 {
-    struct arena arena;
-    arena_init(&arena);
-    struct recover_body body = {.arena = &arena};
-    enum err err = store_read(gate->settings.store, gate_read_open, &body, reterr);
-    for (size_t i = 0; i < body.open.count && err == ERR_NONE; i++) {
-        err = gate_recover_session(gate, &arena, &body.open.sessions[i], reterr);
-    }
-    arena_release(&arena);
-    return err;
+    return gate_recovery_run_first(gate, reterr);
 }

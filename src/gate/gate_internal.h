@@ -31,6 +31,8 @@ struct gate {
     struct session_table *table;
     struct gate_rules *rules;
     struct newcomers *newcomers;
+    _Atomic int64_t left_since;  /* the start of a session whose recording may be left open */
+    _Atomic bool has_news;       /* likewise, since it was last looked for */
     struct gate_worker *watcher; /* the worker that looks who may go on */
     int64_t generation;          /* of callers, as of the last look; the watcher's */
     struct gate_worker *workers[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
@@ -71,6 +73,9 @@ struct gate_worker {
     struct timer watch_timer;
     struct timer retention_timer;
     bool has_swept; /* no recording is left whose removal another process began; the job's */
+    struct timer recovery_timer;
+    uint64_t recovery_delay_ms;
+    int64_t recovery_due; /* by clock_monotonic() */
     struct timer reads_timer;
     struct loop_task drained;
 };

@@ -5,6 +5,7 @@
 #include "codec/hex.h"
 #include "codec/json_writer.h"
 #include "gate/gate_cancel.h"
+#include "gate/gate_recovery.h"
 #include "gate/gate_session_internal.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -105,9 +106,13 @@ static void gate_session_on_recorded(void *owner, const struct recorder_summary 
     row->recording_error = summary->error == NULL
                                ? SLICE("")
                                : arena_format(&session->arena, "%s", summary->error->message);
+    if (!summary->is_whole) {
+        gate_recovery_note(session->worker->gate, row->started_at);
+    }
     gate_session_leave(session);
 }
 
+/* One that the store may not know stays open, until the store is told. */
 static void gate_session_close_recorder(struct gate_session *session)
 {
     const struct session *row = &session->session;
@@ -128,7 +133,8 @@ static void gate_session_close_recorder(struct gate_session *session)
     must(json_writer_done(&json) == ERR_NONE);
     struct recorder *recorder = session->recorder;
     session->recorder = NULL;
-    recorder_close(recorder, buf_view(&buf), gate_session_on_recorded, session);
+    recorder_close(recorder, session->enrolment == SESSION_ENROLLED ? buf_view(&buf) : SLICE_NONE,
+                   gate_session_on_recorded, session);
     buf_release(&buf);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a session is, in the store and at the head of its recording. */
-#include "base/must.h"
-#include "codec/json_writer.h"
 #include "gate/gate_session_internal.h"
+#include "gate/session_head.h"
 #include "io/clock.h"
 
 #define NAME_SIZE_MAX 254 /* of an application */
@@ -66,13 +65,6 @@ enum err gate_session_start_recording(struct gate_session *session, struct error
     if (err != ERR_NONE) {
         return err;
     }
-    struct buf buf;
-    buf_init(&buf, LIMIT_KIB(64));
-    struct json_writer json = json_writer_to(&buf);
-    shape_write(&session_shape, row, &json);
-    must(json_writer_done(&json) == ERR_NONE);
-    struct slice part = buf_view(&buf);
-    recorder_add(session->recorder, RECORD_OPEN, RECORD_FROM_GATEWAY, &part, 1);
-    buf_release(&buf);
+    session_head_record(session->recorder, row);
     return recorder_flush(session->recorder, reterr);
 }

@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
-#include "gate/gate_internal.h"
+#include "gate/gate_recovery.h"
 #include "gate/gate_session.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -149,6 +149,7 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *on)
     worker_enter(on);
     gate_watch_start(worker);
     gate_retention_start(worker);
+    gate_recovery_start(worker);
     gate_reads_start(worker);
     return worker;
 }
@@ -290,6 +291,7 @@ static void gate_worker_begin_drain(struct mail *mail)
     }
     gate_watch_drain(worker);
     gate_retention_stop(worker);
+    gate_recovery_stop(worker);
     gate_reads_stop(worker);
     timer_start(worker->loop, &worker->drain_deadline, order->deadline_ms);
     LIST_EACH(link, &worker->sessions) {

@@ -268,6 +268,21 @@ static enum err enroll_write(struct store_tx *tx, void *context, struct error *r
                            : err;
 }
 
+enum err session_restore(struct store_tx *tx, struct arena *arena, const struct session *session,
+                         struct error *reterr)
+{
+    struct session begun = *session;
+    begun.ended_at = 0;
+    enum err err = session_store_insert(tx, session, reterr);
+    if (err == ERR_NONE) {
+        err = session_audit(tx, arena, &begun, "connect", reterr);
+    }
+    if (err == ERR_NONE) {
+        err = session_store_end(tx, session, reterr);
+    }
+    return err == ERR_NONE ? session_audit(tx, arena, session, "disconnect", reterr) : err;
+}
+
 static void enroll_run(struct gate_job *job)
 {
     job->err = store_write(job->worker->gate->settings.store, enroll_write, JOB_OF(job, enroll_job),

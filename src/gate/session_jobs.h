@@ -75,7 +75,10 @@ struct leave_job {
 enum err leave_job_start(struct gate_worker *worker, const struct leave_request *request,
                          gate_job_fn done, void *owner, struct error *reterr) MUST_USE;
 
-/* The same for one that is nobody's any more; blocks. */
+/* One that ended, of which the store knows nothing, with its end. In a body. */
+enum err session_restore(struct store_tx *tx, struct arena *arena, const struct session *session,
+                         struct error *reterr) MUST_USE;
+/* The same as a leave_job for one that is nobody's any more; blocks. */
 enum err session_leave(struct store *store, struct arena *arena,
                        const struct leave_request *request, struct error *reterr) MUST_USE;
 

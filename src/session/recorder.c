@@ -405,7 +405,9 @@ void recorder_close(struct recorder *take_recorder, struct slice close,
     take_recorder->is_awaited = false;
     take_recorder->on_closed = on_closed;
     take_recorder->owner = owner;
-    recorder_write_close(take_recorder, close);
+    if (close.at != NULL) {
+        recorder_write_close(take_recorder, close);
+    }
     if (!take_recorder->is_syncing) {
         recorder_start_sync(take_recorder, true);
     }

@@ -72,8 +72,9 @@ struct recorder_summary {
 typedef void (*recorder_closed_fn)(void *owner, const struct recorder_summary *summary);
 
 /* Adds RECORD_CLOSE with 'close' (JSON), flushes, and calls back by mail when the file was synced
- * and closed, on another thread. Works on a broken one, too: then it has the head of what lies on
- * the disk. The recorder must not be used any more. */
+ * and closed, on another thread. SLICE_NONE: adds none, so that it is taken for one that was left
+ * open, and its session is looked for in the store. Works on a broken one, too: then it has the
+ * head of what lies on the disk. The recorder must not be used any more. */
 void recorder_close(struct recorder *take_recorder, struct slice close,
                     recorder_closed_fn on_closed, void *owner);
 

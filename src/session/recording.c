@@ -343,6 +343,15 @@ struct recording_state recording_state(const struct recording *recording)
     return recording->state;
 }
 
+const char *recording_fault(const struct recording_state *state)
+{
+    if (state->is_written_to || (state->is_closed && !state->is_cut)) {
+        return NULL;
+    }
+    return state->is_cut ? "cut off: its last block is not whole"
+                         : "not closed: its gateway was killed, or its end was cut off";
+}
+
 struct slice recording_session_id(const struct recording *recording)
 {
     return slice_of(recording->head.id, BLOCK_SESSION_ID_SIZE);

@@ -42,13 +42,35 @@ struct recording_state recording_state(const struct recording *recording);
 struct slice recording_session_id(const struct recording *recording);
 int64_t recording_started_at(const struct recording *recording);
 
-/* Ends a recording whose gateway was killed: takes the torn block off its end, adds a RECORD_CLOSE
- * of {"reason":"gateway stopped"} and syncs. One that is closed stays as it is. ERR_BUSY: a
- * recorder has it open. ERR_CONFLICT: it was changed; nothing is touched, and *ret_state tells of
- * what is before. ERR_INPUT: not even its head is there (the machine lost its power), so that it
- * holds nothing. */
-enum err recording_recover(const char *path, struct seal_keys *keys, int64_t now,
-                           struct recording_state *ret_state, struct error *reterr) MUST_USE;
+/* What is wrong with it, of what was read to its end; NULL: nothing, or it is being written. */
+const char *recording_fault(const struct recording_state *state);
+
+/* How one that was left open is closed: what the RECORD_CLOSE says. */
+struct recording_close {
+    int64_t time;
+    struct slice reason;
+};
+
+/* Reads one that may be left open: what is there, and what would be if it were closed so.
+ * ERR_INPUT: not even its head is there, so that it holds nothing. Else as recording_next(). */
+struct recording_outlook {
+    struct recording_state state;
+    unsigned char closed_head[RECORD_CHAIN_SIZE];
+    uint64_t closed_size;
+};
+
+enum err recording_look_ahead(const char *path, struct seal_keys *keys,
+                              const struct recording_close *how,
+                              struct recording_outlook *ret_outlook, struct error *reterr) MUST_USE;
+
+/* Ends a recording whose gateway was killed, or whose disk was full: takes the torn block off its
+ * end, adds the RECORD_CLOSE and syncs. One that is closed stays as it is. ERR_LIMIT: the disk is
+ * (still) full. ERR_BUSY: a recorder has it open. ERR_CONFLICT: it was changed; nothing is touched,
+ * and *ret_state tells of what is before. ERR_INPUT: not even its head is there (the machine lost
+ * its power), so that it holds nothing. */
+enum err recording_recover(const char *path, struct seal_keys *keys,
+                           const struct recording_close *how, struct recording_state *ret_state,
+                           struct error *reterr) MUST_USE;
 
 /* Closes the file's own key with the keys' current one, if another closed it; *ret_is_resealed says
  * so. Also while it is being written. */

@@ -25,6 +25,7 @@ struct folder_walk {
     void *context;
     const char *suffix; /* of the files */
     bool is_newest_first;
+    int64_t first_day;
     struct slice wanted; /* at != NULL: of this session only */
 };
 
@@ -163,7 +164,7 @@ static enum err folder_walk_level(const struct folder_walk *walk, const char *pa
         int64_t time = 0;
         if (left > 0) {
             err = folder_walk_level(walk, below, day, left - 1, reterr);
-        } else if (timestamp_parse(day, &time) == ERR_NONE) {
+        } else if (timestamp_parse(day, &time) == ERR_NONE && time >= walk->first_day) {
             err = walk->wanted.at != NULL ? folder_walk_wanted(walk, below, time, reterr)
                                           : folder_walk_day(walk, below, time, reterr);
         }
@@ -174,8 +175,11 @@ static enum err folder_walk_level(const struct folder_walk *walk, const char *pa
 enum err recording_walk(const char *folder, recording_visit_fn visit, void *context,
                         struct error *reterr)
 {
-    const struct folder_walk walk = {
-        .folder = folder, .visit = visit, .context = context, .suffix = FOLDER_SUFFIX};
+    const struct folder_walk walk = {.folder = folder,
+                                     .visit = visit,
+                                     .context = context,
+                                     .suffix = FOLDER_SUFFIX,
+                                     .first_day = INT64_MIN};
     return folder_walk_level(&walk, folder, SLICE(""), 2, reterr);
 }
 
@@ -206,11 +210,19 @@ static enum err folder_visit_open(void *context, const struct recording_place *p
     return folder_has_end(place->path) ? ERR_NONE : walk->visit(walk->context, place, reterr);
 }
 
-enum err recording_walk_open(const char *folder, recording_visit_fn visit, void *context,
-                             struct error *reterr)
+enum err recording_walk_open(const char *folder, int64_t since, recording_visit_fn visit,
+                             void *context, struct error *reterr)
 {
-    struct open_walk walk = {.visit = visit, .context = context};
-    return recording_walk(folder, folder_visit_open, &walk, reterr);
+    struct open_walk open = {.visit = visit, .context = context};
+    const struct folder_walk walk = {
+        .folder = folder,
+        .visit = folder_visit_open,
+        .context = &open,
+        .suffix = FOLDER_SUFFIX,
+        .is_newest_first = true,
+        .first_day = since < TIMESTAMP_DAY ? INT64_MIN : since - since % TIMESTAMP_DAY,
+    };
+    return folder_walk_level(&walk, folder, SLICE(""), 2, reterr);
 }
 
 struct find {
@@ -237,6 +249,7 @@ enum err recording_find_in(struct arena *arena, const char *folder, struct slice
         .context = &find,
         .suffix = FOLDER_SUFFIX,
         .is_newest_first = true,
+        .first_day = INT64_MIN,
         .wanted = text_lower_in(arena, slice_sub(session_id, 0, BLOCK_SESSION_ID_SIZE)),
     };
     enum err err = ERR_NONE;
@@ -327,7 +340,10 @@ enum err recording_forget(const char *path, struct error *reterr)
 enum err recording_walk_removed(const char *folder, recording_visit_fn visit, void *context,
                                 struct error *reterr)
 {
-    const struct folder_walk walk = {
-        .folder = folder, .visit = visit, .context = context, .suffix = FOLDER_REMOVED};
+    const struct folder_walk walk = {.folder = folder,
+                                     .visit = visit,
+                                     .context = context,
+                                     .suffix = FOLDER_REMOVED,
+                                     .first_day = INT64_MIN};
     return folder_walk_level(&walk, folder, SLICE(""), 2, reterr);
 }

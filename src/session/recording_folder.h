@@ -29,10 +29,11 @@ typedef enum err (*recording_visit_fn)(void *context, const struct recording_pla
 /* All of them, day by day, oldest first. No folder: none. */
 enum err recording_walk(const char *folder, recording_visit_fn visit, void *context,
                         struct error *reterr) MUST_USE;
-/* Those that end without RECORD_CLOSE, by a look at the end of each: for recording_recover(), which
- * tells those that are being written (ERR_BUSY). */
-enum err recording_walk_open(const char *folder, recording_visit_fn visit, void *context,
-                             struct error *reterr) MUST_USE;
+/* Those of sessions that began on the UTC day of 'since' or later which end without RECORD_CLOSE,
+ * by a look at the end of each, newest first: for recording_recover(), which tells those that are
+ * being written (ERR_BUSY). */
+enum err recording_walk_open(const char *folder, int64_t since, recording_visit_fn visit,
+                             void *context, struct error *reterr) MUST_USE;
 
 /* Removes one. An empty <session id>.removed in its place says that it was here and is gone, until
  * whoever has to know does and it is forgotten: however often the two are tried, by whichever

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "base/must.h"
+#include "codec/json_writer.h"
 #include "session/block.h"
 #include "session/recording_internal.h"
 #include "session/recording_lock.h"
@@ -39,9 +40,29 @@ static enum err recover_write(int fd, const char *path, struct slice bytes, uint
     return fsync(fd) == 0 ? ERR_NONE : recover_fail(path, reterr);
 }
 
+/* The record that ends it, at most RECORD_SIZE_MAX bytes. */
+static void recover_write_record(const struct recording_close *how, struct buf *ret_record)
+{
+    struct buf payload CLEANUP(buf_release);
+    buf_init(&payload, LIMIT_KIB(8));
+    struct json_writer json = json_writer_to(&payload);
+    json_begin_object(&json);
+    json_member_text(&json, "reason", how->reason);
+    json_end_object(&json);
+    must(json_writer_done(&json) == ERR_NONE);
+    const struct record record = {
+        .time = how->time,
+        .side = RECORD_FROM_GATEWAY,
+        .kind = RECORD_CLOSE,
+        .payload = buf_view(&payload),
+    };
+    buf_init(ret_record, RECORD_SIZE_MAX);
+    must(record_write(ret_record, &record) == ERR_NONE);
+}
+
 /* Behind what was read whole, in place of what was not. */
-static enum err recover_end(struct recording *recording, int fd, const char *path, int64_t now,
-                            struct error *reterr)
+static enum err recover_end(struct recording *recording, int fd, const char *path,
+                            const struct recording_close *how, struct error *reterr)
 {
     struct recording_state state = recording_state(recording);
     if (ftruncate(fd, (off_t)state.size) != 0) {
@@ -51,14 +72,7 @@ static enum err recover_end(struct recording *recording, int fd, const char *pat
         return recover_write(fd, path, SLICE(BLOCK_FILE_END), state.size, reterr);
     }
     struct buf record CLEANUP(buf_release);
-    const struct record close = {
-        .time = now,
-        .side = RECORD_FROM_GATEWAY,
-        .kind = RECORD_CLOSE,
-        .payload = SLICE("{\"reason\":\"gateway stopped\"}"),
-    };
-    buf_init(&record, RECORD_SIZE_MAX);
-    must(record_write(&record, &close) == ERR_NONE);
+    recover_write_record(how, &record);
     enum err err = recover_write(fd, path, recording_seal_end(recording, buf_view(&record)),
                                  state.size, reterr);
     if (err != ERR_NONE && ftruncate(fd, (off_t)state.size) != 0) {
@@ -78,8 +92,9 @@ static enum err recover_read(struct recording *recording, struct error *reterr)
 }
 
 /* The descriptor that is locked is not the one that reads: that one is closed with it. */
-static enum err recover_file(int fd, const char *path, struct seal_keys *keys, int64_t now,
-                             struct recording_state *ret_state, struct error *reterr)
+static enum err recover_file(int fd, const char *path, struct seal_keys *keys,
+                             const struct recording_close *how, struct recording_state *ret_state,
+                             struct error *reterr)
 {
     struct recording *recording CLEANUP(recording_free_at)
     = NULL;
@@ -89,7 +104,7 @@ static enum err recover_file(int fd, const char *path, struct seal_keys *keys, i
         *ret_state = recording_state(recording);
     }
     if (err == ERR_NONE && (!ret_state->is_closed || ret_state->is_cut)) {
-        err = recover_end(recording, fd, path, now, reterr);
+        err = recover_end(recording, fd, path, how, reterr);
     } else {
         return err;
     }
@@ -105,8 +120,37 @@ static enum err recover_file(int fd, const char *path, struct seal_keys *keys, i
     return err;
 }
 
-enum err recording_recover(const char *path, struct seal_keys *keys, int64_t now,
-                           struct recording_state *ret_state, struct error *reterr)
+enum err recording_look_ahead(const char *path, struct seal_keys *keys,
+                              const struct recording_close *how,
+                              struct recording_outlook *ret_outlook, struct error *reterr)
+{
+    struct recording *recording CLEANUP(recording_free_at)
+    = NULL;
+    *ret_outlook = (struct recording_outlook){.closed_size = 0};
+    enum err err = recording_open(path, keys, &recording, reterr);
+    if (err == ERR_NONE) {
+        err = recover_read(recording, reterr);
+        ret_outlook->state = recording_state(recording);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct recording_state state = ret_outlook->state;
+    (void)memcpy(ret_outlook->closed_head, state.head, RECORD_CHAIN_SIZE);
+    ret_outlook->closed_size = state.size + (state.is_cut ? BLOCK_FILE_END_SIZE : 0);
+    if (!state.is_closed) {
+        struct buf record CLEANUP(buf_release);
+        recover_write_record(how, &record);
+        block_chain(ret_outlook->closed_head, buf_view(&record));
+        ret_outlook->closed_size =
+            state.size + recording_seal_end(recording, buf_view(&record)).len;
+    }
+    return ERR_NONE;
+}
+
+enum err recording_recover(const char *path, struct seal_keys *keys,
+                           const struct recording_close *how, struct recording_state *ret_state,
+                           struct error *reterr)
 {
     int fd = -1;
     *ret_state = (struct recording_state){0};
@@ -114,7 +158,7 @@ enum err recording_recover(const char *path, struct seal_keys *keys, int64_t now
     if (err != ERR_NONE) {
         return err;
     }
-    err = recording_lock(fd) ? recover_file(fd, path, keys, now, ret_state, reterr)
+    err = recording_lock(fd) ? recover_file(fd, path, keys, how, ret_state, reterr)
                              : fail(reterr, ERR_BUSY, "'%s' is being written", path);
     (void)close(fd);
     ret_state->is_written_to = err == ERR_BUSY;

@@ -154,6 +154,29 @@ enum err session_store_get(struct store_tx *tx, struct arena *arena,
                                 : err;
 }
 
+enum err session_store_find(struct store_tx *tx, struct arena *arena, struct slice id,
+                            struct session *ret_session, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx, COLUMNS "WHERE id = $1", PARAMS(store_text(id)), &rows, reterr);
+    if (err == ERR_NONE) {
+        session_store_take(arena, &rows, ret_session);
+    }
+    return err;
+}
+
+enum err session_store_note_closed(struct store_tx *tx, const struct session *session,
+                                   struct error *reterr)
+{
+    return store_exec(tx,
+                      "UPDATE session SET recording_head = $2, recording_size = $3 WHERE id = $1 "
+                      "AND status = 'done'",
+                      PARAMS(store_text(session->id), store_text(session->recording_head),
+                             store_int(session->recording_size.value)),
+                      NULL, reterr);
+}
+
 enum err session_store_set_metadata(struct store_tx *tx, struct slice id, struct slice metadata,
                                     struct error *reterr)
 {

@@ -17,6 +17,13 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
 enum err session_store_end(struct store_tx *tx, const struct session *session,
                            struct error *reterr) MUST_USE;
 
+/* Of whichever organization. */
+enum err session_store_find(struct store_tx *tx, struct arena *arena, struct slice id,
+                            struct session *ret_session, struct error *reterr) MUST_USE;
+/* The recording of one that is done was closed after all: its head and size. */
+enum err session_store_note_closed(struct store_tx *tx, const struct session *session,
+                                   struct error *reterr) MUST_USE;
+
 /* The rules of guard rails that were met since the last time. From LIMIT_SESSION_GUARDRAILS_SIZE on
  * they are counted, but no longer kept. ERR_NOT_FOUND: there is no such session. */
 enum err session_store_add_guarded(struct store_tx *tx, struct arena *arena, struct slice id,

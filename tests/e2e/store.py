@@ -25,6 +25,8 @@ class Store:
         self.url = None
         if "--database-url" in arguments:
             self.url = arguments[arguments.index("--database-url") + 1]
+        if self.url is not None and self.url.startswith("sqlite:"):
+            self.path, self.url = self.url[len("sqlite:"):], None
 
     def ask(self, sql, *values):
         is_sqlite = self.url is None

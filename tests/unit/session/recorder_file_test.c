@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "recording_help.h"
+#include "session/block.h"
 
 #include <errno.h>
 #include <seccomp.h>
@@ -153,6 +154,41 @@ static void a_disk_that_fails_leaves_what_was_written(void **state)
     }
 }
 
+/* The last that is written of a block in strict mode is its head. */
+static _Noreturn void write_until_killed_before_the_head(void)
+{
+    struct help own;
+    help_start_in(&own, help.folder, true);
+    struct recorder *recorder = help_open(&own);
+    must(write_note(recorder) == ERR_NONE);
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    must(seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(pwrite64), 1,
+                          SCMP_A2(SCMP_CMP_EQ, BLOCK_HEAD_SIZE)) == 0);
+    must(seccomp_load(filter) == 0);
+    (void)!write_note(recorder);
+    _exit(0);
+}
+
+static void a_kill_amid_a_block_loses_that_block_alone(void **state)
+{
+    (void)state;
+    struct recording_state end;
+    int status = 0;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    must(child >= 0);
+    if (child == 0) {
+        write_until_killed_before_the_head();
+    }
+    must(waitpid(child, &status, 0) == child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(help_verify(&help, help.path, &end), ERR_CLOSED);
+    assert_true(end.record_count == 1 && end.is_cut && !end.is_closed);
+    assert_int_equal(recording_recover(help.path, help.keys, HELP_STOPPED, &end, &help.error),
+                     ERR_NONE);
+    assert_true(end.record_count == 2 && end.is_closed && !end.is_cut);
+}
+
 #define TEST(name)        cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define STRICT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_strict, tear_down)
 
@@ -164,6 +200,7 @@ int main(void)
         TEST(a_cut_is_noticed_by_the_close),
         STRICT_TEST(a_cut_is_noticed_by_the_close),
         TEST(a_disk_that_fails_leaves_what_was_written),
+        TEST(a_kill_amid_a_block_loses_that_block_alone),
     };
     return cmocka_run_group_tests_name("session/recorder_file", tests, NULL, NULL);
 }

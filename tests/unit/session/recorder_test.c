@@ -263,7 +263,7 @@ static void what_was_flushed_outlives_kill_9(void **state)
     struct recording_state end;
     assert_int_equal(help_verify(&help, help.path, &end), ERR_CLOSED);
     assert_true(end.record_count >= told && !end.is_closed && !end.is_written_to);
-    assert_int_equal(recording_recover(help.path, help.keys, clock_now(), &end, &help.error),
+    assert_int_equal(recording_recover(help.path, help.keys, HELP_STOPPED, &end, &help.error),
                      ERR_NONE);
     assert_true(end.is_closed && end.record_count > told);
 }
@@ -300,7 +300,7 @@ static void what_is_read_while_it_is_written_is_whole(void **state)
             assert_true(end.record_count >= count);
         }
         must(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
-        assert_int_equal(recording_recover(help.path, help.keys, clock_now(), &end, &help.error),
+        assert_int_equal(recording_recover(help.path, help.keys, HELP_STOPPED, &end, &help.error),
                          ERR_NONE);
         assert_true(end.is_closed && !end.is_cut);
         must(unlink(help.path) == 0);

@@ -100,11 +100,19 @@ static void those_without_their_end_are_found(void **state)
     make(1, DAY(0));
     struct recorder *second = start(2, DAY(0));
     struct recorder *third = start(3, DAY(3));
-    assert_int_equal(recording_walk_open(help.records, visit, NULL, &help.error), ERR_NONE);
-    assert_string_equal(walked, "2@0 3@3 ");
+    assert_int_equal(recording_walk_open(help.records, 0, visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "3@3 2@0 "); /* newest first */
+    walked[0] = '\0';
+    assert_int_equal(recording_walk_open(help.records, DAY(3) + 5, visit, NULL, &help.error),
+                     ERR_NONE);
+    assert_string_equal(walked, "3@3 ");
+    walked[0] = '\0';
+    assert_int_equal(recording_walk_open(help.records, DAY(4), visit, NULL, &help.error), ERR_NONE);
+    assert_string_equal(walked, "");
     (void)help_close(&help, second);
     walked[0] = '\0';
-    assert_int_equal(recording_walk_open(help.records, visit, NULL, &help.error), ERR_NONE);
+    assert_int_equal(recording_walk_open(help.records, INT64_MIN, visit, NULL, &help.error),
+                     ERR_NONE);
     assert_string_equal(walked, "3@3 ");
     (void)help_close(&help, third);
 }

@@ -30,6 +30,10 @@ struct help_closed {
     struct error error;
 };
 
+/* Of a gateway that was killed. */
+#define HELP_STOPPED                                                                               \
+    (&(struct recording_close){.time = HELP_STARTED_AT, .reason = SLICE("gateway stopped")})
+
 void help_start(struct help *help, bool is_strict);
 /* As help_start, in a folder that is there already. */
 void help_start_in(struct help *help, const char *folder, bool is_strict);

@@ -141,15 +141,22 @@ static void a_recording_cut_off_anywhere_is_recovered(void **state)
         struct recording_state before;
         struct recording_state after;
         struct recording_state again;
+        struct recording_outlook outlook;
         help_write_file(help.path, slice_sub(bytes, 0, len));
         assert_int_equal(help_verify(&help, help.path, &before), ERR_CLOSED);
         assert_int_equal(
-            recording_recover(help.path, help.keys, HELP_STARTED_AT, &after, &help.error),
+            recording_look_ahead(help.path, help.keys, HELP_STOPPED, &outlook, &help.error),
             ERR_NONE);
+        assert_memory_equal(outlook.state.head, before.head, RECORD_CHAIN_SIZE);
+        assert_int_equal(help_read_file(&help, help.path).len, len);
+        assert_int_equal(recording_recover(help.path, help.keys, HELP_STOPPED, &after, &help.error),
+                         ERR_NONE);
         assert_int_equal(help_verify(&help, help.path, &again), ERR_CLOSED);
         assert_true(after.is_closed && again.is_closed && !again.is_cut && !again.is_written_to);
         assert_int_equal(again.record_count, before.record_count + (before.is_closed ? 0 : 1));
         assert_memory_equal(after.head, again.head, RECORD_CHAIN_SIZE);
+        assert_memory_equal(outlook.closed_head, again.head, RECORD_CHAIN_SIZE);
+        assert_int_equal(outlook.closed_size, again.size);
         assert_int_equal(again.size, help_read_file(&help, help.path).len);
     }
     assert_true(slice_equals(help_read_file(&help, help.path), bytes));
@@ -166,10 +173,10 @@ static void a_changed_recording_is_not_recovered(void **state)
     struct slice given = slice_of(changed, bytes.len - 60);
     help_write_file(help.path, given);
     struct recording_state end;
-    assert_int_equal(recording_recover(help.path, help.keys, HELP_STARTED_AT, &end, &help.error),
+    assert_int_equal(recording_recover(help.path, help.keys, HELP_STOPPED, &end, &help.error),
                      ERR_CONFLICT);
     assert_true(slice_equals(help_read_file(&help, help.path), given));
-    assert_int_equal(recording_recover("/nonexistent", help.keys, 0, &end, &help.error),
+    assert_int_equal(recording_recover("/nonexistent", help.keys, HELP_STOPPED, &end, &help.error),
                      ERR_NOT_FOUND);
 }
 
@@ -323,7 +330,8 @@ static void it_is_read_while_it_is_written(void **state)
         must(recorder_flush(recorder, NULL) == ERR_NONE);
         assert_int_equal(help_verify(&help, help.path, &end), ERR_CLOSED);
         assert_true(end.record_count == i && end.is_written_to && !end.is_cut && !end.is_closed);
-        assert_int_equal(recording_recover(help.path, help.keys, 0, &end, &help.error), ERR_BUSY);
+        assert_int_equal(recording_recover(help.path, help.keys, HELP_STOPPED, &end, &help.error),
+                         ERR_BUSY);
     }
     (void)help_close(&help, recorder);
 }

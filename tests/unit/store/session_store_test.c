@@ -97,6 +97,17 @@ static enum err list_body(struct store_tx *tx, void *context, struct error *erro
     return session_store_list(tx, &arena, &look->scope, &look->filter, &look->list, error);
 }
 
+static enum err find_body(struct store_tx *tx, void *context, struct error *error)
+{
+    struct look *look = context;
+    return session_store_find(tx, &arena, look->id, &look->found, error);
+}
+
+static enum err note_closed_body(struct store_tx *tx, void *context, struct error *error)
+{
+    return session_store_note_closed(tx, context, error);
+}
+
 static enum err get_body(struct store_tx *tx, void *context, struct error *error)
 {
     struct look *look = context;
@@ -148,6 +159,35 @@ static void begins_and_ends(void)
     assert_int_equal(store_read(store, get_body, &look, NULL), ERR_NOT_FOUND);
 }
 
+static void recordings_close_late(void)
+{
+    struct look look = {.id = SLICE("a")};
+    struct session end = {.id = SLICE("a"), .ended_at = 9, .end_reason = SLICE("full")};
+    const struct session closed = {.id = SLICE("a"),
+                                   .recording_head = SLICE("abcd"),
+                                   .recording_size = {.value = 77},
+                                   .recording_error = SLICE("nobody asks")};
+    assert_int_equal(store_read(store, find_body, &look, NULL), ERR_NOT_FOUND);
+    add("a", "ann", 5);
+    struct session given = closed;
+    assert_int_equal(store_write(store, note_closed_body, &given, NULL), ERR_NONE);
+    assert_int_equal(store_read(store, find_body, &look, NULL), ERR_NONE);
+    assert_true(look.found.ended_at == 0 && look.found.recording_head.len == 0); /* it goes on */
+    assert_int_equal(store_write(store, end_body, &end, NULL), ERR_NONE);
+    assert_int_equal(store_write(store, note_closed_body, &given, NULL), ERR_NONE);
+    assert_int_equal(store_read(store, find_body, &look, NULL), ERR_NONE);
+    assert_true(slice_equals(look.found.recording_head, SLICE("abcd")));
+    assert_int_equal(look.found.recording_size.value, 77);
+    assert_true(look.found.recording_error.len == 0);
+    assert_true(slice_equals(look.found.end_reason, SLICE("full")));
+}
+
+static void a_recording_that_is_closed_late_is_known(void **state)
+{
+    (void)state;
+    on_both(recordings_close_late);
+}
+
 static void one_is_open_until_it_ends(void **state)
 {
     (void)state;
@@ -183,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_is_open_until_it_ends),
         cmocka_unit_test(they_come_the_newest_first),
+        cmocka_unit_test(a_recording_that_is_closed_late_is_known),
     };
     shared_server = pg_server_new();
     int result = cmocka_run_group_tests_name("store/session_store", tests, NULL, NULL);
