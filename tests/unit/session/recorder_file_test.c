@@ -161,9 +161,11 @@ static _Noreturn void write_until_killed_before_the_head(void)
     help_start_in(&own, help.folder, true);
     struct recorder *recorder = help_open(&own);
     must(write_note(recorder) == ERR_NONE);
+    const struct scmp_arg_cmp is_head = {
+        .arg = 2, .op = SCMP_CMP_EQ, .datum_a = BLOCK_HEAD_SIZE, .datum_b = 0};
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    must(seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(pwrite64), 1,
-                          SCMP_A2(SCMP_CMP_EQ, BLOCK_HEAD_SIZE)) == 0);
+    must(seccomp_rule_add_array(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(pwrite64), 1, &is_head) ==
+         0);
     must(seccomp_load(filter) == 0);
     (void)!write_note(recorder);
     _exit(0);
