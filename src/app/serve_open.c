@@ -6,6 +6,7 @@
 #include "io/log.h"
 #include "store/organization_store.h"
 #include "target/secret_source.h"
+#include "wire/address.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,8 +183,8 @@ static enum err serve_find_urls(struct serve *serve, struct error *reterr)
     struct slice host = slice_sub(listen, 0, (size_t)(strrchr(listen.at, ':') - listen.at));
     bool is_any =
         host.len == 0 || slice_equals(host, SLICE("0.0.0.0")) || slice_equals(host, SLICE("[::]"));
-    bool is_loopback = slice_starts_with(host, SLICE("127.")) ||
-                       slice_equals(host, SLICE("[::1]")) || slice_equals(host, SLICE("localhost"));
+    bool is_loopback = address_is_loopback_host(
+        slice_starts_with(host, SLICE("[")) ? slice_sub(host, 1, host.len - 2) : host);
     serve->local_url =
         arena_format(&serve->arena, "%s://%.*s:%u", serve->tls != NULL ? "https" : "http",
                      SLICE_ARG(is_any ? SLICE("127.0.0.1") : host), serve->port);

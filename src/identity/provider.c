@@ -9,18 +9,13 @@
 #include "codec/url.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "wire/address.h"
 
 #define PROVIDER_FRESH    (3600 * TIMESTAMP_SECOND)
 #define PROVIDER_PAUSE    (2 * TIMESTAMP_SECOND)
 #define PROVIDER_KEY_STEP (10 * TIMESTAMP_SECOND)
 
 /* Settings ------------------------------------------------------------------------------------- */
-
-static bool provider_is_loopback(struct slice host)
-{
-    return slice_equals_nocase(host, SLICE("localhost")) ||
-           slice_starts_with(host, SLICE("127.")) || slice_equals(host, SLICE("::1"));
-}
 
 /* It becomes part of a header. */
 static bool provider_is_plain(struct slice text)
@@ -48,7 +43,7 @@ static enum err provider_check_url(struct slice text, const char *what, struct e
         return fail(reterr, ERR_INPUT, "%s must be an https URL without a user or a fragment",
                     what);
     }
-    if (is_http && !provider_is_loopback(url.host)) {
+    if (is_http && !address_is_loopback_host(url.host)) {
         return fail(reterr, ERR_INPUT, "%s must be https (http is for this machine alone)", what);
     }
     return ERR_NONE;

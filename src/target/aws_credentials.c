@@ -8,6 +8,7 @@
 #include "io/fetch.h"
 #include "target/aws_profile.h"
 #include "target/environment.h"
+#include "wire/address.h"
 
 #define HTTP_OK        200
 #define HTTP_NOT_FOUND 404
@@ -137,31 +138,20 @@ static enum err aws_read_keys_in(struct arena *arena, const char *what,
     return ERR_NONE;
 }
 
-/* "127.evil.example" begins like an address. */
-static bool aws_is_digits_and_dots(struct slice host)
-{
-    for (size_t i = 0; i < host.len; i++) {
-        if (host.at[i] != '.' && (host.at[i] < '0' || host.at[i] > '9')) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Without TLS, only to this machine and to the addresses that AWS keeps for it. */
 static bool aws_container_is_trusted(const char *address)
 {
     static const struct slice hosts[] = {
-        SLICE_INIT("localhost"),      SLICE_INIT("::1"),          SLICE_INIT("169.254.170.2"),
-        SLICE_INIT("169.254.170.23"), SLICE_INIT("fd00:ec2::23"),
+        SLICE_INIT("169.254.170.2"),
+        SLICE_INIT("169.254.170.23"),
+        SLICE_INIT("fd00:ec2::23"),
     };
     struct url url;
     if (url_parse(slice_of_text(address), &url, NULL) != ERR_NONE) {
         return false;
     }
     bool is_trusted =
-        slice_equals_nocase(url.scheme, SLICE("https")) ||
-        (slice_starts_with(url.host, SLICE("127.")) && aws_is_digits_and_dots(url.host));
+        slice_equals_nocase(url.scheme, SLICE("https")) || address_is_loopback_host(url.host);
     for (size_t i = 0; i < COUNT_OF(hosts); i++) {
         is_trusted = is_trusted || slice_equals_nocase(url.host, hosts[i]);
     }

@@ -5,12 +5,7 @@
 #include "base/must.h"
 #include "io/log.h"
 #include "tunnel/agent_internal.h"
-
-static bool agent_is_loopback(struct slice host)
-{
-    return slice_starts_with(host, SLICE("127.")) || slice_equals(host, SLICE("::1")) ||
-           slice_equals_nocase(host, SLICE("localhost"));
-}
+#include "wire/address.h"
 
 enum err agent_side_check_url(struct slice url, bool allows_plain, struct error *reterr)
 {
@@ -23,7 +18,7 @@ enum err agent_side_check_url(struct slice url, bool allows_plain, struct error 
     if (!is_plain && !slice_equals_nocase(parsed.scheme, SLICE("https"))) {
         return fail(reterr, ERR_INPUT, "a gateway's URL begins with http:// or https://");
     }
-    if (is_plain && !allows_plain && !agent_is_loopback(parsed.host)) {
+    if (is_plain && !allows_plain && !address_is_loopback_host(parsed.host)) {
         return fail(reterr, ERR_DENIED,
                     "http:// would send the token and all data over the network in clear text");
     }

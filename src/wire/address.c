@@ -139,6 +139,13 @@ bool address_parse(struct slice text, struct address *ret_address)
     return true;
 }
 
+bool address_is_loopback_host(struct slice host)
+{
+    struct address address;
+    return slice_equals_nocase(host, SLICE("localhost")) ||
+           (address_parse(host, &address) && address_is_loopback(&address));
+}
+
 /* Writing ------------------------------------------------------------------------------------- */
 
 static unsigned address_group(const struct address *address, size_t index)

@@ -154,6 +154,7 @@ def run_serve(tmp_path, *arguments, **env):
 @pytest.mark.parametrize("arguments", [
     ["--oidc-issuer", "ftp://example.com", "--oidc-client-id", "x"],
     ["--oidc-issuer", "not an address", "--oidc-client-id", "x"],
+    ["--oidc-issuer", "http://127.evil.example", "--oidc-client-id", "x"],
     ["--oidc-issuer", "https://example.com"],
     ["--oidc-issuer", "https://example.com", "--oidc-client-id", "x", "--local-auth", "perhaps"],
     ["--oidc-issuer", "https://example.com", "--oidc-client-id", "x", "--listen", "0.0.0.0:0"]])

@@ -249,6 +249,8 @@ static void plain_urls_are_for_this_machine(void **state)
         {"http://LocalHost", false, ERR_NONE},
         {"http://gateway.example", false, ERR_DENIED},
         {"http://localhost.example", false, ERR_DENIED},
+        {"http://127.evil.example", false, ERR_DENIED},
+        {"http://127.0.0.1.evil.example", false, ERR_DENIED},
         {"http://10.0.0.1", false, ERR_DENIED},
         {"http://gateway.example", true, ERR_NONE},
         {"ftp://127.0.0.1", true, ERR_INPUT},

@@ -239,6 +239,40 @@ static void a_list_has_a_limit(void **state)
     assert_int_equal(network_list_parse(more, &list, NULL), ERR_LIMIT);
 }
 
+static void a_name_that_begins_like_this_machine_is_another(void **state)
+{
+    (void)state;
+    static const char *const here[] = {"localhost",       "LocalHost", "127.0.0.1",
+                                       "127.3.2.1",       "::1",       "0:0:0:0:0:0:0:1",
+                                       "::ffff:127.0.0.1"};
+    static const char *const elsewhere[] = {
+        "127.evil.example",
+        "127.0.0.1.evil.example",
+        "127.",
+        "127",
+        "127.1",
+        "0x7f.0.0.1",
+        "127.0.0.1.",
+        "localhost.",
+        "localhost.evil.example",
+        "::1.evil.example",
+        "[::1]",
+        "::2",
+        "0.0.0.0",
+        "::",
+        "10.0.0.1",
+        "",
+        "evil@127.0.0.1",
+        "017700000001",
+    };
+    for (size_t i = 0; i < COUNT_OF(here); i++) {
+        assert_true(address_is_loopback_host(slice_of_text(here[i])));
+    }
+    for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
+        assert_false(address_is_loopback_host(slice_of_text(elsewhere[i])));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +280,7 @@ int main(void)
         cmocka_unit_test(what_is_no_address_is_refused),
         cmocka_unit_test(every_prefix_is_read_as_libc_reads_it),
         cmocka_unit_test(this_machine_is_known_in_all_its_forms),
+        cmocka_unit_test(a_name_that_begins_like_this_machine_is_another),
         cmocka_unit_test(a_network_has_the_addresses_that_begin_like_it),
         cmocka_unit_test(a_list_with_a_slip_in_it_is_refused),
         cmocka_unit_test(a_list_has_a_limit),
