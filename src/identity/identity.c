@@ -379,12 +379,62 @@ static enum err identity_verify_own(struct identity *identity, struct slice toke
     return err;
 }
 
+/* RFC 6750 2.1: a token has no colons, so a URL with a secret in it is none. */
+static bool identity_is_token(struct slice text)
+{
+    while (slice_ends_with(text, SLICE("="))) {
+        text.len--;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = text.at[i];
+        bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                        (byte >= '0' && byte <= '9');
+        if (!is_plain && memchr("-._~+/", byte, 6) == NULL) {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
+struct identity_secret {
+    struct slice hash;
+    bool is_known;
+};
+
+static enum err identity_look_for_secret(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct identity_secret *secret = context;
+    return token_store_has_secret(tx, secret->hash, &secret->is_known, reterr);
+}
+
+/* What the provider may be shown: it is asked about texts that it might know, and whoever sends an
+ * agent's token or a native client's secret by mistake has not given it to the provider, too. */
+static enum err identity_check_foreign(struct identity *identity, struct arena *arena,
+                                       struct slice token, struct error *reterr)
+{
+    struct identity_secret secret = {.hash = identity_hash_in(arena, token)};
+    bool is_ours = slice_starts_with(token, SLICE(IDENTITY_AGENT_PREFIX)) ||
+                   slice_starts_with(token, SLICE(IDENTITY_API_KEY_PREFIX));
+    enum err err = ERR_NONE;
+    if (!is_ours && identity_is_token(token)) {
+        err = store_read(identity->store, identity_look_for_secret, &secret, reterr);
+    } else {
+        secret.is_known = true;
+    }
+    return err == ERR_NONE && secret.is_known
+               ? fail(reterr, ERR_UNAUTHENTICATED, "the credential is not a provider's")
+               : err;
+}
+
 static enum err identity_verify_provided(struct identity *identity, struct slice token,
                                          struct identity_look *look,
                                          struct identity_proof *ret_proof, struct error *reterr)
 {
     struct provider *provider = NULL;
-    enum err err = identity_provider(identity, &provider, reterr);
+    enum err err = identity_check_foreign(identity, look->arena, token, reterr);
+    if (err == ERR_NONE) {
+        err = identity_provider(identity, &provider, reterr);
+    }
     if (err == ERR_NONE) {
         err = provider_verify_in(look->arena, provider, token, &look->provided, reterr);
         provider_unref(provider);

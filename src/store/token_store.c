@@ -183,6 +183,19 @@ enum err token_store_used_api_key(struct store_tx *tx, struct slice id, int64_t 
                       PARAMS(store_text(id), store_int(now)), NULL, reterr);
 }
 
+enum err token_store_has_secret(struct store_tx *tx, struct slice hash, bool *ret_has,
+                                struct error *reterr)
+{
+    int64_t count = 0;
+    enum err err = rows_number(tx,
+                               "SELECT (SELECT count(*) FROM agent WHERE token_hash = $1) + "
+                               "(SELECT count(*) FROM credential WHERE hash = $1) + "
+                               "(SELECT count(*) FROM api_key WHERE hash = $1)",
+                               PARAMS(store_blob(hash)), &count, reterr);
+    *ret_has = count > 0;
+    return err;
+}
+
 enum err token_store_revoke(struct store_tx *tx, struct slice token_id, int64_t expires_at,
                             int64_t now, struct error *reterr)
 {

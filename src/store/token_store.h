@@ -45,6 +45,11 @@ enum err token_store_member(struct store_tx *tx, struct arena *arena, struct sli
 enum err token_store_used_api_key(struct store_tx *tx, struct slice id, int64_t now,
                                   struct error *reterr) MUST_USE;
 
+/* Whether a secret with this hash was given to an agent, a native client or an API key, be it still
+ * good or not. */
+enum err token_store_has_secret(struct store_tx *tx, struct slice hash, bool *ret_has,
+                                struct error *reterr) MUST_USE;
+
 enum err token_store_revoke(struct store_tx *tx, struct slice token_id, int64_t expires_at,
                             int64_t now, struct error *reterr) MUST_USE;
 /* All tokens of the user that were made before 'now'. */

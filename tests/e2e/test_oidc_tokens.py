@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from api import Api, unique
+from api import Api, resource, role, unique
 from oidc import CLI, SECRET_ENV, Browser, RelyingParty, Site, arguments_for, decode, new_site
 from oidc import Provider as ProviderProgram
 
@@ -390,6 +390,29 @@ def test_another_audience(tmp_path, provider):
         assert site.who(id_token).status == 401
     finally:
         assert site.gateway.stop() == 0
+
+
+def test_what_is_ours_is_never_shown_to_the_provider(quick_site):
+    """Sent by mistake, it would be a secret more in the hands of whoever reads the provider's log."""
+    site = quick_site
+    agent = site.admin.post("/agents", {"name": unique("agent")}).json["token"]
+    secret = agent.rpartition("@")[0].rpartition(":")[2] if "://" in agent else agent
+    assert secret.startswith("gha_"), agent
+    key = site.admin.key("dev").token
+    made = site.admin.post("/resources", resource(unique("r"), roles=[role(name := unique("c"))]))
+    assert made.status == 201, made
+    native = site.admin.post(f"/connections/{name}/credentials", {})
+    assert native.status == 201, native
+    password = native.json["connection_credentials"]["password"]
+    site.provider.do("reset")
+    for text in (agent, secret, f'"{secret}"', secret + "x", key + "x", f"ghk_{'x' * 43}",
+                 password, f"postgres://db:{password}@localhost/db", "a b", "ä" * 20):
+        answer = site.gateway.get("/api/userinfo",
+                                  headers={"Authorization": f"Bearer {text}".encode()})
+        assert answer[0] == 401, (text, answer)
+    assert site.provider.count("userinfo") == 0
+    assert site.who("x" * 43).status == 401
+    assert site.provider.count("userinfo") == 1  # what may be its own
 
 
 def test_without_a_provider_no_token_counts(start, provider):
