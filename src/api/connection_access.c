@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which groups may use a connection. As soon as an organization has one such rule, whatever has
- * none is for admins alone. */
+/* Which groups may use a connection. Whether members may use one without any such rule is a setting
+ * of the organization (organizations.c). */
 #include "api/connections.h"
 #include "api/handlers.h"
 #include "model/name.h"

@@ -22,6 +22,9 @@ HANDLER(organizations_create);
 HANDLER(hide_role_info_get);
 HANDLER(hide_role_info_put);
 extern const struct shape hide_role_info_shape;
+HANDLER(default_access_get);
+HANDLER(default_access_put);
+extern const struct shape default_access_shape;
 
 /* resources.c, resource_write.c */
 HANDLER(resources_list);

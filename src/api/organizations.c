@@ -219,3 +219,66 @@ enum err hide_role_info_put(struct api_call *call, struct error *reterr)
     }
     return err == ERR_NONE ? hide_role_info_answer(&self, reterr) : err;
 }
+
+/* What no access rule names -------------------------------------------------------------------- */
+
+struct default_access {
+    struct slice default_access;
+};
+
+static const char *const default_access_choices[] = {"members", "nobody", NULL};
+
+static const struct shape_field default_access_fields[] = {
+    {.name = "default_access",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     .offset = offsetof(struct default_access, default_access),
+     .choices = default_access_choices,
+     .about = "who may use connections that no access rule names: all members of the organization, "
+              "or nobody but admins"},
+};
+
+const struct shape default_access_shape = {.name = "DefaultAccess",
+                                           .size = sizeof(struct default_access),
+                                           SHAPE_FIELDS(default_access_fields)};
+
+struct default_access_call {
+    struct api_call *call;
+    struct default_access value;
+};
+
+static enum err default_access_answer(const struct default_access_call *self, struct error *reterr)
+{
+    struct json_writer json = api_answer(self->call, 200);
+    shape_write(&default_access_shape, &self->value, &json);
+    return api_answer_end(self->call, &json, reterr);
+}
+
+enum err default_access_get(struct api_call *call, struct error *reterr)
+{
+    struct default_access_call self = {.call = call};
+    self.value.default_access = call->caller.opens_unruled ? SLICE("members") : SLICE("nobody");
+    return default_access_answer(&self, reterr);
+}
+
+static enum err default_access_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct default_access_call *self = context;
+    struct api_text text;
+    enum err err = organization_store_set_default_access(tx, self->call->caller.organization_id,
+                                                         self->value.default_access, reterr);
+    api_text_begin(&text);
+    shape_write(&default_access_shape, &self->value, &text.json);
+    struct slice payload = api_text_end_in(self->call->arena, &text);
+    return err == ERR_NONE ? api_audit(self->call, tx, "update", 200, payload, reterr) : err;
+}
+
+enum err default_access_put(struct api_call *call, struct error *reterr)
+{
+    struct default_access_call self = {.call = call};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &default_access_shape, &self.value, reterr);
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, default_access_write, &self, reterr);
+    }
+    return err == ERR_NONE ? default_access_answer(&self, reterr) : err;
+}

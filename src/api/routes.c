@@ -358,6 +358,13 @@ const struct api_route api_routes[] = {
     {"PUT", "/api/orgs/hide-role-info", API_ADMIN, .handler = hide_role_info_put, .noun = "orgs",
      .summary = "Hide inline values from admins too", SMALL_BODY, .body = &hide_role_info_shape,
      .status = 200, .answer = API_ONE, .shape = &hide_role_info_shape},
+    {"GET", "/api/orgs/default-access", API_READER, 0, default_access_get, "orgs",
+     "Who may use connections that no access rule names", .status = 200, .answer = API_ONE,
+     .shape = &default_access_shape},
+    {"PUT", "/api/orgs/default-access", API_ADMIN, .handler = default_access_put, .noun = "orgs",
+     .summary = "Say who may use connections that no access rule names", SMALL_BODY,
+     .body = &default_access_shape, .status = 200, .answer = API_ONE,
+     .shape = &default_access_shape},
 
     {"GET", "/api/audit/logs", API_READER, 0, audit_logs_list, "audit", "Read the audit log",
      .query = &audit_query_shape, .status = 200, .answer = API_PAGE, .shape = &audit_entry_shape},

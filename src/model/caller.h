@@ -22,6 +22,7 @@ struct caller {
     bool is_machine; /* a machine identity: sees nothing but what is granted to it */
     /* Of the organization. */
     bool has_access_rules;
+    bool opens_unruled; /* members may use what no access rule names */
     bool hides_role_info;
 };
 
@@ -29,7 +30,8 @@ struct caller {
 struct visibility {
     struct slice organization_id;
     struct slice member_id;
-    bool sees_all;        /* admins, auditors, and everybody where no access rule exists */
+    bool sees_all;        /* admins, auditors, and everybody where nothing is closed */
+    bool sees_unruled;    /* what no access rule names */
     bool hides_role_info; /* the organization's switch: inline values are not shown to anybody */
 };
 
@@ -43,7 +45,9 @@ static inline struct visibility caller_visibility(const struct caller *caller)
     return (struct visibility){
         .organization_id = caller->organization_id,
         .member_id = caller->id,
-        .sees_all = caller_reads_all(caller) || !caller->has_access_rules,
+        .sees_all =
+            caller_reads_all(caller) || (caller->opens_unruled && !caller->has_access_rules),
+        .sees_unruled = caller->opens_unruled,
         .hides_role_info = caller->hides_role_info,
     };
 }

@@ -61,13 +61,13 @@ static enum err attribute_store_load(struct store_tx *tx, struct arena *arena,
                                      struct attribute *attribute, struct error *reterr)
 {
     const struct store_value id = store_text(attribute->id);
-    enum err err = attribute_store_names(
-        tx, arena,
-        "SELECT c.name FROM connection_attribute ca JOIN connection c "
-        "ON c.id = ca.connection_id WHERE ca.attribute_id = $1 "
-        "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ") ORDER BY c.name",
-        PARAMS(id, store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
-        &attribute->connection_names, reterr);
+    enum err err =
+        attribute_store_names(tx, arena,
+                              "SELECT c.name FROM connection_attribute ca JOIN connection c "
+                              "ON c.id = ca.connection_id WHERE ca.attribute_id = $1 "
+                              "AND " ROWS_SEES("$2", "c.id", "$3") " ORDER BY c.name",
+                              PARAMS(id, rows_sight(visibility), store_text(visibility->member_id)),
+                              &attribute->connection_names, reterr);
     if (err == ERR_NONE) {
         err = attribute_store_names(tx, arena,
                                     "SELECT group_name FROM attribute_access "

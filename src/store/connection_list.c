@@ -16,9 +16,9 @@
  * $9 agent, $10 managed by, $11 now, $12 to $19 attributes, $20 to $31 tag terms, $32 whether ids
  * are asked for, $33 to $72 those. */
 #define FILTER                                                                                     \
-    "WHERE c.organization_id = $1 AND ($2 = 1 OR " ROWS_MAY_USE(                                   \
-        "c",                                                                                       \
-        "$3") ") "                                                                                 \
+    "WHERE c.organization_id = $1 AND " ROWS_SEES(                                                 \
+        "$2", "c.id",                                                                              \
+        "$3") " "                                                                                  \
               "AND ($4 = '' OR lower(c.name) LIKE $4 ESCAPE '\\' OR lower(c.type) LIKE $4 ESCAPE " \
               "'\\' "                                                                              \
               "OR lower(c.subtype) LIKE $4 ESCAPE '\\' OR lower(r.name) LIKE $4 ESCAPE '\\' "      \
@@ -60,7 +60,7 @@ static void connection_filter_bind(struct arena *arena, const struct visibility 
     struct slice search = filter->search.len == 0 ? SLICE("") : rows_like_in(arena, filter->search);
     const struct store_value first[] = {
         store_text(visibility->organization_id),
-        store_int(visibility->sees_all ? 1 : 0),
+        rows_sight(visibility),
         store_text(visibility->member_id),
         store_text(search),
         store_text(filter->name),

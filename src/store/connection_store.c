@@ -72,12 +72,13 @@ enum err connection_store_find(struct store_tx *tx, struct arena *arena,
     *ret_row = (struct connection_row){0};
     enum err err = store_query_one(
         tx,
-        CONNECTION_JOINED "WHERE c.organization_id = $1 AND (c.name = $2 OR c.id = $2) "
-                          "AND ($3 = 1 OR " ROWS_MAY_USE(
-                              "c", "$4") ") "
-                                         "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
+        CONNECTION_JOINED
+        "WHERE c.organization_id = $1 AND (c.name = $2 OR c.id = $2) "
+        "AND " ROWS_SEES("$3", "c.id",
+                         "$4") " "
+                               "ORDER BY CASE WHEN c.id = $2 THEN 0 ELSE 1 END LIMIT 1",
         PARAMS(store_text(visibility->organization_id), store_text(name_or_id),
-               store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
+               rows_sight(visibility), store_text(visibility->member_id)),
         &rows, reterr);
     if (err == ERR_NOT_FOUND) {
         return fail(reterr, ERR_NOT_FOUND, "there is no connection '%.*s'", SLICE_ARG(name_or_id));
@@ -179,11 +180,11 @@ static enum err connection_store_of_portion(struct connection_gathering *gatheri
     for (size_t i = 0; i < left && i < ROWS_IDS_COUNT; i++) {
         values[i] = store_text(gathering->resources[from + i].id);
     }
-    values[ROWS_IDS_COUNT] = store_int(gathering->visibility->sees_all ? 1 : 0);
+    values[ROWS_IDS_COUNT] = rows_sight(gathering->visibility);
     values[ROWS_IDS_COUNT + 1] = store_text(gathering->visibility->member_id);
     enum err err = store_query(gathering->tx,
                                CONNECTION_OWN " FROM connection c WHERE c.resource_id IN (" ROWS_IDS
-                                              ") AND ($101 = 1 OR " ROWS_MAY_USE("c", "$102") ")",
+                                              ") AND " ROWS_SEES("$101", "c.id", "$102"),
                                (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         connection_store_take(gathering->list->arena, &rows, connection_list_add(gathering->list));
@@ -198,9 +199,8 @@ static enum err connection_store_of_one(struct connection_gathering *gathering,
     const struct resource *resource = &gathering->resources[0];
     enum err err = store_query(gathering->tx,
                                CONNECTION_JOINED "WHERE c.resource_id = $1 "
-                                                 "AND ($2 = 1 OR " ROWS_MAY_USE("c", "$3") ")",
-                               PARAMS(store_text(resource->id),
-                                      store_int(gathering->visibility->sees_all ? 1 : 0),
+                                                 "AND " ROWS_SEES("$2", "c.id", "$3"),
+                               PARAMS(store_text(resource->id), rows_sight(gathering->visibility),
                                       store_text(gathering->visibility->member_id)),
                                &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
@@ -333,16 +333,15 @@ enum err connection_store_tags(struct store_tx *tx, struct arena *arena,
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct tag)};
-    enum err err = store_query(
-        tx,
-        "SELECT t.id, t.key, t.value, t.created_at, t.updated_at FROM tag t "
-        "WHERE t.organization_id = $1 AND EXISTS (SELECT 1 FROM "
-        "connection_tag c WHERE c.tag_id = t.id AND ($2 = 1 OR " ROWS_MAY_USE_ID(
-            "c.connection_id", "$3") ")) "
-                                     "ORDER BY t.key, t.value",
-        PARAMS(store_text(visibility->organization_id), store_int(visibility->sees_all ? 1 : 0),
-               store_text(visibility->member_id)),
-        &rows, reterr);
+    enum err err = store_query(tx,
+                               "SELECT t.id, t.key, t.value, t.created_at, t.updated_at FROM tag t "
+                               "WHERE t.organization_id = $1 AND EXISTS (SELECT 1 FROM "
+                               "connection_tag c WHERE c.tag_id = t.id AND " ROWS_SEES(
+                                   "$2", "c.connection_id", "$3") ") "
+                                                                  "ORDER BY t.key, t.value",
+                               PARAMS(store_text(visibility->organization_id),
+                                      rows_sight(visibility), store_text(visibility->member_id)),
+                               &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         struct tag *tag = rows_list_add(&list);
         tag->id = rows_text_in(arena, &rows, 0);

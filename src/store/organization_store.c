@@ -33,6 +33,14 @@ enum err organization_store_set_hide_role_info(struct store_tx *tx, struct slice
     return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }
 
+enum err organization_store_set_default_access(struct store_tx *tx, struct slice id,
+                                               struct slice access, struct error *reterr)
+{
+    enum err err = store_exec(tx, "UPDATE organization SET default_access = $2 WHERE id = $1",
+                              PARAMS(store_text(id), store_text(access)), NULL, reterr);
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
+}
+
 static enum err organization_store_count(struct store_tx *tx, size_t *ret_count,
                                          struct error *reterr)
 {

@@ -24,5 +24,8 @@ enum err organization_store_has_users(struct store_tx *tx, struct slice name, bo
 
 enum err organization_store_set_hide_role_info(struct store_tx *tx, struct slice id, bool hides,
                                                struct error *reterr) MUST_USE;
+/* Whether members may use what no access rule names: "members" or "nobody". */
+enum err organization_store_set_default_access(struct store_tx *tx, struct slice id,
+                                               struct slice access, struct error *reterr) MUST_USE;
 
 #endif

@@ -12,9 +12,12 @@
     "r.default_database, r.env_vars "                                                              \
     "FROM resource r "
 
-#define MAY_SEE(sees_all, member)                                                                  \
-    "(" sees_all " = 1 OR EXISTS (SELECT 1 FROM connection c WHERE c.resource_id = r.id "          \
-    "AND " ROWS_MAY_USE("c", member) ")) "
+/* One without connections is nobody's in particular: seen like a connection that no rule names. */
+#define MAY_SEE(sight, member)                                                                     \
+    "(" sight " = 1 OR EXISTS (SELECT 1 FROM connection c WHERE c.resource_id = r.id "             \
+    "AND " ROWS_SEES(sight, "c.id",                                                                \
+                     member) ") OR (" sight " = 2 AND NOT EXISTS "                                 \
+                             "(SELECT 1 FROM connection n WHERE n.resource_id = r.id))) "
 
 static void resource_store_take(struct arena *arena, const struct store_rows *rows,
                                 struct resource *resource)
@@ -41,8 +44,8 @@ enum err resource_store_find(struct store_tx *tx, struct arena *arena,
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(
         tx, COLUMNS "WHERE r.organization_id = $1 AND r.name = $2 AND " MAY_SEE("$3", "$4"),
-        PARAMS(store_text(visibility->organization_id), store_text(name),
-               store_int(visibility->sees_all ? 1 : 0), store_text(visibility->member_id)),
+        PARAMS(store_text(visibility->organization_id), store_text(name), rows_sight(visibility),
+               store_text(visibility->member_id)),
         &rows, reterr);
     if (err == ERR_NOT_FOUND) {
         return fail(reterr, ERR_NOT_FOUND, "there is no resource '%.*s'", SLICE_ARG(name));
@@ -141,7 +144,7 @@ enum err resource_store_list(struct store_tx *tx, const struct visibility *visib
     }
     const struct store_value values[FILTER_PARAMS + 2] = {
         store_text(visibility->organization_id),
-        store_int(visibility->sees_all ? 1 : 0),
+        rows_sight(visibility),
         store_text(visibility->member_id),
         store_text(search),
         store_text(filter->name),

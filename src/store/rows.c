@@ -159,3 +159,8 @@ struct rows_page rows_page_of(int64_t total, int64_t limit, int64_t offset,
     }
     return page;
 }
+
+struct store_value rows_sight(const struct visibility *visibility)
+{
+    return store_int(visibility->sees_all ? 1 : visibility->sees_unruled ? 2 : 0);
+}

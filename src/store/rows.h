@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "codec/shape.h"
+#include "model/caller.h"
 #include "store/page_hints.h"
 #include "store/store.h"
 
@@ -54,16 +55,27 @@ enum err rows_pairs_parse_in(struct arena *arena, struct slice text, struct shap
 /* "%…%" for LIKE … ESCAPE '\', in lower case. */
 struct slice rows_like_in(struct arena *arena, struct slice text);
 
-/* Whether the connection of this id, or the row 'c', may be used by the member 'member'. */
-#define ROWS_MAY_USE_ID(connection_id_column, member)                                              \
+/* Of a connection's id: whether any access rule names it, itself or by an attribute, and whether
+ * one does for a group of the member. */
+#define ROWS_HAS_RULE(id)                                                                          \
+    "(EXISTS (SELECT 1 FROM connection_access xa WHERE xa.connection_id = " id ") "                \
+    "OR EXISTS (SELECT 1 FROM connection_attribute xc JOIN attribute_access xb "                   \
+    "ON xb.attribute_id = xc.attribute_id WHERE xc.connection_id = " id "))"
+#define ROWS_MAY_USE(id, member)                                                                   \
     "(EXISTS (SELECT 1 FROM connection_access va JOIN group_member vm "                            \
     "ON vm.organization_id = va.organization_id AND vm.group_name = va.group_name "                \
-    "WHERE va.connection_id = " connection_id_column " AND vm.member_id = " member ") "            \
+    "WHERE va.connection_id = " id " AND vm.member_id = " member ") "                              \
     "OR EXISTS (SELECT 1 FROM connection_attribute vc JOIN attribute_access vb "                   \
     "ON vb.attribute_id = vc.attribute_id JOIN group_member vn "                                   \
     "ON vn.organization_id = vb.organization_id AND vn.group_name = vb.group_name "                \
-    "WHERE vc.connection_id = " connection_id_column " AND vn.member_id = " member "))"
-#define ROWS_MAY_USE(c, member) ROWS_MAY_USE_ID(c ".id", member)
+    "WHERE vc.connection_id = " id " AND vn.member_id = " member "))"
+/* Whether the connection of this id is seen; 'sight' is rows_sight(). */
+#define ROWS_SEES(sight, id, member)                                                               \
+    "(" sight " = 1 OR " ROWS_MAY_USE(id, member) " OR (" sight                                    \
+                                                  " = 2 AND NOT " ROWS_HAS_RULE(id) "))"
+
+/* How far a caller sees: 0 what rules open to him, 1 all, 2 what no rule names, too. */
+struct store_value rows_sight(const struct visibility *visibility);
 
 /* The ids of the connections that are granted to the machine identity: by name, or by an attribute
  * that they carry. */

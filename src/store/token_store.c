@@ -17,7 +17,7 @@
     "o.hide_role_info, CASE WHEN "                                                                 \
     "EXISTS (SELECT 1 FROM connection_access ra WHERE ra.organization_id = o.id) OR "              \
     "EXISTS (SELECT 1 FROM attribute_access rb WHERE rb.organization_id = o.id) "                  \
-    "THEN 1 ELSE 0 END"
+    "THEN 1 ELSE 0 END, o.default_access"
 
 #define SERVICE_ACCOUNT                                                                            \
     "SELECT s.id, s.organization_id, o.name, s.subject, "                                          \
@@ -46,6 +46,7 @@ static enum err token_store_take(struct arena *arena, struct store_rows *rows,
         .name = rows_text_in(arena, rows, 5),
         .hides_role_info = store_rows_int(rows, 7) != 0,
         .has_access_rules = store_rows_int(rows, 8) != 0,
+        .opens_unruled = slice_equals(store_rows_view(rows, 9), SLICE("members")),
     };
     enum err err = ERR_NONE;
     while (err == ERR_NONE) {
@@ -130,8 +131,8 @@ enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct sl
         return err;
     }
     *ret_times = (struct api_key_times){
-        .last_used_at = store_rows_int(&rows, 9),
-        .expires_at = store_rows_int(&rows, 10),
+        .last_used_at = store_rows_int(&rows, 10),
+        .expires_at = store_rows_int(&rows, 11),
     };
     err = token_store_take(arena, &rows, ret_caller, reterr);
     ret_caller->is_key = true;

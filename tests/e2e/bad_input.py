@@ -135,6 +135,9 @@ OPERATIONS = (
     Operation("POST", "/agents", new_agent("new-agent")),
     Operation("PUT", "/orgs/hide-role-info",
               (Field("hide_role_info", "bool", False, required=True, nullable=False),)),
+    Operation("PUT", "/orgs/default-access",
+              (Field("default_access", "text", "members", required=True, nullable=False,
+                     choices=("members", "nobody")),)),
     Operation("POST", "/localauth/login",
               (email("root@example.com"), PASSWORD, text("organization", 100, "default", bad=()))),
 )

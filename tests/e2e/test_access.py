@@ -1,17 +1,34 @@
 # SPDX-License-Identifier: MIT
-"""Who sees which resources and connections. Each test has an organization of its own, since one
-rule changes what all members of an organization see."""
+"""Who sees which resources and connections. Each test has an organization of its own, since its
+setting 'default_access' changes what all members of an organization see."""
+import os
+
 import pytest
 
 from api import Api, b64, resource, role, unique
-from store import new_organization
+from conftest import ROOT
+from store import Store, new_organization
 
 ENV_VARS = {"envvar:HOST": b64("10.0.0.5"), "REGION": "eu"}
 
 
 @pytest.fixture
-def boss(admin):
+def fresh(admin):
     return new_organization(admin)
+
+
+@pytest.fixture
+def boss(fresh):
+    """Of an organization where what no rule names is for nobody."""
+    default(fresh, "nobody")
+    return fresh
+
+
+def default(boss, access):
+    value = {"default_access": access}
+    answer = boss.put("/orgs/default-access", value)
+    assert answer.status == 200 and answer.json == value, answer
+    assert boss.key("auditor").get("/orgs/default-access").json == value
 
 
 def make(boss, *role_names, name=None, **members):
@@ -52,13 +69,78 @@ def assert_hidden(caller, folder, *names):
         assert set(hidden.headers) == set(missing.headers)
 
 
-def test_without_any_rule_a_member_sees_all(boss):
-    body, bare = make(boss, "one", "two"), make(boss)
-    assert seen(boss.key("dev")) == {body: ["one", "two"], bare: []}
-    assert seen(boss.key()) == {body: ["one", "two"], bare: []}
+def test_members_use_what_no_rule_names_unless_it_is_set_otherwise(fresh):
+    body, bare = make(fresh, "one", "two"), make(fresh)
+    dev, ops = fresh.key("dev"), fresh.key("ops")
+    everything = {body: ["one", "two"], bare: []}
+    assert fresh.get("/orgs/default-access").json == {"default_access": "members"}
+    assert seen(dev) == seen(ops) == seen(fresh.key()) == everything
+    allow(fresh, "one", "dev")  # closes this one, and nothing else
+    assert (seen(dev), seen(ops)) == (everything, {body: ["two"], bare: []})
+    assert_hidden(ops, "/connections", "one")
+    attribute = {"name": "red", "connection_names": ["two"], "access_control_group_names": ["ops"]}
+    assert fresh.post("/attributes", attribute).status == 201
+    assert (seen(dev), seen(ops)) == ({body: ["one"], bare: []}, {body: ["two"], bare: []})
+    assert seen(fresh.key()) == {bare: []}
+    assert seen(fresh) == seen(fresh.key("auditor")) == everything
+    default(fresh, "nobody")
+    assert (seen(dev), seen(ops)) == ({body: ["one"]}, {body: ["two"]})
+    assert seen(fresh.key()) == {}
 
 
-def test_one_rule_hides_all_that_has_none(boss):
+def test_the_end_of_a_rule_opens_nothing_else(boss):
+    body = make(boss, "one", "two", "three")
+    dev, ops = boss.key("dev"), boss.key("ops")
+    allow(boss, "one", "dev")
+    attribute = {"name": "red", "connection_names": ["two"], "access_control_group_names": ["dev"]}
+    assert boss.post("/attributes", attribute).status == 201
+    assert (seen(dev), seen(ops)) == ({body: ["one", "two"]}, {})
+    assert boss.delete("/attributes/red").status == 204
+    assert (seen(dev), seen(ops)) == ({body: ["one"]}, {})
+    assert boss.delete("/connections/one").status == 204
+    assert seen(dev) == seen(ops) == {}
+    assert_hidden(dev, "/connections", "two", "three")
+    for name in "two", "three":
+        assert dev.post(f"/connections/{name}/credentials", {}).status == 404
+    allow(boss, "two", "ops")
+    allow(boss, "two")
+    assert seen(dev) == seen(ops) == {}
+
+
+def test_only_an_admin_says_what_is_open_and_it_is_in_the_log(boss):
+    for caller in boss.key("auditor"), boss.key("dev"):
+        assert caller.put("/orgs/default-access", {"default_access": "members"}).status == 403
+    for bad in ({}, {"default_access": None}, {"default_access": "all"}, {"default_access": True},
+                {"default_access": ""}):
+        assert boss.put("/orgs/default-access", bad).status == 400, bad
+    assert boss.get("/orgs/default-access").json == {"default_access": "nobody"}
+    default(boss, "members")
+    [entry] = boss.get("/audit/logs?resource_type=orgs&page_size=1").json["data"]
+    assert (entry["action"], entry["http_status"]) == ("update", 200)
+    assert entry["request_payload_redacted"] == {"default_access": "members"}
+
+
+def test_a_store_from_before_keeps_what_was_in_force(admin):
+    """With a rule, all else was closed to members; without any, all was open."""
+    closed, by_attribute, open_to_all = (new_organization(admin) for _ in range(3))
+    bodies = [make(boss, "one", "two") for boss in (closed, by_attribute, open_to_all)]
+    devs = [boss.key("dev") for boss in (closed, by_attribute, open_to_all)]
+    allow(closed, "one", "dev")
+    attribute = {"name": "red", "connection_names": ["two"], "access_control_group_names": ["dev"]}
+    assert by_attribute.post("/attributes", attribute).status == 201
+    with open(os.path.join(ROOT, "src/store/migrations/0014_default_access.sql"),
+              encoding="utf-8") as file:
+        update = file.read().partition("\nUPDATE")[2]
+    Store(admin.gateway).ask("UPDATE" + update)
+    for boss in closed, by_attribute, open_to_all:
+        boss.key("dev")  # so that what is remembered of callers is asked again
+    assert [boss.get("/orgs/default-access").json["default_access"]
+            for boss in (closed, by_attribute, open_to_all)] == ["nobody", "nobody", "members"]
+    assert [seen(dev) for dev in devs] == [{bodies[0]: ["one"]}, {bodies[1]: ["two"]},
+                                           {bodies[2]: ["one", "two"]}]
+
+
+def test_rules_open_what_they_name_alone(boss):
     open_to_dev, closed, bare = make(boss, "one", "two"), make(boss, "three"), make(boss)
     dev, ops, nobody = boss.key("dev"), boss.key("ops"), boss.key()
     allow(boss, "one", "dev")
@@ -72,7 +154,7 @@ def test_one_rule_hides_all_that_has_none(boss):
     assert seen(ops) == {closed: ["three"]}
     allow(boss, "one")
     allow(boss, "three")
-    assert seen(nobody) == {open_to_dev: ["one", "two"], closed: ["three"], bare: []}
+    assert seen(dev) == seen(nobody) == {}
 
 
 def test_an_attribute_opens_what_carries_it(boss):
@@ -101,9 +183,9 @@ def test_admins_and_auditors_see_all(boss):
     assert seen(boss.key("auditor", "dev")) == everything
 
 
-def test_secrets_are_for_admins_alone(boss):
-    body = make(boss, "one")
-    for caller in boss.key("auditor"), boss.key("dev"):
+def test_secrets_are_for_admins_alone(fresh):
+    body = make(fresh, "one")
+    for caller in fresh.key("auditor"), fresh.key("dev"):
         answers = [caller.get(f"/resources/{body}"), caller.get("/resources"),
                    caller.get("/connections"), caller.get("/connections/one")]
         one, listed = answers[0].json, answers[1].json["data"][0]
@@ -115,7 +197,7 @@ def test_secrets_are_for_admins_alone(boss):
         for answer in answers:
             assert b64("10.0.0.5").encode() not in answer.body
             assert b64("orders").encode() not in answer.body
-    shown = boss.get(f"/resources/{body}").json
+    shown = fresh.get(f"/resources/{body}").json
     assert shown["env_vars"] == ENV_VARS
     assert shown["roles"][0]["secret"] == {"envvar:DB": None, "envvar:PASS": None}
     assert shown["roles"][0]["default_database"] == "orders"
@@ -164,7 +246,7 @@ def test_tags_and_attributes_do_not_tell_of_hidden_connections(boss):
     dev = boss.key("dev")
     boss.patch("/connections/one", {"connection_tags": {"team": "shown"}, "attributes": ["red"]})
     boss.patch("/connections/two", {"connection_tags": {"team": "hidden"}, "attributes": ["red"]})
-    assert [t["value"] for t in dev.get("/connection-tags").json["items"]] == ["hidden", "shown"]
+    assert dev.get("/connection-tags").json["items"] == []
     allow(boss, "one", "dev")
     assert [t["value"] for t in dev.get("/connection-tags").json["items"]] == ["shown"]
     [attribute] = dev.get("/attributes").json["data"]

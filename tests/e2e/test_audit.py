@@ -99,7 +99,9 @@ def test_every_change_is_one_entry(boss):
             (lambda: boss.post("/agents", {"name": "far"}), "agents", "create", 201),
             (lambda: boss.delete("/agents/far"), "agents", "delete", 204),
             (lambda: boss.put("/orgs/hide-role-info", {"hide_role_info": False}), "orgs", "update",
-             200)):
+             200),
+            (lambda: boss.put("/orgs/default-access", {"default_access": "members"}), "orgs",
+             "update", 200)):
         watch.one(answer(), resource_type, action, status)
 
 
@@ -109,7 +111,8 @@ def test_reading_makes_no_entry(boss):
     for path in ("/resources", "/resources/box", "/resources/none", "/connections",
                  "/connections/one", "/attributes", "/users", "/api-keys", "/userinfo",
                  "/serviceaccounts", "/serviceaccounts/none", "/machineidentities",
-                 "/agents", "/agents/local", "/agents/none", "/connection-tags", "/audit/logs/export", "/orgs/hide-role-info"):
+                 "/agents", "/agents/local", "/agents/none", "/connection-tags", "/orgs/hide-role-info",
+                 "/orgs/default-access"):
         boss.get(path)
         boss.call("HEAD", path)
     assert watch.new() == []

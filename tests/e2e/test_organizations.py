@@ -245,8 +245,10 @@ def test_the_same_names_can_be_in_each(two):
         read = full.boss.get("/resources/common").json
         assert read["env_vars"] == {"A": full.word}
         assert read["roles"][0]["default_database"] == full.word
-    # A rule of one organization hides nothing in the other, though the groups are called alike.
+    # A rule of one organization opens nothing in the other, though the groups are called alike.
     mine, theirs = two
+    for full in two:
+        assert full.boss.put("/orgs/default-access", {"default_access": "nobody"}).status == 200
     mine.boss.put("/connections/common-role/access", {"groups": ["common"]})
     assert [c["name"] for c in mine.boss.key("common").get("/connections").json["data"]] == \
         ["common-role"]

@@ -52,6 +52,10 @@ def lock_out(how, boss, person, name, made):
     elif how == "a rule of access is made":
         done = boss.put(f"/connections/{name}/access", {"groups": ["others"]})
         words = "owner may not use the connection"
+    elif how == "what no rule names is closed":
+        assert boss.put(f"/connections/{name}/access", {"groups": []}).status == 200
+        done = boss.put("/orgs/default-access", {"default_access": "nobody"})
+        words = "owner may not use the connection"
     elif how == "native clients are turned off":
         body = boss.get(f"/connections/{name}").json
         done = boss.patch(f"/connections/{name}", {"access_mode_connect": "disabled"})
@@ -66,7 +70,9 @@ def lock_out(how, boss, person, name, made):
 
 WAYS = ["the credential is revoked", "the admin revokes it", "the user is deactivated",
         "the user is deleted", "the group is lost", "a rule of access is made",
-        "native clients are turned off", "the connection is deleted"]
+        "what no rule names is closed", "native clients are turned off",
+        "the connection is deleted"]
+ENDS_ALL = WAYS[-3:]
 
 
 @pytest.mark.quiet
@@ -89,7 +95,7 @@ def test_a_live_session_ends_within_a_second(boss, target, how):
             assert (fatal["S"], fatal["C"]) == ("FATAL", "57P01"), fatal
             assert any(word in fatal["M"] for word in words), fatal
         assert time.monotonic() - began < AT_ONCE + SLACK
-        if how not in ("native clients are turned off", "the connection is deleted"):
+        if how not in ENDS_ALL:
             assert stays.ask("SELECT 2") == [("2",)]
     done = psql(made, "SELECT 1", check=False)
     assert done.returncode == 2 and "FATAL" in done.stderr

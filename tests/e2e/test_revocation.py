@@ -255,14 +255,16 @@ def test_what_one_may_see_counts_everywhere(pair):
         return one in names, two in names
     assert seen() == (True, True)
     assert boss.put(f"/connections/{one}/access", {"groups": ["admin"]}).status == 200
-    assert seen() == (False, False)  # as soon as there is a rule
+    assert seen() == (False, True)
+    assert boss.put("/orgs/default-access", {"default_access": "nobody"}).status == 200
+    assert seen() == (False, False)
     assert boss.put(f"/connections/{one}/access", {"groups": ["admin", "dev"]}).status == 200
     assert seen() == (True, False)
     assert boss.put(f"/connections/{one}/access", {"groups": []}).status == 200
+    assert seen() == (False, False)  # the last rule went, and opens nothing
+    assert boss.put("/orgs/default-access", {"default_access": "members"}).status == 200
     assert seen() == (True, True)
     assert boss.put(f"/connections/{two}/access", {"groups": ["admin"]}).status == 200
-    assert seen() == (False, False)
-    assert boss.delete(f"/connections/{two}").status == 204  # the last rule went with it
     assert seen() == (True, False)
 
     def shown():

@@ -119,6 +119,8 @@ ROUTES = {
     "POST /machineidentities/{nameOrID}/credentials/{connectionNameOrID}/rotate": ADMIN,
     "GET /orgs/hide-role-info": ADMIN,
     "PUT /orgs/hide-role-info": ADMIN,
+    "GET /orgs/default-access": READER,
+    "PUT /orgs/default-access": ADMIN,
     "GET /audit/logs": READER,
     "GET /audit/logs/export": READER,
 }
