@@ -5,6 +5,7 @@
 #include "target/secret_document.h"
 
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/must.h"
 #include "codec/json_writer.h"
 #include "codec/url.h"
@@ -15,6 +16,7 @@
 #define VAULT_HEADER_COUNT 4
 #define VAULT_PATH_MAX     2048
 #define VAULT_LOGIN_MAX    8192
+#define VAULT_MOUNTS       "secret,kv" /* where VAULT_MOUNTS is not set: as Vault's manual calls them */
 
 struct vault {
     struct slice address; /* without a slash at its end */
@@ -64,25 +66,94 @@ static enum err vault_open(struct vault *vault, struct error *reterr)
 
 /* Secrets ------------------------------------------------------------------------------------- */
 
-/* Version 2 has "data" between the engine and the secret; where the reference has none behind its
- * first part, the engine is that part. */
-static struct slice vault_data_path_in(struct arena *arena, struct slice name)
+/* Where Vault keeps itself, and tokens: never secrets for connections, whatever the list says. */
+static bool vault_is_reserved(struct slice path)
 {
-    struct slice rest = SLICE_NONE;
-    struct slice engine = slice_cut(name, '/', &rest);
-    for (struct slice left = rest; left.len > 0;) {
-        struct slice part = slice_cut(left, '/', &left);
-        if (slice_equals(part, SLICE("data")) && left.len > 0) {
-            return name;
+    static const struct slice reserved[] = {SLICE_INIT("auth"), SLICE_INIT("sys"),
+                                            SLICE_INIT("identity"), SLICE_INIT("cubbyhole")};
+    struct slice first = slice_sub(path, 0, slice_find_byte(path, '/'));
+    for (size_t i = 0; i < COUNT_OF(reserved); i++) {
+        if (slice_equals_nocase(first, reserved[i])) {
+            return true;
         }
     }
-    return arena_format(arena, "%.*s/data/%.*s", SLICE_ARG(engine), SLICE_ARG(rest));
+    return false;
 }
 
+/* The longest engine of the list that the path lies in. */
+static enum err vault_find_engine(struct slice path, struct slice *ret_engine, struct error *reterr)
+{
+    struct slice mounts = environment_slice("VAULT_MOUNTS");
+    struct slice found = SLICE_NONE;
+    mounts = mounts.len == 0 ? SLICE(VAULT_MOUNTS) : mounts;
+    for (struct slice rest = mounts; rest.at != NULL;) {
+        struct slice mount = slice_trim(slice_cut(rest, ',', &rest), " /");
+        bool is_in = mount.len > 0 && slice_starts_with(path, mount) && path.len > mount.len + 1 &&
+                     path.at[mount.len] == '/';
+        found = is_in && mount.len > found.len ? mount : found;
+    }
+    if (found.len == 0 || vault_is_reserved(path)) {
+        return fail(reterr, ERR_INPUT,
+                    "the path is in none of the engines that VAULT_MOUNTS of the agent's "
+                    "environment lists ('%.*s')",
+                    SLICE_ARG(mounts));
+    }
+    *ret_engine = found;
+    return ERR_NONE;
+}
+
+/* What an engine of version 2 has beside data would answer a reference of version 1, too. */
+static bool vault_is_about_data(struct slice secret)
+{
+    static const struct slice others[] = {SLICE_INIT("config"),   SLICE_INIT("metadata"),
+                                          SLICE_INIT("subkeys"),  SLICE_INIT("delete"),
+                                          SLICE_INIT("undelete"), SLICE_INIT("destroy")};
+    struct slice first = slice_sub(secret, 0, slice_find_byte(secret, '/'));
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        if (slice_equals_nocase(first, others[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No part may mean something else to whoever stands before Vault and takes paths apart again. */
+static enum err vault_check_parts(struct slice path, struct error *reterr)
+{
+    for (struct slice rest = path; rest.at != NULL;) {
+        struct slice part = slice_cut(rest, '/', &rest);
+        if (part.len == 0 || slice_equals(part, SLICE(".")) || slice_equals(part, SLICE(".."))) {
+            return fail(reterr, ERR_INPUT, "the path has a part that is empty, '.' or '..'");
+        }
+        for (size_t i = 0; i < part.len; i++) {
+            unsigned char byte = (unsigned char)part.at[i];
+            if (byte < ' ' || byte == 0x7f || strchr("%\\?#;", byte) != NULL) {
+                return fail(reterr, ERR_INPUT,
+                            "the path has a control character or one of %% \\ ? # ;");
+            }
+        }
+    }
+    return ERR_NONE;
+}
+
+static struct slice vault_escape_in(struct arena *arena, struct slice path)
+{
+    struct slice escaped = SLICE("");
+    for (struct slice rest = path; rest.at != NULL;) {
+        struct slice part = url_encode(arena, slice_cut(rest, '/', &rest));
+        escaped = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(escaped), escaped.len == 0 ? "" : "/",
+                               SLICE_ARG(part));
+    }
+    return escaped;
+}
+
+/* Data of a key/value engine and nothing else: the token that reads it may be good for more.
+ * Version 2 has "data" between the engine and the secret, where the reference may leave it out. */
 static enum err vault_path_in(struct arena *arena, const struct secret_document *document,
                               struct slice *ret_path, struct error *reterr)
 {
     struct slice name = document->name;
+    struct slice engine = SLICE_NONE;
     name = slice_starts_with(name, SLICE("/")) ? slice_from(name, 1) : name;
     if (name.len > VAULT_PATH_MAX) {
         return fail(reterr, ERR_INPUT, "the path has more than %d bytes", VAULT_PATH_MAX);
@@ -90,20 +161,23 @@ static enum err vault_path_in(struct arena *arena, const struct secret_document 
     if (slice_find_byte(name, '/') + 1 >= name.len) {
         return fail(reterr, ERR_INPUT, "the path must be ENGINE/SECRET");
     }
-    if (document->source == SECRET_SOURCE_VAULT_KV2) {
-        name = vault_data_path_in(arena, name);
+    enum err err = vault_check_parts(name, reterr);
+    if (err == ERR_NONE) {
+        err = vault_find_engine(name, &engine, reterr);
     }
-    struct slice path = SLICE("");
-    for (struct slice rest = name; rest.at != NULL;) {
-        struct slice part = slice_cut(rest, '/', &rest);
-        if (part.len == 0 || slice_equals(part, SLICE(".")) || slice_equals(part, SLICE(".."))) {
-            return fail(reterr, ERR_INPUT, "the path has a part that is empty, '.' or '..'");
-        }
-        struct slice escaped = url_encode(arena, part);
-        path = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(path), path.len == 0 ? "" : "/",
-                            SLICE_ARG(escaped));
+    if (err != ERR_NONE) {
+        return err;
     }
-    *ret_path = path;
+    struct slice secret = slice_from(name, engine.len + 1);
+    if (document->source == SECRET_SOURCE_VAULT_KV1 && vault_is_about_data(secret)) {
+        return fail(reterr, ERR_INPUT, "the path is not one of a secret's data");
+    }
+    bool needs_data = document->source == SECRET_SOURCE_VAULT_KV2 &&
+                      !(slice_starts_with(secret, SLICE("data/")) && secret.len > strlen("data/"));
+    struct slice path =
+        needs_data ? arena_format(arena, "%.*s/data/%.*s", SLICE_ARG(engine), SLICE_ARG(secret))
+                   : name;
+    *ret_path = vault_escape_in(arena, path);
     return ERR_NONE;
 }
 

@@ -210,7 +210,8 @@ def test_both_versions_of_vault_are_read(vault):
         "envvar:A": "_vaultkv2:secret/data/app:password", "envvar:B": "_vaultkv2:secret/app:port",
         "envvar:C": "_vaultkv1:kv/app:a", "envvar:D": "_vaultkv2:secret/deep/er:a",
         "envvar:E": "_vaultkv2:team/kv/data/app:a", "envvar:F": "_vaultkv1:kv/with space/ü:a",
-        "envvar:G": b64("_vaultkv2:secret/data/app:username")}, environment(vault=vault)) == {
+        "envvar:G": b64("_vaultkv2:secret/data/app:username")},
+        environment(vault=vault, VAULT_MOUNTS="secret, kv/,/team/kv")) == {
             "envvar:A": "pä\"ss\n", "envvar:B": "5432", "envvar:C": "of version 1",
             "envvar:D": "deeper", "envvar:E": "of the team", "envvar:F": "escaped",
             "envvar:G": "app"}
@@ -246,8 +247,8 @@ def test_all_failures_of_vault_are_told(vault):
         "envvar:MISSING": "(_vaultkv2:secret/nowhere:a): Vault has no such secret",
         "envvar:DELETED": "(_vaultkv2:secret/deleted:a): the newest version of the secret is "
                           "deleted",
-        "envvar:ENGINE": "(_vaultkv1:other/app:a): Vault: no handler for route \\\"other/app\\\" "
-                         "(status 404)",
+        "envvar:ENGINE": "(_vaultkv1:other/app:a): the path is in none of the engines that "
+                         "VAULT_MOUNTS of the agent's environment lists ('secret,kv')",
         "envvar:KEY": "(_vaultkv1:kv/app:b): the secret has no 'b'"}
     failed = refuse({"envvar:A": "_vaultkv1:kv/app:a"},
                     environment(vault=vault, VAULT_TOKEN="hvs.wrong"))

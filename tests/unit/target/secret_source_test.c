@@ -79,6 +79,7 @@ static void both_versions_of_vault_are_read(void **state)
     (void)state;
     use_vault();
     set("VAULT_NAMESPACE", "team/one");
+    set("VAULT_MOUNTS", "kv, secret/ ,/team/kv");
     ANSWERS(vault_lines);
     struct shape_pair secrets[] = {
         PAIR("envvar:A", "_vaultkv2:secret/data/app:password"),
@@ -126,6 +127,75 @@ static void what_vault_refuses_is_told(void **state)
     (void)unsetenv("VAULT_TOKEN");
     check_cause("_vaultkv1:kv/a:a",
                 "neither VAULT_TOKEN nor VAULT_ROLE_ID is set in the agent's environment");
+}
+
+#define NO_ENGINE                                                                                  \
+    "the path is in none of the engines that VAULT_MOUNTS of the agent's environment lists ('%s')"
+
+static void only_data_of_listed_engines_is_asked_for(void **state)
+{
+    (void)state;
+    static const struct line lines[] = {{"GET /v1/", 200, "{\"data\":{\"id\":\"s3cret\"}}", 0}};
+    static const char *const elsewhere[] = {
+        "_vaultkv1:auth/token/lookup-self:id",
+        "_vaultkv1:/auth/token/lookup-self:id",
+        "_vaultkv1:sys/raw/core/keyring:id",
+        "_vaultkv1:identity/oidc/token/x:id",
+        "_vaultkv1:cubbyhole/a:id",
+        "_vaultkv2:cubbyhole/data/a:id",
+        "_vaultkv2:auth/token/data/lookup:id",
+        "_vaultkv1:database/creds/admin:id",
+        "_vaultkv1:Secret/a:id",
+        "_vaultkv1:secrets/a:id",
+        "_vaultkv1:secre/a:id",
+        "_vaultkv1:other/secret/a:id",
+    };
+    static const char *const strange[] = {
+        "_vaultkv1:secret/%2e%2e/auth/token/lookup-self:id",
+        "_vaultkv1:secret/..%2fauth:id",
+        "_vaultkv1:secret%2f..%2fauth/x:id",
+        "_vaultkv1:secret/a?list=true:id",
+        "_vaultkv1:secret/a#b:id",
+        "_vaultkv1:secret/a;b:id",
+    };
+    static const char *const empty[] = {
+        "_vaultkv1:secret/../auth/token/lookup-self:id",
+        "_vaultkv1:secret//a:id",
+        "_vaultkv1:secret/./a:id",
+        "_vaultkv1:secret/a/:id",
+        "_vaultkv1://auth/token/lookup-self:id",
+        "_vaultkv2:secret/data/../../sys/x:id",
+    };
+    static const char *const beside[] = {"_vaultkv1:secret/metadata/a:id",
+                                         "_vaultkv1:secret/config:id", "_vaultkv1:kv/subkeys/a:id",
+                                         "_vaultkv1:kv/Metadata/a:id"};
+    char cause[256];
+    use_vault();
+    ANSWERS(lines);
+    (void)snprintf(cause, sizeof(cause), NO_ENGINE, "secret,kv");
+    for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
+        check_cause(elsewhere[i], cause);
+    }
+    for (size_t i = 0; i < COUNT_OF(strange); i++) {
+        check_cause(strange[i], "the path has a control character or one of % \\ ? # ;");
+    }
+    for (size_t i = 0; i < COUNT_OF(empty); i++) {
+        check_cause(empty[i], "the path has a part that is empty, '.' or '..'");
+    }
+    for (size_t i = 0; i < COUNT_OF(beside); i++) {
+        check_cause(beside[i], "the path is not one of a secret's data");
+    }
+    set("VAULT_MOUNTS", "auth,sys,team/kv");
+    (void)snprintf(cause, sizeof(cause), NO_ENGINE, "auth,sys,team/kv");
+    check_cause("_vaultkv1:auth/token/lookup-self:id", cause);
+    check_cause("_vaultkv1:sys/a:id", cause);
+    check_cause("_vaultkv1:team/a:id", cause);
+    check_cause("_vaultkv1:secret/a:id", cause);
+    assert_int_equal(test.seen_count, 0);
+    struct shape_pair secrets[] = {PAIR("envvar:A", "_vaultkv1:team/kv/a:id"),
+                                   PAIR("envvar:B", "_vaultkv1:/team/kv/b/c:id")};
+    static const char *const values[] = {"s3cret", "s3cret"};
+    check_plain(PAIRS(secrets), values);
 }
 
 static void a_role_signs_in_for_one_session(void **state)
@@ -267,6 +337,7 @@ int main(void)
         TEST(many_secrets_are_asked_for_some_at_a_time),
         TEST(both_versions_of_vault_are_read),
         TEST(what_vault_refuses_is_told),
+        TEST(only_data_of_listed_engines_is_asked_for),
         TEST(a_role_signs_in_for_one_session),
         TEST(failures_of_all_sources_are_in_one_error),
         TEST(references_are_shown_safely_and_cut),

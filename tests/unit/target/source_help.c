@@ -34,6 +34,7 @@ static const char *const variables[] = {
     "VAULT_TOKEN",
     "VAULT_NAMESPACE",
     "VAULT_CACERT",
+    "VAULT_MOUNTS",
     "VAULT_ROLE_ID",
     "VAULT_SECRET_ID",
     "APP",
