@@ -20,6 +20,7 @@ struct gate;
 struct reader_slots;
 struct seal_keys;
 struct protocols;
+struct secret_trust;
 struct target_calls;
 
 /* Where native clients of one protocol connect to. */
@@ -63,6 +64,7 @@ struct api {
     replay_find_fn find_replay; /* how they are read */
     struct reader_slots *readers;
     struct target_calls *target_calls;
+    const struct secret_trust *secret_trust;
 };
 
 struct api_route;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "gate/target_call.h"
 #include "io/log.h"
+#include "model/secret_trust.h"
 #include "store/agent_store.h"
 
 #include <inttypes.h>
@@ -241,6 +242,8 @@ static enum err catalog_ask(struct catalog_call *self, struct target_request *re
         *self->schema = self->protocol->catalog->schema;
         self->query.schema = *self->schema;
     }
+    request->sources = secret_trust_of(call->api->secret_trust, call->caller.organization_id,
+                                       call->caller.organization_name);
     request->database = self->query.database;
     err = target_call_run(call->api->target_calls, call->arena, request, &self->answer, reterr);
     if (err == ERR_BUSY) {

@@ -3,6 +3,7 @@
 #include "api/connections.h"
 #include "api/controls.h"
 #include "api/handlers.h"
+#include "api/secret_references.h"
 #include "base/text.h"
 #include "io/clock.h"
 #include "model/secret_map.h"
@@ -88,7 +89,12 @@ static enum err connection_put_finish(struct connection_put *put, struct store_t
                                       struct error *reterr)
 {
     connection_put_warn(put, connection);
-    enum err err = resource_store_touch(tx, resource->id, reterr);
+    enum err err = secret_references_check_connection(
+        put->call, tx, connection,
+        connection->agent_id.len > 0 ? connection->agent_id : resource->agent_id, reterr);
+    if (err == ERR_NONE) {
+        err = resource_store_touch(tx, resource->id, reterr);
+    }
     if (err == ERR_NONE) {
         err = connection_answer_load(put->call, tx, connection->id, &put->answer, reterr);
     }

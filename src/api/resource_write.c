@@ -2,6 +2,7 @@
 /* Creating and replacing resources, roles and all, each in one transaction: all or nothing. */
 #include "api/handlers.h"
 #include "api/resources.h"
+#include "api/secret_references.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/clock.h"
@@ -306,6 +307,10 @@ static enum err resource_put_finish(struct resource_put *put, struct store_tx *t
     bool is_new = put->name.len == 0;
     enum err err =
         resource_answer_load(put->call, tx, visibility, put->wanted.name, &put->answer, reterr);
+    if (err == ERR_NONE) {
+        err = secret_references_check_resource(put->call, tx, &put->answer.resource,
+                                               &put->answer.roles, reterr);
+    }
     if (err != ERR_NONE) {
         return err;
     }

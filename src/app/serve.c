@@ -35,6 +35,12 @@ static struct slice serve_make_setup_code(struct serve *serve)
     return base64_encode_in(&serve->arena, BASE64_URL, slice_of(random, sizeof(random)));
 }
 
+static void serve_read_secret_trust(struct serve *serve)
+{
+    struct slice text = slice_of_text(settings_text(serve->settings, SETTING_LOCAL_SECRETS));
+    must(secret_trust_parse(text, &serve->secret_trust, NULL) == ERR_NONE); /* checked before */
+}
+
 /* Who stands before the gateway, and whose pages may use it; checked when the settings were read.
  */
 static void serve_read_edge(const struct settings *settings, struct http_server *server)
@@ -63,6 +69,7 @@ static void serve_make_tunnel(struct serve *serve)
 static void serve_make_server(struct serve *serve)
 {
     serve_make_tunnel(serve);
+    serve_read_secret_trust(serve);
     serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
     pools_start(&serve->pools, serve->settings, serve->worker_count);
     serve->server = (struct http_server){
@@ -101,6 +108,7 @@ static void serve_make_server(struct serve *serve)
         .find_replay = protocol_find_replay,
         .registry = serve->registry,
         .gateway_side = serve->gateway_side,
+        .secret_trust = &serve->secret_trust,
     };
     native_clients_name(&serve->clients, serve->settings, serve->public_url);
     serve->api.protocols = &gatehouse_protocols;
@@ -116,6 +124,7 @@ static enum err serve_make_clients(struct serve *serve, struct error *reterr)
         .slow_pool = serve->pools.slow,
         .registry = serve->registry,
         .keys = serve->keys,
+        .secret_trust = &serve->secret_trust,
     };
     enum err err =
         native_clients_make(&serve->clients, &serve->arena, serve->settings, &gate, reterr);

@@ -10,6 +10,7 @@
 #include "app/serve.h"
 #include "io/fault.h"
 #include "io/sandbox.h"
+#include "model/secret_trust.h"
 #include "store/seal.h"
 #include "tunnel/gateway_side.h"
 #include "tunnel/presence.h"
@@ -43,6 +44,7 @@ struct serve {
     struct router *router;
     struct http_server server;
     struct api api;
+    struct secret_trust secret_trust;
     struct worker *workers[LIMIT_WORKER_COUNT];
     struct http_worker *https[LIMIT_WORKER_COUNT];
     struct native_clients clients;

@@ -7,6 +7,7 @@
 #include "io/fault.h"
 #include "io/log.h"
 #include "model/name.h"
+#include "model/secret_trust.h"
 #include "model/user.h"
 #include "wire/address.h"
 #include "wire/origin.h"
@@ -126,6 +127,7 @@ static const char *setting_objection(const struct setting_row *row, struct slice
 {
     struct network_list networks;
     struct origin_list origins;
+    struct secret_trust trust;
     struct fault fault = {0};
     switch (row->kind) {
     case SETTING_PATH:
@@ -159,6 +161,8 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return network_list_parse(value, &networks, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_ORIGINS:
         return origin_list_parse(value, &origins, detail) == ERR_NONE ? NULL : detail->message;
+    case SETTING_SECRET_TRUST:
+        return secret_trust_parse(value, &trust, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_FAULT:
         return fault_parse(value, &fault, NULL) == ERR_NONE ? NULL : "no such fault";
     }

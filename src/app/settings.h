@@ -27,7 +27,8 @@ enum setting_kind {
     SETTING_SECRET,   /* one line that no message repeats */
     SETTING_NETWORKS,
     SETTING_ORIGINS,
-    SETTING_FAULT, /* for tests, not in the help */
+    SETTING_SECRET_TRUST, /* organizations, and sources of secrets */
+    SETTING_FAULT,        /* for tests, not in the help */
 };
 
 /* X(name, flag, kind, default, form, least, most, help)
@@ -85,6 +86,10 @@ enum setting_kind {
     X(SETTING_NEWCOMERS, "newcomers-per-address", SETTING_NUMBER, "500", "COUNT", 1, 1000000,      \
       "native connections of one address (IPv6: of one /64) that may wait at once for their "      \
       "client to sign in; those that wait longest make room for others")                           \
+    X(SETTING_LOCAL_SECRETS, "local-secrets", SETTING_SECRET_TRUST, "default", "NAMES|off", 0, 0,  \
+      "organizations whose connections may refer to secrets that the gateway's own process can "   \
+      "read (_envjson:, _aws:, _vaultkv1:, _vaultkv2:), with commas between; NAME=aws+envjson "    \
+      "for some of these alone; all others need an agent of their own")                            \
     X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
       "threads that own connections; 0: one a processor")                                          \
     X(SETTING_BUSY_WAIT, "busy-wait", SETTING_NUMBER, "50", "MICROSECONDS", 0, 1000,               \

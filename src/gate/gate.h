@@ -17,6 +17,7 @@ struct gate;
 struct gate_worker;
 struct protocol;
 struct seal_keys;
+struct secret_trust;
 struct session_files;
 
 struct gate_settings {
@@ -28,6 +29,7 @@ struct gate_settings {
     struct registry *registry; /* of the agents elsewhere */
     struct seal_keys *keys;
     struct session_files *files; /* of secrets, for as long as sessions are */
+    const struct secret_trust *secret_trust;
     struct pool *sync;           /* of recordings */
     const char *recordings;      /* their folder */
     int64_t recording_days;      /* how long they are kept; 0: for ever */

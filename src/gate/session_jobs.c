@@ -7,7 +7,7 @@
 #include "identity/native_credential.h"
 #include "io/clock.h"
 #include "io/log.h"
-#include "model/secret_map.h"
+#include "model/secret_trust.h"
 #include "store/audit_store.h"
 #include "store/row_id.h"
 #include "store/session_store.h"
@@ -104,8 +104,11 @@ static enum err admit_read(struct store_tx *tx, void *context, struct error *ret
 
 static enum err admit_resolve(struct admit_job *self, struct error *reterr)
 {
-    enum err err = secret_sources_resolve(&self->job.arena, &self->grant.secret, &self->variables,
-                                          NULL, reterr);
+    const struct caller *caller = &self->grant.caller;
+    unsigned sources = secret_trust_of(self->job.worker->gate->settings.secret_trust,
+                                       caller->organization_id, caller->organization_name);
+    enum err err = secret_sources_resolve(&self->job.arena, sources, &self->grant.secret,
+                                          &self->variables, NULL, reterr);
     const struct place_owner owner = {
         .rules = &self->protocol->target.place,
         .arena = &self->job.arena,

@@ -219,8 +219,8 @@ static enum err target_call_resolve(struct target_call *call, struct session_fil
 {
     struct shape_pairs variables = {0};
     struct target_answer *answer = &call->answer;
-    enum err err =
-        secret_sources_resolve(&call->secrets, call->request->variables, &variables, NULL, reterr);
+    enum err err = secret_sources_resolve(&call->secrets, call->request->sources,
+                                          call->request->variables, &variables, NULL, reterr);
     if (err != ERR_NONE) {
         answer->problem = TARGET_PROBLEM_SECRETS;
         answer->shown = SLICE("the secrets of the connection cannot be had");

@@ -31,6 +31,7 @@ void target_calls_drain(struct target_calls *calls, uint64_t deadline_ms);
 
 struct target_request {
     const struct shape_pairs *variables; /* of the connection, as they are stored */
+    unsigned sources;                    /* of enum secret_source: that they may refer to */
     const struct protocol *protocol;     /* has catalog_ops */
     struct slice database;               /* empty: the connection's, or the protocol's usual one */
     const char *text;

@@ -43,6 +43,7 @@ enum secret_source {
     SECRET_SOURCE_VAULT_KV1 = 4,
     SECRET_SOURCE_VAULT_KV2 = 8,
     SECRET_SOURCE_AWS_IAM_RDS = 16,
+    SECRET_SOURCES_ALL = 31,
 };
 
 /* Views of the text: "_aws:prod/db:password" is source, name and key. */

@@ -238,8 +238,8 @@ static void agent_session_resolve(struct pool_job *job)
 {
     struct agent_session *self = CONTAINER_OF(job, struct agent_session, job);
     struct shape_pairs plain;
-    enum err err =
-        secret_sources_resolve(&self->arena, &self->request.variables, &plain, NULL, &self->error);
+    enum err err = secret_sources_resolve(&self->arena, SECRET_SOURCES_ALL,
+                                          &self->request.variables, &plain, NULL, &self->error);
     if (err == ERR_NONE) {
         self->files_id = session_files_id_in(&self->arena);
         const struct place_owner owner = {.rules = &self->protocol->target.place,

@@ -257,7 +257,9 @@ static enum err credential_store_read_machine(struct store_tx *tx, struct arena 
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err =
-        store_query_one(tx, "SELECT organization_id, name FROM machine_identity WHERE id = $1",
+        store_query_one(tx,
+                        "SELECT m.organization_id, m.name, o.name FROM machine_identity m "
+                        "JOIN organization o ON o.id = m.organization_id WHERE m.id = $1",
                         PARAMS(store_text(id)), &rows, reterr);
     if (err == ERR_NONE) {
         *caller = (struct caller){
@@ -266,6 +268,7 @@ static enum err credential_store_read_machine(struct store_tx *tx, struct arena 
             .subject = id,
             .email = SLICE(""),
             .name = rows_text_in(arena, &rows, 1),
+            .organization_name = rows_text_in(arena, &rows, 2),
             .is_key = true,
             .is_machine = true,
         };

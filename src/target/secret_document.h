@@ -31,7 +31,8 @@ struct secret_keeper {
 struct secret_documents {
     struct secret_document *items;
     size_t count;
-    int64_t ends_at; /* clock_monotonic() */
+    unsigned sources; /* that may be asked */
+    int64_t ends_at;  /* clock_monotonic() */
 };
 
 /* All that are of these sources and not done. */

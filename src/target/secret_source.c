@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "codec/base64.h"
 #include "io/clock.h"
+#include "model/secret_trust.h"
 #include "target/aws_credentials.h"
 #include "target/environment.h"
 #include "target/secret_answer.h"
@@ -66,6 +67,8 @@ static void secret_wish_read(struct secret_wish *wish, struct arena *arena,
     if (secret_reference_in(arena, value, &wish->reference)) {
         if (secret_has_nul(wish->reference.text)) {
             wish->err = fail(&wish->failure, ERR_INPUT, "the reference has a NUL byte");
+        } else if ((wish->reference.source & documents->sources) == 0) {
+            wish->err = fail(&wish->failure, ERR_INPUT, SECRET_TRUST_REFUSED);
         } else {
             wish->document = secret_document_of(documents, &wish->reference);
         }
@@ -265,10 +268,11 @@ static enum err secret_wishes_fail(struct arena *arena, const struct secret_wish
 
 /* All of it ----------------------------------------------------------------------------------- */
 
-static void secret_wishes_get(struct arena *arena, const struct shape_pairs *secret,
-                              struct secret_wishes *wishes)
+static void secret_wishes_get(struct arena *arena, unsigned sources,
+                              const struct shape_pairs *secret, struct secret_wishes *wishes)
 {
     struct secret_documents documents = {
+        .sources = sources,
         .items = arena_alloc_array(arena, secret->count, sizeof(*documents.items)),
         .ends_at = clock_monotonic() + (int64_t)LIMIT_SECRETS_MS * 1000,
     };
@@ -285,15 +289,15 @@ static void secret_wishes_get(struct arena *arena, const struct shape_pairs *sec
     }
 }
 
-enum err secret_sources_resolve(struct arena *arena, const struct shape_pairs *secret,
-                                struct shape_pairs *ret_plain, struct slice *reterr_all,
-                                struct error *reterr)
+enum err secret_sources_resolve(struct arena *arena, unsigned sources,
+                                const struct shape_pairs *secret, struct shape_pairs *ret_plain,
+                                struct slice *reterr_all, struct error *reterr)
 {
     struct arena work CLEANUP(arena_release);
     struct secret_wishes wishes = {.count = 0};
     arena_init(&work);
     arena_hold_secrets(&work);
-    secret_wishes_get(&work, secret, &wishes);
+    secret_wishes_get(&work, sources, secret, &wishes);
     if (wishes.failure_count > 0) {
         return secret_wishes_fail(arena, &wishes, reterr_all, reterr);
     }

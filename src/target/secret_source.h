@@ -10,8 +10,11 @@
 #define GH_TARGET_SECRET_SOURCE_H
 
 #include "codec/shape.h"
+#include "model/secret_map.h"
 
-/* 'secret' has keys as they are stored ("envvar:NAME", "filesystem:NAME", or the bare NAME of a
+/* Values may refer to the given sources (of enum secret_source); other references fail.
+ *
+ * 'secret' has keys as they are stored ("envvar:NAME", "filesystem:NAME", or the bare NAME of a
  * resource's plain variable) and values as they are stored. The answer has the same keys in the
  * same order, and bytes; the arena, which holds it, is wiped when it ends.
  *
@@ -21,9 +24,9 @@
  *
  * ERR_UNAVAILABLE when any of them failed because of somebody else or may work later, ERR_INPUT
  * when all that failed are wrong as they stand. */
-enum err secret_sources_resolve(struct arena *arena, const struct shape_pairs *secret,
-                                struct shape_pairs *ret_plain, struct slice *reterr_all,
-                                struct error *reterr) MUST_USE;
+enum err secret_sources_resolve(struct arena *arena, unsigned sources,
+                                const struct shape_pairs *secret, struct shape_pairs *ret_plain,
+                                struct slice *reterr_all, struct error *reterr) MUST_USE;
 
 #define SECRET_SOURCE_FILES_MAX 4
 

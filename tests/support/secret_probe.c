@@ -8,6 +8,7 @@
 #include "codec/base64.h"
 #include "codec/json_writer.h"
 #include "io/fetch.h"
+#include "model/secret_map.h"
 #include "target/secret_source.h"
 #include "target/session_files.h"
 
@@ -113,7 +114,8 @@ int main(int argument_count, char **arguments)
     json_set_seed(1);
     arena_init(&arena);
     struct shape_pairs pairs = read_pairs();
-    if (secret_sources_resolve(&arena, &pairs, &plain, &all, &error) != ERR_NONE) {
+    if (secret_sources_resolve(&arena, SECRET_SOURCES_ALL, &pairs, &plain, &all, &error) !=
+        ERR_NONE) {
         status = print_error(&error, all);
     } else if (argument_count > 1) {
         status = run_session(arguments[1], &plain);

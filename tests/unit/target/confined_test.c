@@ -64,7 +64,8 @@ static int run_confined(void)
     }
     EXPECT(sandbox_start(&settings, &state, NULL) == ERR_NONE);
     struct error error = {.message = ""};
-    enum err err = secret_sources_resolve(&arena, &secret, &plain, NULL, &error);
+    enum err err =
+        secret_sources_resolve(&arena, SECRET_SOURCES_ALL, &secret, &plain, NULL, &error);
     if (err != ERR_NONE) {
         print_error("%s\n", error.message);
     }

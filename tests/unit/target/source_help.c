@@ -111,7 +111,8 @@ void use_vault(void)
 
 enum err resolve(const struct shape_pairs *secret)
 {
-    return secret_sources_resolve(&test.arena, secret, &test.plain, &test.all, &test.error);
+    return secret_sources_resolve(&test.arena, SECRET_SOURCES_ALL, secret, &test.plain, &test.all,
+                                  &test.error);
 }
 
 void check_plain(const struct shape_pairs *secret, const char *const *values)
