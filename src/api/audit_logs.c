@@ -173,7 +173,13 @@ enum err audit_logs_export(struct api_call *call, struct error *reterr)
     call->response->status = 200;
     call->response->content_type = SLICE("application/jsonl");
     arena_init(&export.arena);
-    enum err err = http_call_stream_begin(call->http);
+    enum err err = ERR_NONE;
+    if (!slice_equals(call->request->method, SLICE("HEAD"))) {
+        err = api_audit_alone(call, "export", 200, SLICE(""), reterr);
+    }
+    if (err == ERR_NONE) {
+        err = http_call_stream_begin(call->http);
+    }
     while (err == ERR_NONE) {
         err = store_read(call->api->store, audit_export_body, &export, reterr);
         if (err != ERR_NONE || export.list.count == 0) {

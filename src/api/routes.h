@@ -46,6 +46,7 @@ struct api_route {
     bool is_slow;               /* takes a processor, or waits for others: on a pool of its own */
     bool is_long;               /* its answer lasts as long as its reader likes: likewise */
     bool hands_out_tokens;      /* to somebody who is not signed in: no cache keeps the answer */
+    bool may_be_forged;         /* what is wrong with it is in the audit log, whoever sent it */
     int errors[API_ERRORS_MAX]; /* besides 401, 403, 500 and 503, which follow from the rest */
 };
 

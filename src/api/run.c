@@ -180,7 +180,8 @@ static enum err api_audit_failure(struct api_call *call, enum err err, struct er
  * used to fill it. The answer is a refusal in any case. */
 static void api_audit_stranger(struct api_call *call, enum err err, const struct error *error)
 {
-    bool is_refused = err == ERR_UNAUTHENTICATED || err == ERR_DENIED || err == ERR_BUSY;
+    bool is_refused = err == ERR_UNAUTHENTICATED || err == ERR_DENIED || err == ERR_BUSY ||
+                      (err == ERR_INPUT && call->route->may_be_forged);
     struct refusal refusal;
     if (!is_refused || call->caller.organization_id.len > 0 ||
         !refusals_add(call->api->refusals, sign_in_address(call), clock_now(), &refusal)) {

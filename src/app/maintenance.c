@@ -4,8 +4,11 @@
 #include "app/recordings.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "io/clock.h"
+#include "model/organization.h"
 #include "store/audit_store.h"
 #include "store/organization_store.h"
+#include "store/row_id.h"
 #include "store/seal.h"
 #include "store/seal_store.h"
 
@@ -186,6 +189,44 @@ static enum err maintenance_reseal(struct maintenance *self, const struct settin
     return err == ERR_NONE ? maintenance_reseal_recordings(self, settings, reterr) : err;
 }
 
+struct maintenance_entry {
+    struct maintenance *self;
+    const char *action;
+};
+
+static enum err maintenance_audit_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    const struct maintenance_entry *done = context;
+    struct arena *arena = &done->self->arena;
+    char id[SEAL_KEY_ID_SIZE];
+    seal_keys_current(done->self->keys, id);
+    struct audit_entry entry = {
+        .id = row_id_new(arena),
+        .organization_id = SLICE(ORGANIZATION_DEFAULT_ID),
+        .actor_subject = SLICE(""),
+        .actor_email = SLICE(""),
+        .actor_name = SLICE("command line"),
+        .created_at = clock_now(),
+        .resource_type = SLICE("master_key"),
+        .action = slice_of_text(done->action),
+        .http_method = SLICE(""),
+        .http_path = SLICE(""),
+        .error_message = SLICE(""),
+        .client_ip = SLICE(""),
+        .payload = arena_format(arena, "{\"key_id\":\"%s\"}", id),
+        .outcome = {.value = true, .is_given = true},
+    };
+    return audit_store_append(tx, arena, &entry, reterr);
+}
+
+/* In the log of the first organization: the key is of all of them. */
+static enum err maintenance_audit(struct maintenance *self, const char *action,
+                                  struct error *reterr)
+{
+    struct maintenance_entry entry = {.self = self, .action = action};
+    return store_write(self->store, maintenance_audit_body, &entry, reterr);
+}
+
 enum err maintenance_rekey(const struct settings *settings, struct error *reterr)
 {
     struct maintenance self CLEANUP(maintenance_release) = {0};
@@ -197,6 +238,9 @@ enum err maintenance_rekey(const struct settings *settings, struct error *reterr
     }
     if (err == ERR_NONE) {
         err = maintenance_reseal(&self, settings, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = maintenance_audit(&self, "rekey", reterr);
     }
     if (err == ERR_NONE) {
         seal_keys_current(self.keys, id);
@@ -217,6 +261,9 @@ enum err maintenance_drop_old_keys(const struct settings *settings, struct error
     }
     if (err == ERR_NONE) {
         err = seal_keys_drop_old(self.keys, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = maintenance_audit(&self, "drop_old", reterr);
     }
     if (err == ERR_NONE) {
         (void)printf("'%s' holds one key\n", settings->key_file);

@@ -404,3 +404,15 @@ def test_strangers_cannot_fill_the_log(start):
         bad = caller(f"198.51.100.{number}", **{"Api-Key": "ghk_none"})
         assert bad.get("/users").status == 401
     assert 30 <= len(strangers(admin)) <= 60  # a minute may end meanwhile
+
+
+def test_an_export_is_an_entry_of_its_own(boss):
+    watch = Watch(boss)
+    auditor = boss.key("auditor")
+    watch.new()
+    last = json.loads(auditor.get("/audit/logs/export").body.decode().splitlines()[-1])
+    [entry] = watch.new()
+    assert (entry["resource_type"], entry["action"], entry["http_status"]) == ("audit", "export",
+                                                                               200)
+    assert entry["id"] == last["id"]
+    assert boss.key("dev").get("/audit/logs/export").status == 403

@@ -72,6 +72,11 @@ def test_a_new_master_key_beside_a_running_gateway(start, settings, tmp_path):
     answer = command("rekey", "drop-old", *settings)
     assert answer.returncode == 0 and "0 closed anew" in answer.stdout, answer
     assert key not in (tmp_path / "key").read_text()
+    done = admin.get("/audit/logs?resource_type=master_key").json["data"]
+    assert [(one["action"], one["outcome"]) for one in done] == [("drop_old", True), ("rekey", True)]
+    assert done[0]["request_payload_redacted"]["key_id"] in answer.stdout + \
+        str(done[1]["request_payload_redacted"])
+    assert command("audit", "verify", *settings).returncode == 0
     assert gateway.stop() == 0
     again = start(*settings)
     admin.gateway = again

@@ -394,3 +394,25 @@ def test_nothing_is_told_without_need(quick_site):
 def test_organization_and_redirect_are_checked_first(quick_site):
     answer = Api(quick_site.gateway).get(f"/login?redirect=x&organization={unique('none')}")
     assert answer.status == 400 and quick_site.provider.count("auth") == 0
+
+
+def test_forged_callbacks_are_in_the_audit_log(quick_site):
+    """The first of an address, the tenth, the hundredth: enough to be seen, too few to fill it."""
+    site = quick_site
+
+    def entries():
+        return [one for one in site.admin.get("/audit/logs?page_size=100").json["data"]
+                if one["action"] == "authenticate" and one["http_path"] in (
+                    "/api/callback", "/api/login/start")]
+    before = len(entries())
+    browser = Browser()
+    site.begin(browser)
+    for number in range(12):
+        forged = browser.open(f"{site.url}/api/callback?state=forged-{number}&code=stolen")
+        assert forged.status == 400, forged
+    assert browser.open(f"{site.url}/api/login/start?state=forged").status == 400
+    found = entries()
+    assert 1 <= len(found) - before <= 3, found
+    assert found[0]["resource_type"] == "sign_in" and found[0]["outcome"] is False
+    assert "this sign-in is over" in found[0]["error_message"]
+    assert "stolen" not in str(found) and found[0]["client_ip"] == "127.0.0.1"
