@@ -19,6 +19,7 @@ HANDLER(openapi_get);
 /* organizations.c */
 HANDLER(organizations_list);
 HANDLER(organizations_create);
+HANDLER(setup_code_get);
 HANDLER(hide_role_info_get);
 HANDLER(hide_role_info_put);
 extern const struct shape hide_role_info_shape;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signing in with a password. The first person of a fresh installation registers himself and
- * becomes its admin: from this machine at once, from elsewhere with the code that the start prints.
- */
+ * becomes its admin, with the code that the start prints. */
 #include "api/handlers.h"
 #include "api/second_factor.h"
 #include "api/sign_in.h"
@@ -68,7 +67,7 @@ static const struct shape_field register_fields[] = {
      .flags = SHAPE_NULL_IN,
      AT(setup_code),
      .max = 64,
-     .about = "printed at the start; needed from other machines"},
+     .about = "printed at the start, and by 'gatehouse setup-code'"},
 };
 
 const struct shape register_shape = {
@@ -133,8 +132,8 @@ enum err local_auth_register(struct api_call *call, struct error *reterr)
     }
     if (err == ERR_NONE && !sign_in_may_found(call, self.wanted.setup_code)) {
         return fail(reterr, ERR_DENIED,
-                    "access denied: from another machine send the 'setup_code' that the start "
-                    "of the gateway printed");
+                    "access denied: send the 'setup_code' that the start of the gateway printed; "
+                    "'gatehouse setup-code' shows it again");
     }
     if (err == ERR_NONE) {
         err = local_auth_check_method(call, reterr);

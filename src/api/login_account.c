@@ -69,8 +69,8 @@ static enum err arrival_found(struct arrival *arrival, struct error *reterr)
     }
     if (!arrival->attempt->may_found) {
         return arrival_refuse(reterr,
-                              "the first to sign in becomes the admin: begin on the gateway's own "
-                              "machine, or with the setup_code that its start printed");
+                              "the first to sign in becomes the admin: begin with the setup_code "
+                              "that the gateway's start printed ('gatehouse setup-code')");
     }
     user->groups.items =
         arena_alloc_array(arrival->call->arena, groups->count + 1, sizeof(struct slice));

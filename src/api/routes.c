@@ -375,6 +375,7 @@ const struct api_route api_routes[] = {
     {"GET", "/metrics", API_METRICS, .handler = metrics_get},
     {"GET", "/control/log-levels", API_CONTROL, .handler = log_levels_get},
     {"PUT", "/control/log-levels", API_CONTROL, SMALL_BODY, .handler = log_levels_put},
+    {"GET", "/control/setup-code", API_CONTROL, .handler = setup_code_get},
     {"GET", "/control/organizations", API_CONTROL, .handler = organizations_list},
     {"POST", "/control/organizations", API_CONTROL, .handler = organizations_create,
      .noun = "organizations", SMALL_BODY},

@@ -65,3 +65,23 @@ enum err server_info_get(struct api_call *call, struct error *reterr)
     json_end_object(&json);
     return err == ERR_NONE ? api_answer_end(call, &json, reterr) : err;
 }
+
+/* For whoever runs the gateway and did not see it start. */
+enum err setup_code_get(struct api_call *call, struct error *reterr)
+{
+    bool has_users = false;
+    enum err err = store_read(call->api->store, server_info_read, &has_users, reterr);
+    if (err == ERR_NONE && (has_users || call->api->setup_code.len == 0)) {
+        err =
+            fail(reterr, ERR_CONFLICT,
+                 "there is no set-up code: somebody is registered already, who can invite others");
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct json_writer json = api_answer(call, 200);
+    json_begin_object(&json);
+    json_member_text(&json, "setup_code", call->api->setup_code);
+    json_end_object(&json);
+    return api_answer_end(call, &json, reterr);
+}

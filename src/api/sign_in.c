@@ -7,7 +7,6 @@
 #include "identity/password.h"
 #include "io/clock.h"
 #include "io/pool.h"
-#include "wire/forwarded.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -55,19 +54,10 @@ enum err sign_in_hand_over(struct api_call *call, struct slice user_id, struct e
 
 /* The first admin ------------------------------------------------------------------------------ */
 
-/* A proxy on this machine, or a page of another site in a browser on it, speaks for others. */
-static bool sign_in_is_from_here(const struct http_request *request)
-{
-    bool is_passed_on = forwarded_is_there(request->headers, request->header_count);
-    bool is_other_page = request->cors_origin.len > 0;
-    return request->peer.is_control ||
-           (request->peer.is_loopback && !is_passed_on && !is_other_page);
-}
-
 bool sign_in_may_found(const struct api_call *call, struct slice setup_code)
 {
     struct slice known = call->api->setup_code;
-    if (sign_in_is_from_here(call->request)) {
+    if (call->request->peer.is_control) {
         return true;
     }
     return known.len > 0 && setup_code.len == known.len &&

@@ -16,8 +16,9 @@ void sign_in_set_cookie(struct api_call *call, struct slice token);
 
 bool sign_in_is_encrypted(const struct api_call *call);
 
-/* May the caller become the first admin: from this machine, or with the code that the start
- * printed. */
+/* May the caller become the first admin: with the code that the start printed, from wherever he
+ * asks, or over the control socket. A process of this machine, a proxy on it and a page that is
+ * open there are all no proof of who started the gateway. */
 bool sign_in_may_found(const struct api_call *call, struct slice setup_code);
 
 /* Where the caller is, for counting: who has an IPv6 address has at least all of its /64. */

@@ -230,6 +230,25 @@ static enum err cli_log_levels(struct cli *cli, struct error *reterr)
     return err;
 }
 
+static enum err cli_setup_code(struct cli *cli, struct error *reterr)
+{
+    const struct control_request request = {"GET", "/control/setup-code", SLICE_NONE};
+    struct slice body = SLICE_NONE;
+    struct slice code = SLICE_NONE;
+    struct json document;
+    enum err err = control_call(&cli->arena, cli->data_dir, &request, &body, reterr);
+    if (err == ERR_NONE) {
+        err = json_parse_in(&cli->arena, body, &document, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = json_as_text(json_member(&document, "setup_code"), &code, reterr);
+    }
+    if (err == ERR_NONE) {
+        (void)printf("%.*s\n", SLICE_ARG(code));
+    }
+    return err;
+}
+
 static enum err cli_guard_test(struct cli *cli, struct error *reterr)
 {
     return guard_trial_run(&cli->arena, cli->arguments, reterr);
@@ -247,6 +266,11 @@ static const struct cli_command cli_commands[] = {
      "say whether it would start, and with what",
      cli_check,
      true},
+    {{"setup-code", NULL},
+     "[--data-dir FOLDER]",
+     "the code with which the first admin registers",
+     cli_setup_code,
+     false},
     {{"org", "list"},
      "[--data-dir FOLDER]",
      "the organizations of the running gateway",

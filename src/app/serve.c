@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/base64.h"
+#include "codec/url.h"
 #include "console/console.h"
 #include "io/descriptors.h"
 #include "io/fetch.h"
@@ -52,6 +53,20 @@ static void serve_read_edge(const struct settings *settings, struct http_server 
     server->cors.prefix = SLICE("/api/");
 }
 
+/* The names by which it is asked for. */
+static void serve_read_hosts(struct serve *serve)
+{
+    struct host_list *hosts = &serve->server.hosts;
+    struct slice listen = slice_of_text(settings_text(serve->settings, SETTING_LISTEN));
+    struct url url = {.host = SLICE("")};
+    must(host_list_parse(slice_of_text(settings_text(serve->settings, SETTING_ALLOWED_HOSTS)),
+                         hosts, NULL) == ERR_NONE);
+    host_list_set_listen(hosts,
+                         slice_sub(listen, 0, (size_t)(strrchr(listen.at, ':') - listen.at)));
+    must(url_parse(serve->public_url, &url, NULL) == ERR_NONE);
+    hosts->public_host = url.host;
+}
+
 static void serve_make_tunnel(struct serve *serve)
 {
     serve->registry = registry_new();
@@ -84,6 +99,7 @@ static void serve_make_server(struct serve *serve)
         .deadlines = HTTP_DEADLINES,
     };
     serve_read_edge(serve->settings, &serve->server);
+    serve_read_hosts(serve);
     serve->api = (struct api){
         .store = serve->store,
         .identity = serve->identity,

@@ -10,6 +10,7 @@
 #include "model/secret_trust.h"
 #include "model/user.h"
 #include "wire/address.h"
+#include "wire/host_list.h"
 #include "wire/origin.h"
 
 #include <arpa/inet.h>
@@ -127,6 +128,7 @@ static const char *setting_objection(const struct setting_row *row, struct slice
 {
     struct network_list networks;
     struct origin_list origins;
+    struct host_list hosts;
     struct secret_trust trust;
     struct fault fault = {0};
     switch (row->kind) {
@@ -161,6 +163,8 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return network_list_parse(value, &networks, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_ORIGINS:
         return origin_list_parse(value, &origins, detail) == ERR_NONE ? NULL : detail->message;
+    case SETTING_HOSTS:
+        return host_list_parse(value, &hosts, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_SECRET_TRUST:
         return secret_trust_parse(value, &trust, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_FAULT:

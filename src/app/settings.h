@@ -27,6 +27,7 @@ enum setting_kind {
     SETTING_SECRET,   /* one line that no message repeats */
     SETTING_NETWORKS,
     SETTING_ORIGINS,
+    SETTING_HOSTS,
     SETTING_SECRET_TRUST, /* organizations, and sources of secrets */
     SETTING_FAULT,        /* for tests, not in the help */
 };
@@ -50,6 +51,9 @@ enum setting_kind {
       "where clients of connections of subtype tcp connect to, with TLS; needs --tls-cert")        \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
       "how people reach this gateway, when a proxy or another name stands before it")              \
+    X(SETTING_ALLOWED_HOSTS, "allowed-hosts", SETTING_HOSTS, "", "NAMES", 0, 0,                    \
+      "further names, with commas between, by which it may be asked for (Host), beside the "       \
+      "public URL's and the addresses that it listens on; requests for others are refused")        \
     X(SETTING_TLS_CERT, "tls-cert", SETTING_PATH, "", "FILE", 0, 0,                                \
       "certificate and its issuers (PEM); turns TLS on; read again on SIGHUP")                     \
     X(SETTING_TLS_KEY, "tls-key", SETTING_PATH, "", "FILE", 0, 0,                                  \

@@ -30,6 +30,7 @@
 /* HTTP: who asks, from where */
 #define LIMIT_NETWORKS       128
 #define LIMIT_ORIGINS        64
+#define LIMIT_HOSTS          64
 #define LIMIT_FORWARDED_HOPS 32
 
 /* HTTP/2: one connection */

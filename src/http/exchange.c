@@ -109,10 +109,39 @@ static void exchange_answer_methods(struct exchange *exchange)
     exchange_answer(exchange);
 }
 
+/* The name in Host or :authority, and in both where there are two. A program that names none
+ * (HTTP/1.0) is no browser. */
+static bool exchange_host_is_known(struct exchange *exchange)
+{
+    struct http_request *request = &exchange->request;
+    const struct host_list *hosts = &exchange->worker->server->hosts;
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct http_header *header = &request->headers[i];
+        if (!slice_equals_nocase(header->name, SLICE("host"))) {
+            continue;
+        }
+        request->host = request->host.len == 0 ? header->value : request->host;
+        if (!request->peer.is_control && !host_list_has(hosts, header->value)) {
+            return false;
+        }
+    }
+    return request->peer.is_control || request->host.len == 0 ||
+           host_list_has(hosts, request->host);
+}
+
 enum exchange_next exchange_start(struct exchange *exchange, uint64_t body_size)
 {
     const struct http_server *server = exchange->worker->server;
     http_client_find(&server->trusted_proxies, &exchange->request);
+    if (!exchange_host_is_known(exchange)) {
+        exchange_answer_error(exchange, 421,
+                              arena_format(&exchange->arena,
+                                           "this gateway is not known as '%.*s': ask it by its "
+                                           "public URL, or have whoever operates it list the name "
+                                           "in --allowed-hosts",
+                                           SLICE_ARG(exchange->request.host)));
+        return EXCHANGE_REFUSED;
+    }
     cors_judge(&server->cors, &exchange->request);
     exchange->routed =
         router_find(server->router, &exchange->arena, &exchange->request, &exchange->route);

@@ -20,9 +20,9 @@
 #define HTTP_METRICS_STATUSES                                                                      \
     {                                                                                              \
         101, 200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 414,  \
-            415, 417, 422, 425, 429, 431, 499, 500, 501, 503, 504, 505                             \
+            415, 417, 421, 422, 425, 429, 431, 499, 500, 501, 503, 504, 505                        \
     }
-#define HTTP_METRICS_STATUS_COUNT 30
+#define HTTP_METRICS_STATUS_COUNT 31
 
 struct http_route_metrics {
     _Atomic uint64_t by_status[HTTP_METRICS_STATUS_COUNT];

@@ -13,6 +13,7 @@
 #include "io/tls_stream.h"
 #include "io/worker.h"
 #include "wire/address.h"
+#include "wire/host_list.h"
 
 /* How long each phase of a connection may take. */
 struct http_deadlines {
@@ -37,6 +38,7 @@ struct http_server {
     struct pool *long_pool; /* of answers that wait for their readers; likewise */
     void *context;          /* for the handlers */
     bool metrics_for_anyone;
+    struct host_list hosts; /* by whose names it may be asked */
     struct network_list trusted_proxies; /* none: the headers that proxies add change nothing */
     struct http_cors cors;
     size_t connection_count_max; /* of one worker */

@@ -55,7 +55,7 @@ def measure(options, folder):
     gateway = Gateway(options.binary, tempfile.mkdtemp(dir=folder), "--postgres-listen",
                       "127.0.0.1:0")
     try:
-        admin = Caller.register(gateway.port)
+        admin = Caller.register(gateway)
         Place(server.port).run("psql", "-X", "-q", "-c", EXPORT, stdout=subprocess.DEVNULL)
         places = {"plain": through_gateway(admin, server), "guarded": guarded(admin, server)}
         seconds = take_turns(places, options.rounds,

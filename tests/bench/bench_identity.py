@@ -116,7 +116,7 @@ def too_many_at_once(gateway):
 def measure(options, folder):
     gateway = Gateway(options.binary, tempfile.mkdtemp(dir=folder))
     try:
-        admin = Caller.register(gateway.port)
+        admin = Caller.register(gateway)
         return [*cost_of_a_caller(gateway, admin, options),
                 cost_of_sign_ins(gateway, admin, options), too_many_at_once(gateway)]
     finally:

@@ -135,7 +135,7 @@ class FarAgent:
         certificate = Certificate(folder)
         self.gateway = Gateway(binary, folder, "--postgres-listen", "127.0.0.1:0", "--tls-cert",
                                certificate.cert, "--tls-key", certificate.key)
-        self.admin = Caller.register(self.gateway.port, True)
+        self.admin = Caller.register(self.gateway, True)
         made = json.loads(self.admin.call("POST", "/agents", {"name": "far"})[1])
         self.id = made["id"]
         with open(f"{folder}/agent.txt", "wb") as output:
@@ -269,7 +269,7 @@ def measure(options, folder):
     try:
         places = {"direct": Place(server.port), "pgbouncer": Place(beside.bouncer_port),
                   "haproxy": Place(beside.haproxy_port),
-                  "gateway": through_gateway(Caller.register(gateway.port), server),
+                  "gateway": through_gateway(Caller.register(gateway), server),
                   "agent": through_gateway(far.admin, server, far.id)}
         return [*queries(places, options), *bulk(places, options), *openings(places, options),
                 idle(gateway, places["gateway"]), many_rows(gateway, places["gateway"])]

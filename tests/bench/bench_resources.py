@@ -77,11 +77,11 @@ def write(admin, folder, options):
 def measure(options, folder):
     own = tempfile.mkdtemp(dir=folder)
     gateway = Gateway(options.binary, own)
-    admin = Caller.register(gateway.port)
+    admin = Caller.register(gateway)
     rows = [read_one(gateway, admin, folder, options), read_page(admin, options)]
     gateway.stop()
     own = tempfile.mkdtemp(dir=folder)
     gateway = Gateway(options.binary, own, "--pool-threads", str(CONNECTIONS))
-    rows.append(write(Caller.register(gateway.port), own, options))
+    rows.append(write(Caller.register(gateway), own, options))
     gateway.stop()
     return rows

@@ -71,7 +71,7 @@ def latency_rows(admin, title):
 
 def measure_store(options, folder, title, arguments, fill):
     gateway = Gateway(options.binary, folder, *arguments)
-    admin = Caller.register(gateway.port)
+    admin = Caller.register(gateway)
     admin.create(resource("first", roles=[role(f"first-{i}") for i in range(ROLES)]))
     for _ in range(2000):
         admin.call("GET", "/resources")

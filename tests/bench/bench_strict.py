@@ -96,7 +96,7 @@ def compare(binary, folder, server, options):
             gateway = Gateway(binary, tempfile.mkdtemp(dir=folder), "--postgres-listen",
                               "127.0.0.1:0", *arguments)
             stack.callback(gateway.stop)
-            places[name] = through_gateway(Caller.register(gateway.port), server)
+            places[name] = through_gateway(Caller.register(gateway), server)
 
         for _ in range(min(options.rounds, ROUNDS)):
             for name, place in places.items():

@@ -13,10 +13,12 @@ class Caller:
             else http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
     @classmethod
-    def register(cls, port, has_tls=False):
+    def register(cls, gateway, has_tls=False):
+        port = gateway.port
         first = cls(port, "", has_tls)
         _, _, token = first.call("POST", "/localauth/register", {
-            "email": "bench@example.com", "password": "lamp under seven rivers"})
+            "email": "bench@example.com", "password": "lamp under seven rivers",
+            "setup_code": gateway.setup_code()})
         first.key = token
         body = first.call("POST", "/api-keys", {"name": "bench", "groups": ["admin"]})[1]
         return cls(port, json.loads(body)["key"], has_tls)

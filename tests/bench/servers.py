@@ -78,6 +78,16 @@ class Gateway:
             time.sleep(0.001)
         sys.exit("the gateway did not start: " + open(self.output.name).read())
 
+    def setup_code(self):
+        """It is printed after the address."""
+        while self.process.poll() is None:
+            text = open(self.output.name, "rb").read().decode("utf-8", "replace")
+            found = re.search(r"#setup_code=(\S+)\n", text)
+            if found:
+                return found.group(1)
+            time.sleep(0.001)
+        sys.exit("the gateway ended: " + open(self.output.name).read())
+
     def stop(self):
         self.process.terminate()
         self.process.wait(20)

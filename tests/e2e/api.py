@@ -92,9 +92,17 @@ class KeptApi(Api):
             raise
 
 
+def setup_code(gateway):
+    """As whoever runs the gateway gets it."""
+    status, answer = gateway.control("GET", "/control/setup-code")
+    assert status == 200, answer
+    return answer["setup_code"]
+
+
 def register(gateway, email="root@example.com"):
     """The first admin of a fresh gateway."""
-    answer = Api(gateway).post("/localauth/register", {"email": email, "password": PASSWORD})
+    answer = Api(gateway).post("/localauth/register", {
+        "email": email, "password": PASSWORD, "setup_code": setup_code(gateway)})
     assert answer.status == 201, answer
     return Api(gateway, answer.headers["Token"])
 

@@ -13,7 +13,7 @@ import pytest
 
 from agent import (AT_ONCE, DEAD_SECONDS, Agent, make_agent, status_of, wait_connected,
                    wait_disconnected)
-from api import Api, connection, register, resource
+from api import Api, connection, register, resource, setup_code
 from conftest import BINARY, lasting_port, wait_for
 
 SECRET = re.compile(r"gha_[\w-]{43}")
@@ -240,7 +240,8 @@ def test_over_tls(start, run, certificate):
     gateway = start("--tls-cert", certificate / "cert.pem", "--tls-key", certificate / "key.pem")
     call = secure(gateway)
     answer, _ = call("POST", "/localauth/register",
-                     {"email": "admin@example.com", "password": "correct horse 9 battery"})
+                     {"email": "admin@example.com", "password": "correct horse 9 battery",
+                      "setup_code": setup_code(gateway)})
     token = answer.getheader("Token")
     _, made = call("POST", "/agents", {"name": "far"}, token)
     assert made["token"].startswith("https://")

@@ -314,7 +314,7 @@ def test_the_address_is_the_public_one(start, given, address):
 
 
 def test_without_a_known_address_it_is_the_one_that_was_asked(start):
-    admin = register(start("--listen", "0.0.0.0:0"))
+    admin = register(start("--listen", "0.0.0.0:0", "--allowed-hosts", "gate.example"))
     port = admin.gateway.port
     for host, shown in ((f"gate.example:{port}", f"gate.example:{port}"),
                         ("gate.example", "gate.example:80"), ("[::1]:90", "[::1]:90")):

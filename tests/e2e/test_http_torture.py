@@ -10,8 +10,8 @@ import time
 import pytest
 from conftest import PATIENCE, receive_all
 
-OK = b"GET /api/healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-LAST = b"GET /robots.txt HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+OK = b"GET /api/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LAST = b"GET /robots.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 def talk(gateway, request):
@@ -26,7 +26,7 @@ def statuses(answer):
 
 
 def post(headers, body=b""):
-    return b"POST /api/healthz HTTP/1.1\r\nHost: a\r\n" + headers + b"\r\n" + body
+    return b"POST /api/healthz HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n" + body
 
 
 MALFORMED = [
@@ -57,18 +57,18 @@ MALFORMED = [
     (post(b"X\r\n"), 400),
     (b"GET / HTTP/1.1\n\n", 400),
     (b"GET / HTTP/1.1\r\n\r\n", 400),
-    (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n", 400),
     (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
-    (b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    (b"GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400),
-    (b" GET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    (b"GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    (b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    (b"GET nothing HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    (b"GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-    (b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
-    (b"GET / HTTP/1.1.1\r\nHost: a\r\n\r\n", 400),
-    (b"GET / http/1.1\r\nHost: a\r\n\r\n", 400),
+    (b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET / HTTP/1.1 \r\nHost: localhost\r\n\r\n", 400),
+    (b" GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET /\x01 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET /#a HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 505),
+    (b"GET / HTTP/1.1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET / http/1.1\r\nHost: localhost\r\n\r\n", 400),
     (b"GET /\r\n\r\n", 400),
     (b"\r\n\r\n\r\n\r\n\r\n\r\n\r\n", 400),
     (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
@@ -184,7 +184,7 @@ def p99_ms(gateway, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             start = time.perf_counter()
-            conn.sendall(b"GET /robots.txt HTTP/1.1\r\nHost: a\r\n\r\n")
+            conn.sendall(b"GET /robots.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
             conn.recv(4096)
             times.append(time.perf_counter() - start)
     return sorted(times)[int(len(times) * 0.99)] * 1000

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from api import Api, unique
+from api import Api, register, setup_code, unique
 from conftest import wait_for
 from oidc import CLI, SECRET_ENV, Browser, RelyingParty, SignIn, Site, arguments_for
 
@@ -38,7 +38,8 @@ def is_nonsense(fault, hop):
 @pytest.fixture
 def empty_site(start, provider):
     """A gateway that has asked the provider nothing yet."""
-    return Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
+    gateway = start(*arguments_for(provider), env=SECRET_ENV)
+    return Site(gateway, provider, register(gateway))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=NAMES)
@@ -178,7 +179,7 @@ def test_who_is_signed_in_goes_on(start, provider):
     site = Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
     person = provider.person()
     browser = Browser(person)
-    done = site.sign_in(person, browser)
+    done = site.sign_in(person, browser, setup_code=setup_code(site.gateway))
     cli = site.enter(person, redirect=CLI)
     jwt = RelyingParty(provider).jwt(person)
     assert site.who(jwt).status == 200
@@ -214,7 +215,8 @@ def test_the_gateway_starts_without_the_provider(start, provider):
         assert site.who(token).status in (401, 503)
         assert Api(site.gateway).get("/publicserverinfo").json["auth_method"] == "oidc"
         assert Api(site.gateway).post("/localauth/register", {
-            "email": "a@example.com", "password": "lamp under seven rivers"}).status == 201
+            "email": "a@example.com", "password": "lamp under seven rivers",
+            "setup_code": setup_code(site.gateway)}).status == 201
     finally:
         provider.do("up")
     wait_for(lambda: site.begin(Browser()).status == 200, what="the provider")

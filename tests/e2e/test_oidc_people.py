@@ -365,10 +365,10 @@ def setup_code(site):
     return re.search(r"/register#setup_code=(\S+)", site.gateway.text()).group(1)
 
 
-def test_the_first_from_here_is_the_admin(fresh):
+def test_the_first_with_the_code_is_the_admin(fresh):
     person = fresh.provider.person()
     assert Api(fresh.gateway).get("/publicserverinfo").json["setup_required"] is True
-    admin = fresh.enter(person, redirect=CLI)
+    admin = fresh.enter(person, redirect=CLI, setup_code=setup_code(fresh))
     me = admin.get("/userinfo").json
     assert me["is_admin"] is True and "admin" in me["groups"]
     assert Api(fresh.gateway).get("/publicserverinfo").json["setup_required"] is False
@@ -386,8 +386,10 @@ def test_the_first_from_here_is_the_admin(fresh):
     assert groups_of(fresh, person) == ["dev"]
 
 
-def test_the_first_from_afar_needs_the_code(fresh):
+def test_the_first_needs_the_code_from_here_and_from_afar(fresh):
     person = fresh.provider.person()
+    here = fresh.sign_in(person, Browser(person), redirect=fresh.url)
+    assert is_refused(here, fresh.url)
     for code in ({}, {"setup_code": "x" * 20}, {"setup_code": ""},
                  {"setup_code": setup_code(fresh)[:-1]}):
         for redirect in fresh.url, CLI:
@@ -422,7 +424,7 @@ def test_of_two_firsts_at_once_one_is_the_admin(fresh):
     for _ in range(4):
         person = fresh.provider.person()
         browser = Browser(person)
-        ways.append((browser, fresh.to_callback(browser)))
+        ways.append((browser, fresh.to_callback(browser, setup_code=setup_code(fresh))))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         hops = list(pool.map(lambda way: way[0].open(way[1]), ways))
     tokens = [hop.cookie("gatehouse_token")["value"] for hop in hops]

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from api import PASSWORD, Api, login, register, unique
+from api import PASSWORD, Api, login, register, setup_code, unique
 from conftest import BINARY, lasting_port, wait_for
 from oidc import (CLI, CLIENT_SECRET, SECRET_ENV, Browser, Provider, RelyingParty, Site,
                   arguments_for, query_of)
@@ -61,7 +61,7 @@ def test_with_a_provider(quick_site):
 
 def test_a_public_client(start, provider):
     site = Site(start(*arguments_for(provider, "public")), provider)
-    assert site.sign_in(provider.person()).token
+    assert site.sign_in(provider.person(), setup_code=setup_code(site.gateway)).token
     assert sent_no_secret(provider)
     assert site.who(RelyingParty(provider, "public").jwt(provider.person(), "public")).status == 401
 
@@ -69,14 +69,14 @@ def test_a_public_client(start, provider):
 def test_a_client_that_posts_its_secret(start, provider):
     provider.set(auth_methods=["client_secret_post", "none"])
     site = Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
-    assert site.sign_in(provider.person()).token
+    assert site.sign_in(provider.person(), setup_code=setup_code(site.gateway)).token
     exchange = provider.last_token_request()
     assert exchange["secret_in_body"] and not exchange["basic"]
 
 
 def test_the_secret_as_a_flag(start, provider):
     site = Site(start(*arguments_for(provider), "--oidc-client-secret", CLIENT_SECRET), provider)
-    assert site.sign_in(provider.person()).token
+    assert site.sign_in(provider.person(), setup_code=setup_code(site.gateway)).token
     assert CLIENT_SECRET not in site.gateway.text()
 
 
@@ -89,7 +89,7 @@ def test_all_from_the_environment(start, provider):
     begun = site.begin(Browser())
     assert query_of(begun.json["login_url"])["scope"] == "openid email"
     person = provider.person()
-    done = site.sign_in(person)
+    done = site.sign_in(person, setup_code=setup_code(site.gateway))
     assert done.token and site.who(RelyingParty(provider).jwt(person, "api")).status == 200
 
 
@@ -106,7 +106,7 @@ def test_the_claim_of_groups(start, provider, claim):
     site = Site(start(*arguments_for(provider), "--oidc-groups-claim", claim, env=SECRET_ENV),
                 provider)
     person = provider.person(groups=["wrong"], **{claim: ["right"]})
-    me = site.enter(person).get("/userinfo").json
+    me = site.enter(person, setup_code=setup_code(site.gateway)).get("/userinfo").json
     assert "right" in me["groups"] and "wrong" not in me["groups"]
 
 
@@ -169,7 +169,7 @@ def test_no_passwords(start, provider):
     site = Site(gateway, provider)
     body = {"email": "a@example.com", "password": PASSWORD}
     assert Api(gateway).post("/localauth/register", body).status in (403, 404)
-    admin = site.enter(provider.person())
+    admin = site.enter(provider.person(), setup_code=setup_code(gateway))
     assert admin.get("/userinfo").json["is_admin"] is True
     answer = admin.post("/users", body)
     if answer.status == 201:

@@ -110,7 +110,7 @@ def test_an_agent_that_answers_nonsense_is_cut(admin, hello):
     made = make_agent(admin)
     with admin.gateway.connect() as conn:
         peer = Peer(conn)
-        conn.sendall(REQUEST.format(host="x", name=made["name"],
+        conn.sendall(REQUEST.format(host="localhost", name=made["name"],
                                     secret=urlsplit(made["token"]).password).encode())
         peer.take_head()
         peer.take(len(PREFACE))

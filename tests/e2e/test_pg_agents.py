@@ -16,7 +16,7 @@ import time
 import pytest
 
 from agent import Agent, make_agent, wait_connected
-from api import register, unique
+from api import register, setup_code, unique
 from conftest import IS_SANITIZED, PATIENCE, PostgresServer, lasting_port, wait_for
 from native import TARGET_PASSWORD, Target, address, credential, psql, sql
 from test_agent_link import certificate, secure  # noqa: F401
@@ -424,7 +424,8 @@ def test_over_tls(start, run, target, certificate):  # noqa: F811
                     certificate / "key.pem")
     call = secure(gateway)
     answer, _ = call("POST", "/localauth/register",
-                     {"email": "admin@example.com", "password": "correct horse 9 battery"})
+                     {"email": "admin@example.com", "password": "correct horse 9 battery",
+                      "setup_code": setup_code(gateway)})
     token = answer.getheader("Token")
     _, made = call("POST", "/agents", {"name": "far"}, token)
     agent = run(made, "--ca-file", certificate / "ca.pem")

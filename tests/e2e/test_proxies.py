@@ -195,7 +195,7 @@ def test_the_audit_log_has_the_client(members):
 
 def test_the_control_socket_is_what_it_was(members):
     gateway = members[0].gateway
-    wanted = "\r\n".join(["GET /control/organizations HTTP/1.1", "Host: a",
+    wanted = "\r\n".join(["GET /control/organizations HTTP/1.1", "Host: localhost",
                           "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Proto: https",
                           "Connection: close", "", ""])
     with socket.socket(socket.AF_UNIX) as conn:

@@ -6,7 +6,9 @@ import re
 
 import pytest
 
-from api import PASSWORD, Api, described_routes, login, unique
+from api import (PASSWORD, Api, b64, connection, described_routes, login, resource, role, setup_code,
+                 unique)
+from native import credential, psql
 from store import new_organization
 
 ANYONE, MEMBER, READER, ADMIN = "anyone", "member", "reader", "admin"
@@ -279,7 +281,8 @@ def test_an_expired_token_calls_nothing(start, tmp_path):
            "DONT_FAKE_MONOTONIC": "1"}
     past = start("--sandbox", "off", folder=tmp_path, env=env)
     token = Api(past).post("/localauth/register", {
-        "email": "admin@example.com", "password": PASSWORD}).headers["Token"]
+        "email": "admin@example.com", "password": PASSWORD,
+        "setup_code": setup_code(past)}).headers["Token"]
     assert Api(past, token).get("/userinfo").json["is_admin"] is True
     past.stop()
     gateway = start(folder=tmp_path)
@@ -289,3 +292,85 @@ def test_an_expired_token_calls_nothing(start, tmp_path):
         method, path = route.split(" ")
         answer = late.call(method, re.sub(r"\{\w+\}", "nothing-of-this-name", path))
         assert answer.status == 401 or who == ANYONE, (route, answer)
+
+
+# What an agent does in the name of a connection ---------------------------------------------------
+
+AGENT_WORK = ["GET /connections/{}/test", "GET /connections/{}/databases",
+              "GET /connections/{}/tables", "GET /connections/{}/columns?table=customers",
+              "POST /connections/{}/credentials", "GET /connections/{}/credentials",
+              "PATCH /connections/{}", "PUT /connections/{}/access"]
+
+
+@pytest.fixture(scope="module")
+def reachable(admin, target):
+    """A connection of the first organization whose target answers, and its admin's credential."""
+    name = target.connection(admin)
+    return admin.get(f"/connections/{name}").json, credential(admin, name)
+
+
+@pytest.fixture(scope="module")
+def foreigners(admin):
+    """An admin, an auditor and a member of another organization."""
+    boss = new_organization(admin)
+    return [boss, person(boss, "admin")[1], boss.key("auditor"), boss.key("dev")]
+
+
+@pytest.mark.parametrize("work", AGENT_WORK)
+def test_an_admin_of_another_organization_has_no_agent_work_for_it(reachable, foreigners, work):
+    """To the letter as if there were no such connection, by name and by id."""
+    (shop, _), nothing = reachable, unique("nothing")
+    method, path = work.split(" ")
+    body = {"groups": []} if path.endswith("/access") else {} if method != "GET" else None
+    for caller in foreigners:
+        for name in shop["name"], shop["id"]:
+            answer = caller.call(method, path.format(name), body)
+            missing = caller.call(method, path.format(nothing), body)
+            assert answer.status == missing.status and answer.status in (403, 404), answer
+            assert answer.body == missing.body.replace(nothing.encode(), name.encode())
+
+
+def test_an_admin_of_another_organization_cannot_use_its_agents(admin, reachable, foreigners):
+    """Neither the embedded one nor one elsewhere, for connections and resources of his own."""
+    shop, _ = reachable
+    far = admin.post("/agents", {"name": unique("far")}).json["id"]
+    boss = foreigners[0]
+    own = boss.post("/connections", connection(agent_id=boss.get("/userinfo").json["org_id"]))
+    assert own.status == 201, own
+    name = own.json["name"]
+    for agent in shop["agent_id"], far:
+        body = connection(agent_id=agent)
+        for answer in (boss.post("/connections", body),
+                       boss.patch(f"/connections/{name}", {"agent_id": agent}),
+                       boss.post("/resources", resource(agent_id=agent)),
+                       boss.post("/resources", resource(roles=[role(agent_id=agent)]))):
+            assert answer.status == 400 and "agent_id" in answer.message, answer
+        assert boss.get(f"/agents/{agent}").status == 404
+        assert boss.delete(f"/agents/{agent}").status == 404
+    machine = boss.post("/machineidentities", {"name": unique("m"),
+                                               "connection_names": [shop["name"]]})
+    assert machine.status == 400, machine
+    assert boss.post(f"/connections/{name}/credentials", {}).status == 201
+
+
+def test_an_admin_of_another_organization_cannot_end_or_take_its_credentials(
+        admin, reachable, foreigners):
+    shop, made = reachable
+    boss = foreigners[0]
+    for name in shop["name"], shop["id"]:
+        assert boss.post(f"/connections/{name}/credentials/{made['id']}/revoke").status == 404
+    assert made["id"] not in boss.get("/connection-credentials").body.decode()
+    # One of the same name opens what is his own: nobody else's target, and no place of another's.
+    twin = connection(shop["name"], agent_id=boss.get("/userinfo").json["org_id"],
+                      secret={"envvar:HOST": b64("127.0.0.1"), "envvar:PORT": b64("1"),
+                              "envvar:USER": b64("nobody")})
+    assert boss.post("/connections", twin).status == 201
+    other = credential(boss, shop["name"])
+    assert psql(made, "SELECT 'reached'").stdout == "reached\n"
+    refused = psql(other, "SELECT 'reached'", check=False)
+    assert refused.returncode == 2 and "reached" not in refused.stdout
+    assert "root@example.com" not in boss.get("/sessions").body.decode()
+    theirs = admin.get(f"/sessions?connection={shop['name']}").json["data"]
+    for session in theirs:
+        assert boss.get(f"/sessions/{session['id']}").status == 404
+        assert boss.post(f"/sessions/{session['id']}/kill").status == 404

@@ -311,7 +311,7 @@ def test_an_address_of_the_clients_own_making_is_not_believed(start):
 def raw_login(gateway, email):
     body = f'{{"email":"{email}","password":"{WRONG}"}}'
     conn = gateway.connect()
-    conn.sendall((f"POST /api/localauth/login HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+    conn.sendall((f"POST /api/localauth/login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                   f"X-Forwarded-For: {new_address()}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
                   ).encode())
     return conn

@@ -103,7 +103,7 @@ def test_log_levels_change_while_it_runs(gateway):
 def test_json_logs_are_json_whatever_is_asked(start):
     gateway = start("--log-format", "json", "--log-level", "debug")
     with gateway.connect() as conn:
-        conn.sendall(b'GET /"\\%0A{}?a=b HTTP/1.1\r\nHost: a\r\n\r\n')
+        conn.sendall(b'GET /"\\%0A{}?a=b HTTP/1.1\r\nHost: localhost\r\n\r\n')
         conn.recv(4096)
     gateway.stop()
     lines = [line for line in gateway.text().splitlines() if line.startswith("{")]
@@ -133,7 +133,7 @@ def test_metrics_are_prometheus_text(gateway):
 def test_a_signal_stops_it_in_order(start, number):
     gateway = start()
     with gateway.connect() as idle:
-        idle.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        idle.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         idle.recv(100)
         begin = time.monotonic()
         gateway.signal(number)
@@ -160,7 +160,7 @@ def test_it_starts_fast_on_an_existing_store(start, tmp_path):
 def test_it_listens_on_ipv6(start):
     gateway = start("--listen", "[::1]:0")
     with socket.create_connection(("::1", gateway.port), timeout=PATIENCE) as conn:
-        conn.sendall(b"GET /api/healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        conn.sendall(b"GET /api/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in conn.recv(4096)
 
 

@@ -8,7 +8,6 @@ import {
 const form = byId("register-form");
 const setupCode = byId("setup_code");
 const ofLink = new URLSearchParams(location.hash.slice(1)).get("setup_code") ?? "";
-const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
 
 function codeMembers() {
   const code = ofLink || setupCode.value.trim();
@@ -54,7 +53,7 @@ async function start() {
     offerProvider(answer.json);
   }
   showErrorOfAddress();
-  byId("setup-code-field").hidden = isLocal || ofLink !== "";
+  byId("setup-code-field").hidden = ofLink !== "";
   addToggle(byId("toggle"));
   onSubmit(form, register);
   byId("page").hidden = false;
