@@ -320,7 +320,8 @@ static enum err api_authorize(struct api_call *call, struct error *reterr)
     if (who == API_ADMIN && !caller->is_admin) {
         return fail(reterr, ERR_DENIED, "access denied: this needs an admin");
     }
-    if (who == API_READER && !caller_reads_all(caller)) {
+    bool is_for_readers = who == API_READER || call->request->needs_credential;
+    if (is_for_readers && !caller_reads_all(caller)) {
         return fail(reterr, ERR_DENIED, "access denied: this needs an admin or an auditor");
     }
     return ERR_NONE;
@@ -336,7 +337,7 @@ enum err api_run(struct http_call *http, struct error *reterr)
         .request = http->request,
         .response = http->response,
     };
-    bool is_open = call.route->who <= API_CONTROL;
+    bool is_open = call.route->who <= API_CONTROL && !call.request->needs_credential;
     enum err err = is_open ? api_check_page(&call, reterr) : api_authenticate(&call, reterr);
     if (!is_open || call.route->hands_out_tokens) {
         http_response_header(call.response, SLICE("Cache-Control"), SLICE("no-store"));

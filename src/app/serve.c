@@ -65,6 +65,8 @@ static void serve_read_hosts(struct serve *serve)
                          slice_sub(listen, 0, (size_t)(strrchr(listen.at, ':') - listen.at)));
     must(url_parse(serve->public_url, &url, NULL) == ERR_NONE);
     hosts->public_host = url.host;
+    serve->server.has_proxies = !settings_is(serve->settings, SETTING_PUBLIC_URL, "") &&
+                                !address_is_loopback_host(url.host);
 }
 
 static void serve_make_tunnel(struct serve *serve)

@@ -99,7 +99,10 @@ enum setting_kind {
     X(SETTING_BUSY_WAIT, "busy-wait", SETTING_NUMBER, "50", "MICROSECONDS", 0, 1000,               \
       "how long such a thread looks for more, awake, after it carried something; 0: never")        \
     X(SETTING_METRICS_ACCESS, "metrics-access", SETTING_CHOICE, "loopback", "loopback|anyone", 0,  \
-      0, "who may read /metrics")                                                                  \
+      0,                                                                                           \
+      "who may read /metrics; loopback: this machine, unless --public-url leads elsewhere, for "   \
+      "then a proxy on it could ask for others (--trusted-proxies tells it apart); everybody "     \
+      "else with the credential of an admin or an auditor")                                        \
     X(SETTING_LOG_FORMAT, "log-format", SETTING_CHOICE, "text", "text|json", 0, 0,                 \
       "lines for people or for machines; they go to the standard error")                           \
     X(SETTING_LOG_LEVEL, "log-level", SETTING_LEVELS, "info", "LEVELS", 0, 0,                      \

@@ -18,6 +18,7 @@ void http_client_find(const struct network_list *trusted, struct http_request *r
     if (trusted->count == 0 || peer->is_control || !network_list_has(trusted, &peer->ip)) {
         return;
     }
+    request->has_trusted_peer = true;
     struct forwarded forwarded =
         forwarded_read(request->headers, request->header_count, trusted, &peer->ip);
     http_peer_set(peer, &forwarded.client);

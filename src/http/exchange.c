@@ -7,6 +7,7 @@
 #include "http/client.h"
 #include "http/server_internal.h"
 #include "io/log.h"
+#include "wire/forwarded.h"
 
 struct exchange *exchange_new(struct http_worker *worker,
                               const struct exchange_transport *transport, void *conn)
@@ -75,15 +76,37 @@ bool exchange_is_head(const struct exchange *exchange)
     return slice_equals(exchange->request.method, SLICE("HEAD"));
 }
 
-static bool exchange_may_call(const struct exchange *exchange)
+/* Asked by this machine for itself. A proxy on it that is trusted says for whom it asks. Any other
+ * has the same address: it may add a header, ask by another name, or be likely. */
+static bool exchange_is_from_here(const struct exchange *exchange)
+{
+    const struct http_request *request = &exchange->request;
+    struct host_list here = {.is_checked = true, .is_here = true};
+    bool is_direct = !exchange->worker->server->has_proxies &&
+                     !forwarded_is_there(request->headers, request->header_count) &&
+                     host_list_has(&here, request->host);
+    return request->peer.is_loopback && (request->has_trusted_peer || is_direct);
+}
+
+/* Who may not as he is may with a credential, which is looked at where it is known. */
+static bool exchange_may_read_metrics(struct exchange *exchange)
+{
+    struct http_request *request = &exchange->request;
+    request->needs_credential = !exchange->worker->server->metrics_for_anyone &&
+                                !request->peer.is_control && !exchange_is_from_here(exchange);
+    return !request->needs_credential ||
+           http_request_header(request, SLICE("Authorization")).len > 0 ||
+           http_request_header(request, SLICE("Api-Key")).len > 0;
+}
+
+static bool exchange_may_call(struct exchange *exchange)
 {
     const struct http_peer *peer = &exchange->request.peer;
     switch (exchange->route->access) {
     case ROUTE_ANYONE:
         return true;
     case ROUTE_METRICS:
-        return peer->is_control || peer->is_loopback ||
-               exchange->worker->server->metrics_for_anyone;
+        return exchange_may_read_metrics(exchange);
     case ROUTE_CONTROL:
         return peer->is_control;
     }

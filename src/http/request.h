@@ -30,6 +30,8 @@ struct http_request {
     /* The decoded {parts} of the route's pattern, in its order. */
     struct slice values[HTTP_PATH_VALUES_MAX];
     struct http_peer peer;
+    bool has_trusted_peer;    /* a proxy's address that is believed in who asks it */
+    bool needs_credential;    /* the route is open to others than who asks */
     bool is_encrypted;        /* here, or as far as the first trusted proxy */
     struct slice cors_origin; /* of the page that asks, if it may; else empty */
 };

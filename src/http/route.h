@@ -18,7 +18,7 @@ typedef enum err (*route_call_fn)(struct http_call *call, struct error *reterr);
 
 enum route_access {
     ROUTE_ANYONE,
-    ROUTE_METRICS, /* loopback only, unless the setting says otherwise */
+    ROUTE_METRICS, /* this machine, or with a credential, unless the setting says otherwise */
     ROUTE_CONTROL, /* the control socket only; elsewhere it does not exist */
 };
 

@@ -38,6 +38,7 @@ struct http_server {
     struct pool *long_pool; /* of answers that wait for their readers; likewise */
     void *context;          /* for the handlers */
     bool metrics_for_anyone;
+    bool has_proxies;       /* others than the trusted ones are likely, maybe on this machine */
     struct host_list hosts; /* by whose names it may be asked */
     struct network_list trusted_proxies; /* none: the headers that proxies add change nothing */
     struct http_cors cors;

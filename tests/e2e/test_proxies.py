@@ -149,7 +149,28 @@ def test_the_metrics_are_for_this_machine_not_for_who_comes_through_it(behind, b
     assert metrics(behind, for_("127.0.0.1, 192.0.2.1")) == 404
     assert metrics(behind, for_("unknown")) == 404
     assert metrics(behind, ("Forwarded", "for=_hidden")) == 404
-    assert metrics(bare, for_("192.0.2.1")) == 200
+
+
+def test_a_proxy_on_this_machine_is_not_this_machine(start, bare):
+    """It was not listed as trusted; some add headers, some pass the name on, some do neither."""
+    assert metrics(bare) == metrics(bare, ("Host", f"localhost:{bare.port}")) == 200
+    for header in (for_("192.0.2.1"), for_("127.0.0.1"), ("Forwarded", "for=127.0.0.1"),
+                   ("X-Forwarded-Proto", "https")):
+        assert metrics(bare, header) == 404, header
+    gateway = start("--public-url", "https://gw.example", "--allowed-hosts", "gateway")
+    for host in "gw.example", "gateway", "127.0.0.1", "localhost":
+        assert metrics(gateway, ("Host", host)) == 404, host
+    assert gateway.get("/metrics")[0] == 404
+    admin = register(gateway)
+    for caller, expected in ((admin, 200), (admin.key("auditor"), 200), (admin.key("dev"), 403),
+                             (Api(gateway, "x" * 43), 401)):
+        for headers in {"Authorization": f"Bearer {caller.token}"}, {"Api-Key": caller.token}:
+            status, _, body = gateway.get("/metrics", headers=headers)
+            is_person = caller is admin and "Api-Key" in headers
+            assert status == (401 if is_person else expected), (headers, body)
+            assert (b"gatehouse_info" in body) == (status == 200)
+    anyone = start("--public-url", "https://gw.example", "--metrics-access", "anyone")
+    assert metrics(anyone, ("Host", "gw.example")) == 200
 
 
 @pytest.mark.parametrize("header", [
