@@ -76,6 +76,7 @@ struct scram_server_options {
      * or without a hash of the certificate: it was not offered. */
     const struct scram_end_point *end_point;
     struct slice mechanism; /* the one that the client chose */
+    bool refuses_marked;    /* by SCRAM_MARK: ERR_DENIED */
     struct slice nonce;     /* SLICE_NONE for a random one, as it must be outside of tests */
 };
 
@@ -93,6 +94,13 @@ enum err scram_server_take_in(struct arena *arena, struct scram_server *server,
  * the search took says nothing about that, nor of how many they were. */
 size_t scram_server_index(const struct scram_server *server);
 
+/* What the nonce of a gateway's, or an agent's, own client begins with. A gateway refuses such a
+ * client: a connection whose target is a gateway's port would open itself again and again, whatever
+ * address leads there. Base64 has no '-', so that no nonce of others begins like it by chance; to
+ * servers it is a nonce like any other, and no pooler on the way minds it, as it would a parameter
+ * that it does not know. */
+#define SCRAM_MARK "gatehouse-"
+
 struct scram_client_options {
     const struct secret *password; /* as it was given: it is prepared here (saslprep.h) */
     struct slice user;             /* SLICE_NONE for PostgreSQL */
@@ -100,6 +108,7 @@ struct scram_client_options {
      * or not possible. */
     const struct scram_end_point *end_point;
     bool plus_is_offered; /* by the server */
+    bool is_marked;       /* by SCRAM_MARK */
     struct slice nonce;   /* SLICE_NONE for a random one, as it must be outside of tests */
 };
 

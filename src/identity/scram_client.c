@@ -55,6 +55,9 @@ struct scram_client *scram_client_new_in(struct arena *arena,
         }
     }
     client->nonce = scram_nonce_in(arena, options->nonce);
+    if (options->is_marked) {
+        client->nonce = arena_format(arena, SCRAM_MARK "%.*s", SLICE_ARG(client->nonce));
+    }
     struct slice name = scram_escape_in(arena, options->user);
     client->bare = arena_format(arena, "n=%.*s,r=%.*s", SLICE_ARG(name), SLICE_ARG(client->nonce));
     return client;

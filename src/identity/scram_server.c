@@ -22,9 +22,10 @@ struct scram_server {
     bool plus_is_offered;
     bool plus_is_chosen;
     struct scram_end_point end_point; /* of no bytes where it is not chosen */
-    struct slice nonce;               /* our part, then the whole */
-    struct slice binding;             /* what 'c' must be */
-    struct slice signed_so_far;       /* RFC 5802 section 3: AuthMessage, but for the last part */
+    bool refuses_marked;
+    struct slice nonce;         /* our part, then the whole */
+    struct slice binding;       /* what 'c' must be */
+    struct slice signed_so_far; /* RFC 5802 section 3: AuthMessage, but for the last part */
 };
 
 static void scram_server_wipe(void *at)
@@ -85,6 +86,7 @@ enum err scram_server_new_in(struct arena *arena, const struct scram_server_opti
         server->end_point = *options->end_point;
     }
     server->nonce = scram_nonce_in(arena, options->nonce);
+    server->refuses_marked = options->refuses_marked;
     *ret_server = server;
     return ERR_NONE;
 }
@@ -180,6 +182,11 @@ static enum err scram_server_take_first(struct arena *arena, struct scram_server
     enum err err = scram_server_read_first(server, message, &bare, &nonce, reterr);
     if (err != ERR_NONE) {
         return err;
+    }
+    if (server->refuses_marked && slice_starts_with(nonce, SLICE(SCRAM_MARK))) {
+        return fail(
+            reterr, ERR_DENIED,
+            "the target of the connection is a gateway's own port: it would lead to itself");
     }
     if (nonce.len + server->nonce.len > LIMIT_SCRAM_NONCE_SIZE) {
         return fail(reterr, ERR_LIMIT, "SCRAM nonce of %zu bytes", nonce.len);

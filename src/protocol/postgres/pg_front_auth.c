@@ -53,7 +53,7 @@ static void auth_send(struct pg_front *front, enum pgwire_auth_kind kind, struct
 static void auth_refuse(struct pg_front *front, const struct error *why)
 {
     front->reason = *why;
-    if (why->code == ERR_UNAUTHENTICATED) {
+    if (why->code == ERR_UNAUTHENTICATED || why->code == ERR_DENIED) {
         pg_front_refuse(front, PG_FRONT_REFUSED, SLICE_NONE);
     } else if (why->code == ERR_INTERNAL) {
         pg_front_fail(front, PG_FRONT_INTERNAL, SLICE("internal error"), SLICE_NONE);
@@ -135,6 +135,7 @@ static void auth_begin(struct pg_front *front, const struct scram_verifier *veri
         .count = count,
         .end_point = pg_front_binds_channel(front) ? &front->config.end_point : NULL,
         .mechanism = front->initial.mechanism,
+        .refuses_marked = true,
     };
     struct error error;
     struct slice answer;

@@ -134,6 +134,7 @@ static enum err pg_secret_answer_sasl(struct pg_secret *self, const struct pg_ch
         return pg_secret_refuse_mechanisms(self, challenge->auth.data);
     }
     struct scram_client_options options = {
+        .is_marked = true,
         .password = &self->password,
         .end_point = challenge->end_point,
         .plus_is_offered = plus_is_offered,
