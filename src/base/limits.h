@@ -45,7 +45,7 @@
 
 /* PostgreSQL: messages and what one connection keeps of them */
 #define LIMIT_PGWIRE_STARTUP_SIZE      10000 /* of a packet, as servers have it */
-#define LIMIT_START_PARAMETERS        64    /* of a StartupMessage */
+#define LIMIT_START_PARAMETERS         64    /* of a StartupMessage */
 #define LIMIT_PGWIRE_MESSAGE_SIZE      LIMIT_MIB(1024)
 #define LIMIT_PGWIRE_SMALL_CLIENT_SIZE 10000 /* what a server takes of what is small by nature */
 #define LIMIT_PGWIRE_SMALL_SERVER_SIZE 30000 /* what libpq takes of what is small by nature */
@@ -54,14 +54,14 @@
 #define LIMIT_PGWIRE_OWED              16384 /* answers that a server owes at once */
 
 /* PostgreSQL: the start of a connection to a target */
-#define LIMIT_GREETING_SIZE LIMIT_KIB(64) /* of what it says before it is ready */
-#define LIMIT_PG_READ_SIZE     LIMIT_KIB(8)
-#define LIMIT_SIGN_IN_KEYS          256     /* of sign-ins by SCRAM that a worker remembers */
-#define LIMIT_SIGN_IN_KEYS_IDLE_MS  3600000 /* until they are wiped */
+#define LIMIT_GREETING_SIZE        LIMIT_KIB(64) /* of what it says before it is ready */
+#define LIMIT_PG_READ_SIZE         LIMIT_KIB(8)
+#define LIMIT_SIGN_IN_KEYS         256     /* of sign-ins by SCRAM that a worker remembers */
+#define LIMIT_SIGN_IN_KEYS_IDLE_MS 3600000 /* until they are wiped */
 
 /* PostgreSQL: a statement of the gateway's own */
 #define LIMIT_PG_STATEMENT_SIZE LIMIT_KIB(64) /* with its parameters */
-#define LIMIT_QUERY_ANSWER_SIZE    LIMIT_MIB(8)
+#define LIMIT_QUERY_ANSWER_SIZE LIMIT_MIB(8)
 
 /* what the gateway itself asks targets, while a caller waits */
 #define LIMIT_TARGET_CALLS     4 /* at once; each holds a thread of the slow pool */
@@ -72,13 +72,13 @@
 
 /* PostgreSQL: a client that is not known yet */
 #define LIMIT_FRONT_AUTHENTICATION_MS 30000
-#define LIMIT_PG_FRONT_WRITE_MS          10000 /* of what opens the session */
-#define LIMIT_PG_FRONT_LINGER_MS         2000
-#define LIMIT_PG_FRONT_INPUT_SIZE        LIMIT_KIB(4) /* read before its turn came */
-#define LIMIT_PG_FRONT_SASL_SIZE         (LIMIT_SCRAM_MESSAGE_SIZE + 64)
-#define LIMIT_PG_FRONT_OUTPUT_SIZE       LIMIT_KIB(64)
-#define LIMIT_FRONT_CERTIFICATE_SIZE     LIMIT_KIB(64)
-#define LIMIT_PG_FRONT_NAME_SIZE         63 /* of a name in an error, as servers cut it */
+#define LIMIT_PG_FRONT_WRITE_MS       10000 /* of what opens the session */
+#define LIMIT_PG_FRONT_LINGER_MS      2000
+#define LIMIT_PG_FRONT_INPUT_SIZE     LIMIT_KIB(4) /* read before its turn came */
+#define LIMIT_PG_FRONT_SASL_SIZE      (LIMIT_SCRAM_MESSAGE_SIZE + 64)
+#define LIMIT_PG_FRONT_OUTPUT_SIZE    LIMIT_KIB(64)
+#define LIMIT_FRONT_CERTIFICATE_SIZE  LIMIT_KIB(64)
+#define LIMIT_PG_FRONT_NAME_SIZE      63 /* of a name in an error, as servers cut it */
 
 /* PostgreSQL: a session that is watched */
 #define LIMIT_RECORDED_ROWS_SIZE LIMIT_MIB(1) /* recorded of one statement's rows */
@@ -86,7 +86,7 @@
 /* PostgreSQL: guard rails on a session */
 #define LIMIT_PG_FILTER_TEXT_SIZE    LIMIT_MIB(4)  /* of a Query or a Parse; beyond is refused */
 #define LIMIT_PG_FILTER_MESSAGE_SIZE LIMIT_MIB(16) /* of a Bind, likewise */
-#define LIMIT_PASSAGE_OUT_SIZE     LIMIT_MIB(18) /* to one side at once */
+#define LIMIT_PASSAGE_OUT_SIZE       LIMIT_MIB(18) /* to one side at once */
 #define LIMIT_PG_FILTER_NAMES        4096          /* of prepared statements, and of portals */
 #define LIMIT_PG_FILTER_NAMES_SIZE   LIMIT_MIB(16) /* of the texts that they stand for */
 #define LIMIT_PG_FILTER_WORDS_SIZE   LIMIT_KIB(64) /* of one message of ours */

@@ -16,7 +16,7 @@
 #define VAULT_HEADER_COUNT 4
 #define VAULT_PATH_MAX     2048
 #define VAULT_LOGIN_MAX    8192
-#define VAULT_MOUNTS       "secret,kv" /* where VAULT_MOUNTS is not set: as Vault's manual calls them */
+#define VAULT_MOUNTS       "secret,kv" /* unless the variable is set: as Vault calls them */
 
 struct vault {
     struct slice address; /* without a slash at its end */
