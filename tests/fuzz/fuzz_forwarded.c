@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The headers of proxies, and the addresses, networks and origins of settings. The first byte says
- * which header it is and where it is split. Held: libc reads the same addresses, what is written is
- * read back, a list may be split into headers at any comma, and nothing that stands left of an
- * untrusted hop makes a difference. */
+/* The headers of proxies, the name in Host, and the addresses, networks, origins and names of
+ * settings. The first byte says which header it is and where it is split. Held: libc reads the same
+ * addresses, what is written is read back, a list may be split into headers at any comma, and
+ * nothing that stands left of an untrusted hop makes a difference. */
 #include "fuzz.h"
 
 #include "base/must.h"
 #include "wire/forwarded.h"
+#include "wire/host_list.h"
 #include "wire/origin.h"
 
 #include <arpa/inet.h>
@@ -55,6 +56,26 @@ static void check_settings(struct slice input)
     }
 }
 
+/* What is asked of as this machine alone never begins with a letter but that of localhost. */
+static void check_hosts(struct slice input)
+{
+    struct host_list here = {.is_checked = true};
+    struct host_list list;
+    host_list_set_listen(&here, SLICE("127.0.0.1"));
+    if (host_list_has(&here, input)) {
+        must(input.at[0] == '1' || input.at[0] == '[' ||
+             slice_equals_nocase(slice_sub(input, 0, 9), SLICE("localhost")));
+    }
+    if (host_list_parse(input, &list, NULL) != ERR_NONE) {
+        return;
+    }
+    must(list.count <= LIMIT_HOSTS);
+    for (size_t i = 0; i < list.count; i++) {
+        bool is_ipv6 = slice_find_byte(list.names[i], ':') < list.names[i].len;
+        must(is_ipv6 || host_list_has(&list, list.names[i]));
+    }
+}
+
 static void check_same(const struct forwarded *a, const struct forwarded *b)
 {
     must(address_equals(&a->client, &b->client));
@@ -99,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     bool is_standard = (bytes[0] & STANDARD) != 0;
     check_address(input);
     check_settings(input);
+    check_hosts(input);
     check_header(is_standard ? SLICE("forwarded") : SLICE("x-forwarded-for"), input,
                  bytes[0] & (STANDARD - 1u));
     return 0;
