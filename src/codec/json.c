@@ -265,6 +265,14 @@ struct json json_member(const struct json *object, const char *name)
     return json_named(object, slice_of_text(name), json_object_get(object->value, name));
 }
 
+struct json json_member_named(const struct json *object, struct slice name)
+{
+    if (object->wanted != NULL || !json_is_object(object->value)) {
+        return json_misplaced(object, "an object");
+    }
+    return json_named(object, name, json_object_getn(object->value, name.at, name.len));
+}
+
 struct json json_item(const struct json *array, size_t index)
 {
     if (array->wanted != NULL || !json_is_array(array->value)) {
@@ -283,6 +291,54 @@ bool json_is_absent(struct json json)
 bool json_is_given(struct json json)
 {
     return json.wanted != NULL || (json.value != NULL && !json_is_null(json.value));
+}
+
+bool json_is_text(struct json json)
+{
+    return json.wanted == NULL && json_is_string(json.value);
+}
+
+bool json_says_something(struct json json)
+{
+    const json_t *value = json.value;
+    if (value == NULL || json_is_null(value) || json_is_false(value)) {
+        return false;
+    }
+    bool is_nothing = (json_is_string(value) && json_string_length(value) == 0) ||
+                      (json_is_array(value) && json_array_size(value) == 0) ||
+                      (json_is_object(value) && json_object_size(value) == 0) ||
+                      (json_is_number(value) && json_number_value(value) == 0);
+    return !is_nothing;
+}
+
+bool json_is_same(struct json one, struct json other)
+{
+    if (!json_is_given(one) || !json_is_given(other)) {
+        return json_is_given(one) == json_is_given(other);
+    }
+    return json_equal(one.value, other.value) == 1;
+}
+
+/* With so many digits as the number takes to be read back as the same one. */
+struct slice json_as_written(struct json json)
+{
+    must(json.wanted == NULL && json.value != NULL);
+    if (json_is_string(json.value)) {
+        return slice_of(json_string_value(json.value), json_string_length(json.value));
+    }
+    struct slice written = SLICE_NONE;
+    bool is_same = false;
+    for (unsigned digits = 15; digits <= 17 && !is_same; digits++) {
+        char *text = json_dumps(json.value, JSON_COMPACT | JSON_ENCODE_ANY |
+                                                JSON_REAL_PRECISION((size_t)digits));
+        must(text != NULL);
+        written = arena_copy(json.arena, slice_of_text(text));
+        json_t *again = json_loads(text, JSON_DECODE_ANY, NULL);
+        is_same = again != NULL && json_equal(json.value, again) == 1;
+        json_decref(again);
+        memory_wipe_free(text);
+    }
+    return written;
 }
 
 static enum err json_refuse(struct json json, const char *wanted, struct error *error)

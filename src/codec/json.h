@@ -31,6 +31,8 @@ enum err json_parse_in(struct arena *arena, struct slice text, struct json *ret_
                        struct error *error) MUST_USE;
 
 struct json json_member(const struct json *object, const char *name);
+/* For names that are data. */
+struct json json_member_named(const struct json *object, struct slice name);
 struct json json_item(const struct json *array, size_t index);
 
 /* Not there at all; null is there. */
@@ -38,12 +40,22 @@ bool json_is_absent(struct json json);
 /* There and not null. Also true when its container is not one, so that reading it says so. */
 bool json_is_given(struct json json);
 
+bool json_is_text(struct json json);
+/* Not null, false, 0, nor an empty text, array or object. */
+bool json_says_something(struct json json);
+
+/* The same value; nothing is the same as null. */
+bool json_is_same(struct json one, struct json other);
+
 /* A path as a message may show it: names in it come from the other side, long, or not fit to be
  * shown. */
 struct slice json_path_shown_in(struct arena *arena, struct slice path);
 
 /* The text is valid as long as the arena, and has no NUL. */
 enum err json_as_text(struct json json, struct slice *ret_text, struct error *error) MUST_USE;
+/* Any value but null: a text as it is, a number and a boolean as they are written, an array and an
+ * object as their JSON without spaces. */
+struct slice json_as_written(struct json json);
 enum err json_as_int(struct json json, int64_t min, int64_t max, int64_t *ret_value,
                      struct error *error) MUST_USE;
 /* With or without a fraction. */

@@ -80,6 +80,20 @@ void json_end_object(struct json_writer *json)
     json_end(json, SLICE("}"), JSON_PLACE_FIRST_MEMBER, JSON_PLACE_MEMBER);
 }
 
+void json_reopen_object(struct json_writer *json)
+{
+    struct slice written = buf_view(json->buf);
+    if (json->failed) {
+        return;
+    }
+    must(json->depth == 0 && json->places[0] == JSON_PLACE_END &&
+         slice_ends_with(written, SLICE("}")));
+    buf_truncate(json->buf, written.len - 1);
+    bool is_empty = slice_ends_with(slice_sub(written, 0, written.len - 1), SLICE("{"));
+    json->depth = 1;
+    json->places[1] = (unsigned char)(is_empty ? JSON_PLACE_FIRST_MEMBER : JSON_PLACE_MEMBER);
+}
+
 void json_begin_array(struct json_writer *json)
 {
     json_begin(json, SLICE("["), JSON_PLACE_FIRST_ITEM);

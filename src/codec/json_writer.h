@@ -42,6 +42,8 @@ enum err json_writer_done(const struct json_writer *json) MUST_USE;
 
 void json_begin_object(struct json_writer *json);
 void json_end_object(struct json_writer *json);
+/* Opens the object again that is the whole document, for one more member. */
+void json_reopen_object(struct json_writer *json);
 void json_begin_array(struct json_writer *json);
 void json_end_array(struct json_writer *json);
 void json_key(struct json_writer *json, const char *name);

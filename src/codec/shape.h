@@ -35,6 +35,7 @@ enum shape_flag {
     SHAPE_OMITTED = 16,    /* left out of answers when not given */
     SHAPE_NULL_ITEMS = 32, /* the values of pairs may be null */
     SHAPE_KEPT = 64,       /* part of the document in the store */
+    SHAPE_ZERO_OUT = 128,  /* of INT: written as 0 when not given, and 0 is as good as null */
 };
 
 struct shape_int {
@@ -74,6 +75,8 @@ struct shape_objects {
 
 /* Text alone, or key and value of a pair. The message begins with what must be: "must be …". */
 typedef enum err (*shape_check_fn)(struct slice text, struct error *reterr);
+/* The value of a pair, made of one that was sent as something else than text. */
+typedef struct slice (*shape_made_fn)(struct arena *arena, struct slice written);
 
 struct shape_field {
     const char *name;
@@ -87,8 +90,9 @@ struct shape_field {
     size_t key_max;             /* the length of a key */
     shape_check_fn check;       /* of TEXT, items and values */
     shape_check_fn check_key;
-    const char *format;  /* for the description: "uuid", "email" … */
-    const char *pattern; /* for the description, what 'check' checks */
+    shape_made_fn value_of_other; /* of PAIRS; NULL: values are text */
+    const char *format;           /* for the description: "uuid", "email" … */
+    const char *pattern;          /* for the description, what 'check' checks */
     const char *key_pattern;
     const char *schema; /* of PAIRS: members of its JSON schema that say more than the rest */
     const struct shape *object;
@@ -100,6 +104,7 @@ struct shape {
     size_t size;
     const struct shape_field *fields;
     size_t field_count;
+    const struct shape *shown_as; /* what answers have in its place, when that is another one */
     const char *about;
 };
 
@@ -110,7 +115,8 @@ enum shape_mode {
     SHAPE_PARTIAL, /* only what is sent is looked at */
 };
 
-/* Fills the zeroed 'target'; everything lives in the arena of 'json'. Unknown members are ignored.
+/* Fills the zeroed 'target'; everything lives in the arena of 'json'. Unknown members are ignored:
+ * shape_check_members asks for them.
  * A null is as good as absent where null is allowed, but for shape_int.is_null and for text, which
  * is then given and empty. */
 enum err shape_read(const struct shape *shape, enum shape_mode mode, const struct json *json,
@@ -119,6 +125,31 @@ enum err shape_read(const struct shape *shape, enum shape_mode mode, const struc
  * unknown ones, are left aside. */
 enum err shape_read_query(const struct shape *shape, struct arena *arena, struct slice query,
                           void *target, struct error *reterr) MUST_USE;
+
+/* A member that is taken though it does nothing, and what to tell whoever sent it. */
+struct shape_idle {
+    const struct shape *shape;
+    const char *name;
+    const char *why;
+};
+
+struct shape_idles {
+    const struct shape_idle *items;
+    size_t count;
+};
+
+/* Refuses the first member, at any depth, that the shape does not know, and names the one that may
+ * have been meant. Members that answers show and requests cannot set are known. Appends a line to
+ * 'warnings' for each that is idle and says something, SHAPE_WARNINGS_MAX at most. */
+enum err shape_check_members(const struct shape *shape, const struct json *json,
+                             const struct shape_idles *idles, struct shape_texts *warnings,
+                             struct error *reterr) MUST_USE;
+
+#define SHAPE_WARNINGS_MAX 64
+/* Appends "'path' why"; beyond the maximum it is left out. */
+void shape_warn(struct shape_texts *warnings, const struct json *value, const char *why);
+/* NULL: the shape has no such member; nor has NULL. */
+const struct shape_field *shape_find(const struct shape *shape, struct slice name);
 
 /* An object with all that answers have. */
 void shape_write(const struct shape *shape, const void *source, struct json_writer *json);

@@ -135,7 +135,11 @@ static enum err shape_read_pair(const struct shape_reader *reader, const struct 
     if (err != ERR_NONE || (pair->is_null && (field->flags & SHAPE_NULL_ITEMS) != 0)) {
         return err;
     }
-    err = json_as_text(*json, &pair->value, reader->error);
+    if (field->value_of_other != NULL && json_is_given(*json) && !json_is_text(*json)) {
+        pair->value = field->value_of_other(reader->arena, json_as_written(*json));
+    } else {
+        err = json_as_text(*json, &pair->value, reader->error);
+    }
     if (err == ERR_NONE) {
         err = shape_check_text(reader, json->path, pair->value, 0, (int64_t)field->item_max);
     }
@@ -201,8 +205,12 @@ static enum err shape_read_int(const struct shape_reader *reader, const struct j
                                struct shape_int *number)
 {
     const struct shape_field *field = reader->field;
+    bool may_be_zero = (field->flags & SHAPE_ZERO_OUT) != 0;
     number->is_given = true;
-    return json_as_int(*json, field->min, field->max, &number->value, reader->error);
+    enum err err =
+        json_as_int(*json, may_be_zero ? 0 : field->min, field->max, &number->value, reader->error);
+    number->is_null = err == ERR_NONE && may_be_zero && number->value == 0;
+    return err;
 }
 
 /* What has more decimals is refused, not rounded: what is answered is what was sent. */

@@ -118,9 +118,10 @@ static const struct shape features_shape = {
         .max = SECRET_COUNT_MAX, .item_max = SECRET_VALUE_MAX, .key_max = 140,                     \
         .check = secret_check_value, .check_key = secret_check_key,                                \
         .key_pattern = SECRET_KEY_PATTERN, .pattern = SECRET_VALUE_PATTERN,                        \
-        .about =                                                                                   \
-            "base64 or references; null or \"\" keeps what is stored; inline values are never "    \
-            "shown"                                                                                \
+        .value_of_other = secret_value_of_other,                                                   \
+        .about = "texts are base64 or references; numbers and booleans stand for their text, "     \
+                 "arrays and objects for their JSON; null or \"\" keeps what is stored, but null " \
+                 "in a PATCH removes it; inline values are never shown"                            \
     }
 #define FIELD_FLOW                                                                                 \
     {                                                                                              \
@@ -139,6 +140,7 @@ const struct shape role_shape = {
     .name = "RoleRequest",
     .size = sizeof(struct connection),
     SHAPE_FIELDS(role_fields),
+    .shown_as = &connection_shape,
     .about = "a connection that is written together with its resource",
 };
 
@@ -184,11 +186,11 @@ static const struct shape_field connection_fields[] = {
     MODE(access_schema, "the schema in the web application"),
     {.name = "access_max_duration",
      .kind = SHAPE_INT,
-     .flags = SHAPE_NULLABLE | SHAPE_KEPT,
+     .flags = SHAPE_ZERO_OUT | SHAPE_NULL_IN | SHAPE_KEPT,
      AT(access_max_duration),
      .min = 1,
      .max = 172800,
-     .about = "seconds that a just-in-time session may last"},
+     .about = "seconds that a just-in-time session may last; 0: as long as anybody likes"},
     {.name = "jit_access_duration_sec",
      .kind = SHAPE_INT,
      .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
@@ -242,11 +244,11 @@ static const struct shape_field connection_fields[] = {
     TEXTS(mandatory_metadata_fields, SHAPE_KEPT, 128, "metadata that every session must have"),
     {.name = "min_review_approvals",
      .kind = SHAPE_INT,
-     .flags = SHAPE_NULLABLE | SHAPE_KEPT,
+     .flags = SHAPE_ZERO_OUT | SHAPE_NULL_IN | SHAPE_KEPT,
      AT(min_review_approvals),
      .min = 1,
      .max = 100,
-     .about = "approvals needed to execute"},
+     .about = "approvals needed to execute; 0: one of each group of reviewers"},
     TEXTS(reviewers, SHAPE_KEPT, 180, "groups that review"),
     TEXTS(force_approve_groups, SHAPE_KEPT, 180, "groups that can approve alone"),
     {.name = "recording_days",

@@ -73,6 +73,7 @@ static const struct shape_field request_fields[] = {
 
 const struct shape resource_request_shape = {
     .name = "ResourceRequest",
+    .shown_as = &resource_shape,
     .size = sizeof(struct resource),
     SHAPE_FIELDS(request_fields),
 };

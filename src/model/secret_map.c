@@ -204,6 +204,11 @@ enum err secret_check_variables(const struct shape_pairs *variables, const char 
     return ERR_NONE;
 }
 
+struct slice secret_value_of_other(struct arena *arena, struct slice written)
+{
+    return base64_encode_in(arena, BASE64_STANDARD, written);
+}
+
 const struct shape_pair *secret_find(const struct shape_pairs *secrets, struct slice key)
 {
     for (size_t i = 0; i < secrets->count; i++) {
@@ -215,7 +220,7 @@ const struct shape_pair *secret_find(const struct shape_pairs *secrets, struct s
 }
 
 struct shape_pairs secret_merge_in(struct arena *arena, const struct shape_pairs *stored,
-                                   const struct shape_pairs *given, bool keeps_absent)
+                                   const struct shape_pairs *given, bool is_change)
 {
     struct shape_pairs merged = {
         .pairs = arena_alloc_array(arena, stored->count + given->count, sizeof(*merged.pairs)),
@@ -223,6 +228,9 @@ struct shape_pairs secret_merge_in(struct arena *arena, const struct shape_pairs
     };
     for (size_t i = 0; i < given->count; i++) {
         struct shape_pair pair = given->pairs[i];
+        if (pair.is_null && is_change) {
+            continue;
+        }
         const struct shape_pair *before = secret_find(stored, pair.key);
         if (pair.value.len == 0) {
             pair.value = before != NULL ? before->value : SLICE("");
@@ -230,7 +238,7 @@ struct shape_pairs secret_merge_in(struct arena *arena, const struct shape_pairs
         pair.is_null = false;
         merged.pairs[merged.count++] = pair;
     }
-    for (size_t i = 0; i < stored->count && keeps_absent; i++) {
+    for (size_t i = 0; i < stored->count && is_change; i++) {
         if (secret_find(given, stored->pairs[i].key) == NULL) {
             merged.pairs[merged.count++] = stored->pairs[i];
         }

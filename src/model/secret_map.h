@@ -69,10 +69,14 @@ enum secret_place {
 /* What a key says; 'ret_name' is a view of it and is not checked. */
 enum secret_place secret_key_place(struct slice key, struct slice *ret_name);
 
-/* What is to be kept when 'given' is written over 'stored': a null or empty value keeps the stored
- * one. With 'keeps_absent' keys that are not given stay, else they go. */
+/* The value of a secret that was sent as a number, a boolean, an array or an object. */
+struct slice secret_value_of_other(struct arena *arena, struct slice written);
+
+/* What is to be kept when 'given' is written over 'stored': an empty value keeps the stored one.
+ * A change keeps keys that are not given, and null takes one away; without, keys that are not given
+ * go, and null keeps. */
 struct shape_pairs secret_merge_in(struct arena *arena, const struct shape_pairs *stored,
-                                   const struct shape_pairs *given, bool keeps_absent);
+                                   const struct shape_pairs *given, bool is_change);
 /* Whether any inline value was replaced by another one. References do not count. */
 bool secret_was_replaced(const struct shape_pairs *before, const struct shape_pairs *after);
 /* The keys, references as they are, and null for inline values. */

@@ -106,7 +106,7 @@ def connection(title):
         text("subtype", 64, "postgres"), agent(required=True), COMMAND, SECRET,
         switch("access_mode_connect"), switch("access_mode_exec"), switch("access_mode_runbooks"),
         switch("access_schema"),
-        Field("access_max_duration", "int", 3600, low=1, high=172800), ATTRIBUTES,
+        Field("access_max_duration", "int", 3600, low=0, high=172800), ATTRIBUTES,
         Field("connection_tags", "pairs", {"team/a": "x y"}, count_max=10, item_max=256,
               key_max=64,
               bad=(("empty", ""), ("semicolon", "a;b"), ("accent", "é"), ("newline", "a\nb")),
@@ -116,7 +116,7 @@ def connection(title):
         texts("guardrail_rules", 36, good=(), bad=UUIDS + (("unknown", NOWHERE),)),
         text("jira_issue_template_id", 36, "", bad=UUIDS + (("unknown", NOWHERE),)),
         texts("mandatory_metadata_fields", 128),
-        Field("min_review_approvals", "int", 1, low=1, high=100),
+        Field("min_review_approvals", "int", 1, low=0, high=100),
         texts("reviewers", 180), texts("force_approve_groups", 180),
         Field("redact_enabled", "bool", False), texts("redact_types", 128), FLOW,
     )
@@ -214,7 +214,7 @@ def guardrail(title):
 def rulepack():
     return (
         texts("connection_ids", 36, 1000, good=(), bad=UUIDS + (("unknown", NOWHERE),)),
-        texts("connections", 254, 1000, good=("kept.connection",),
+        texts("connection_names", 254, 1000, good=("kept.connection",),
               bad=CONTROL + (("unknown", "nothing"),)),
     )
 

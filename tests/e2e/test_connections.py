@@ -42,10 +42,10 @@ def test_a_connection_is_answered_whole(admin):
         "subtype": "postgres", "agent_id": EMBEDDED_AGENT, "status": "online", "command":
         made["command"], "secret": {}, "secrets_updated_at": None, "default_database": "",
         "access_mode_connect": "enabled", "access_mode_exec": "enabled",
-        "access_mode_runbooks": "enabled", "access_schema": "enabled", "access_max_duration": None,
+        "access_mode_runbooks": "enabled", "access_schema": "enabled", "access_max_duration": 0,
         "attributes": [], "managed_attributes": [], "managed_by": "", "connection_tags": {},
         "tags": [], "guardrail_rules": [], "jira_issue_template_id": "",
-        "mandatory_metadata_fields": [], "min_review_approvals": None, "reviewers": [],
+        "mandatory_metadata_fields": [], "min_review_approvals": 0, "reviewers": [],
         "force_approve_groups": [], "redact_enabled": False, "redact_types": [],
         "mcp_oauth_granted": False, "effective_features": {
             "access_request": {"command": False, "jit": False, "legacy_reviewers": False},

@@ -68,6 +68,20 @@ static void commas_stand_between_members_and_items_only(void **state)
              "\"a\\\"b\":\"c\"}");
 }
 
+static void an_object_that_has_ended_takes_one_more_member(void **state)
+{
+    (void)state;
+    struct json_writer json = start();
+    json_begin_object(&json);
+    json_end_object(&json);
+    for (int i = 0; i < 2; i++) {
+        json_reopen_object(&json);
+        json_member_int(&json, i == 0 ? "a" : "b", i);
+        json_end_object(&json);
+    }
+    check_is(&json, "{\"a\":0,\"b\":1}");
+}
+
 static void a_document_may_be_a_single_value(void **state)
 {
     (void)state;
@@ -150,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commas_stand_between_members_and_items_only),
+        cmocka_unit_test(an_object_that_has_ended_takes_one_more_member),
         cmocka_unit_test(a_document_may_be_a_single_value),
         cmocka_unit_test(text_is_escaped_where_it_must_be_and_utf8_is_kept),
         cmocka_unit_test(bytes_that_are_not_utf8_become_replacement_characters),

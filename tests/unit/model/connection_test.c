@@ -209,12 +209,12 @@ static void each_field_of_a_connection_has_its_rules(void **state)
         {"{\"agent_id\": \"5\"}", "'agent_id' must have 36 to 36 characters"},
         {"{\"agent_id\": \"5b3f2c1e-0d4a-4b6c-8e7f-9a0b1c2d3e4x\"}", "'agent_id' must be a UUID"},
         {"{\"access_schema\": \"on\"}", "'access_schema' must be one of 'enabled', 'disabled'"},
-        {"{\"access_max_duration\": 0}",
-         "'access_max_duration' must be an integer from 1 to 172800"},
+        {"{\"access_max_duration\": -1}",
+         "'access_max_duration' must be an integer from 0 to 172800"},
         {"{\"access_max_duration\": 172801}",
-         "'access_max_duration' must be an integer from 1 to 172800"},
+         "'access_max_duration' must be an integer from 0 to 172800"},
         {"{\"min_review_approvals\": 101}",
-         "'min_review_approvals' must be an integer from 1 to 100"},
+         "'min_review_approvals' must be an integer from 0 to 100"},
         {"{\"command\": [\"a\", \"\"]}", "'command[1]' must not be empty"},
         {"{\"attributes\": [\"..\"]}", "'attributes[0]' must not be '.' or '..'"},
         {"{\"tags\": [\"a\", \"b c\"]}",
@@ -323,7 +323,7 @@ static void an_answer_has_no_flow_and_what_is_kept_no_secret(void **state)
         "{\"command\":[],\"access_mode_connect\":\"enabled\",\"access_mode_exec\":\"disabled\","
         "\"access_mode_runbooks\":\"enabled\",\"access_schema\":\"disabled\","
         "\"access_max_duration\":60,\"connection_tags\":{},\"tags\":[\"t\"],"
-        "\"mandatory_metadata_fields\":[],\"min_review_approvals\":null,\"reviewers\":[],"
+        "\"mandatory_metadata_fields\":[],\"min_review_approvals\":0,\"reviewers\":[],"
         "\"force_approve_groups\":[],\"redact_enabled\":false,\"redact_types\":[]}");
     buf_release(&buf);
 }

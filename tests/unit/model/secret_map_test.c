@@ -308,6 +308,15 @@ static void keys_that_are_not_given_go_or_stay(void **state)
     check_pairs(secret_merge_in(&arena, &no_pairs, &no_pairs, true), "");
 }
 
+static void null_removes_from_what_is_changed(void **state)
+{
+    (void)state;
+    struct shape_pair stored[] = {PAIR("envvar:A", "YQ=="), PAIR("envvar:B", "Yg==")};
+    struct shape_pair given[] = {PAIR_OF_NULL("envvar:A"), PAIR("envvar:B", ""),
+                                 PAIR_OF_NULL("envvar:C")};
+    check_pairs(secret_merge_in(&arena, PAIRS(stored), PAIRS(given), true), "envvar:B=Yg==");
+}
+
 static void merging_leaves_both_sides_as_they_were(void **state)
 {
     (void)state;
@@ -447,6 +456,7 @@ int main(void)
         TEST(variables_are_checked_by_the_kind_of_their_key),
         TEST(null_and_empty_keep_what_is_stored),
         TEST(keys_that_are_not_given_go_or_stay),
+        TEST(null_removes_from_what_is_changed),
         TEST(merging_leaves_both_sides_as_they_were),
         TEST(an_inline_value_over_another_was_replaced),
         TEST(keys_that_come_or_go_were_not_replaced),
