@@ -80,6 +80,9 @@ struct api_call {
     struct slice token_id; /* of a signed-in person */
     int64_t token_expires_at;
     int audited_status; /* of the last entry that was written; 0: none was */
+    bool has_body;      /* it was asked for, and is 'body' */
+    struct json body;
+    struct shape_texts warnings; /* about members of it; the answer has them */
 };
 
 /* Who calls, asked again in the course of a long answer. ERR_UNAUTHENTICATED: nobody any more. */
@@ -88,7 +91,10 @@ enum err api_verify_again(const struct api_call *call, struct arena *arena,
 
 typedef enum err (*api_handler_fn)(struct api_call *call, struct error *reterr);
 
-/* Reads the body, strictly, into the zeroed 'target'. */
+/* The body of a route that has one: every member of it is known to the route's shape, or idle
+ * (idle_members.h). Asked for again, it is the same. */
+enum err api_body(struct api_call *call, struct json *ret_body, struct error *reterr) MUST_USE;
+/* Reads it, strictly, into the zeroed 'target'. */
 enum err api_read_body(struct api_call *call, enum shape_mode mode, const struct shape *shape,
                        void *target, struct error *reterr) MUST_USE;
 enum err api_read_query(struct api_call *call, const struct shape *shape, void *target,

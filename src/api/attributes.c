@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "api/connection_names.h"
 #include "api/controls.h"
 #include "api/handlers.h"
 #include "io/clock.h"
@@ -123,7 +124,11 @@ static enum err attribute_post_body(struct store_tx *tx, void *context, struct e
     struct attribute wanted = self->wanted;
     wanted.id = row_id_new(self->call->arena);
     wanted.created_at = clock_now();
-    enum err err = attribute_store_insert(tx, self->call->caller.organization_id, &wanted, reterr);
+    enum err err = connection_names_with_ids(self->call, tx, &wanted.connection_names,
+                                             &wanted.connection_ids, reterr);
+    if (err == ERR_NONE) {
+        err = attribute_store_insert(tx, self->call->caller.organization_id, &wanted, reterr);
+    }
     return err == ERR_NONE ? attribute_finish(self, tx, "create", 201, reterr) : err;
 }
 
@@ -156,6 +161,10 @@ static enum err attribute_put_body(struct store_tx *tx, void *context, struct er
     enum err err = attribute_find_unmanaged(self, tx, &stored, reterr);
     struct attribute wanted = self->wanted;
     wanted.id = stored.id;
+    if (err == ERR_NONE) {
+        err = connection_names_with_ids(self->call, tx, &wanted.connection_names,
+                                        &wanted.connection_ids, reterr);
+    }
     if (err == ERR_NONE) {
         err = attribute_store_update(tx, self->call->caller.organization_id, &wanted, reterr);
     }

@@ -257,7 +257,7 @@ static enum err connection_write(struct api_call *call, bool is_partial, int sta
 {
     struct connection_put put = {.call = call, .is_partial = is_partial, .now = clock_now()};
     struct connection checked = {0}; /* what is wrong is not worth a writer's turn */
-    enum err err = json_parse_in(call->arena, call->request->body, &put.body, reterr);
+    enum err err = api_body(call, &put.body, reterr);
     if (err == ERR_NONE) {
         err = shape_read(&connection_shape, is_partial ? SHAPE_PARTIAL : SHAPE_WHOLE, &put.body,
                          &checked, reterr);

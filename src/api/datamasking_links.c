@@ -48,7 +48,7 @@ static enum err masking_links_read(struct masking_links_call *self, struct error
     struct arena *arena = self->call->arena;
     struct json body;
     size_t count = 0;
-    enum err err = json_parse_in(arena, self->call->request->body, &body, reterr);
+    enum err err = api_body(self->call, &body, reterr);
     if (err == ERR_NONE) {
         err = json_as_array(body, &count, reterr);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Masking rules, and what ties them to connections. */
+#include "api/connection_names.h"
 #include "api/controls.h"
 #include "api/handlers.h"
 #include "io/clock.h"
@@ -158,7 +159,11 @@ static enum err masking_rule_post_body(struct store_tx *tx, void *context, struc
     const struct masking_rule_write write = {
         .organization_id = self->call->caller.organization_id, .rule = &rule, .now = clock_now()};
     rule.id = row_id_new(arena);
-    enum err err = masking_rule_store_insert(tx, arena, &write, reterr);
+    enum err err = connection_ids_with_names(self->call, tx, &rule.connection_ids,
+                                             &rule.connection_names, reterr);
+    if (err == ERR_NONE) {
+        err = masking_rule_store_insert(tx, arena, &write, reterr);
+    }
     if (err == ERR_NONE) {
         err = controls_check(self->call, tx, reterr);
     }
@@ -201,6 +206,10 @@ static enum err masking_rule_put_body(struct store_tx *tx, void *context, struct
                     SLICE_ARG(self->rule.name));
     }
     rule.id = self->rule.id;
+    if (err == ERR_NONE) {
+        err = connection_ids_with_names(self->call, tx, &rule.connection_ids,
+                                        &rule.connection_names, reterr);
+    }
     if (err == ERR_NONE) {
         err = masking_rule_store_replace(tx, arena, &write, reterr);
     }

@@ -2,6 +2,7 @@
 /* Guard rails: their rules are checked, and compiled once, before they are stored. */
 #include "api/guardrails.h"
 
+#include "api/connection_names.h"
 #include "api/controls.h"
 #include "api/handlers.h"
 #include "io/clock.h"
@@ -86,7 +87,7 @@ static enum err guardrail_read_body(struct guardrail_call *self, struct error *r
 {
     struct api_call *call = self->call;
     struct json body;
-    enum err err = json_parse_in(call->arena, call->request->body, &body, reterr);
+    enum err err = api_body(call, &body, reterr);
     return err == ERR_NONE ? guardrail_read(&body, &self->wanted, reterr) : err;
 }
 
@@ -94,7 +95,7 @@ static void guardrail_write_payload(const struct guardrail *guardrail, const cha
                                     struct json_writer *json)
 {
     json_member_object(json, member);
-    shape_write_members(&guardrail_shape, 0, SHAPE_READ_ONLY, guardrail, json);
+    shape_write_members(&guardrail_shape, 0, SHAPE_READ_ONLY | SHAPE_WRITE_ONLY, guardrail, json);
     json_end_object(json);
 }
 
@@ -123,7 +124,11 @@ static enum err guardrail_post_body(struct store_tx *tx, void *context, struct e
     wanted.organization_id = call->caller.organization_id;
     wanted.created_at = clock_now();
     wanted.updated_at = wanted.created_at;
-    enum err err = guardrail_store_insert(tx, call->arena, &wanted, reterr);
+    enum err err = connection_ids_with_names(call, tx, &wanted.connection_ids,
+                                             &wanted.connection_names, reterr);
+    if (err == ERR_NONE) {
+        err = guardrail_store_insert(tx, call->arena, &wanted, reterr);
+    }
     if (err == ERR_NONE) {
         err = controls_check(call, tx, reterr);
     }
@@ -173,6 +178,10 @@ static enum err guardrail_put_body(struct store_tx *tx, void *context, struct er
     wanted.id = stored.id;
     wanted.organization_id = stored.organization_id;
     wanted.updated_at = clock_now();
+    if (err == ERR_NONE) {
+        err = connection_ids_with_names(call, tx, &wanted.connection_ids, &wanted.connection_names,
+                                        reterr);
+    }
     if (err == ERR_NONE) {
         err = guardrail_store_replace(tx, call->arena, &wanted, reterr);
     }

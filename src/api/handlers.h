@@ -14,6 +14,7 @@ HANDLER(server_info_get);
 HANDLER(metrics_get);
 HANDLER(log_levels_get);
 HANDLER(log_levels_put);
+extern const struct shape log_levels_shape;
 HANDLER(openapi_get);
 
 /* organizations.c */
@@ -26,6 +27,7 @@ extern const struct shape hide_role_info_shape;
 HANDLER(default_access_get);
 HANDLER(default_access_put);
 extern const struct shape default_access_shape;
+extern const struct shape organization_request_shape;
 
 /* resources.c, resource_write.c */
 HANDLER(resources_list);

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/handlers.h"
-#include "codec/json.h"
 #include "io/log.h"
+
+struct log_levels_request {
+    struct slice levels;
+};
+
+static const struct shape_field log_levels_fields[] = {
+    {.name = "levels",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     .offset = offsetof(struct log_levels_request, levels)},
+};
+
+const struct shape log_levels_shape = {.name = "LogLevels",
+                                       .size = sizeof(struct log_levels_request),
+                                       SHAPE_FIELDS(log_levels_fields)};
 
 enum err log_levels_get(struct api_call *call, struct error *reterr)
 {
@@ -15,14 +29,10 @@ enum err log_levels_get(struct api_call *call, struct error *reterr)
 
 enum err log_levels_put(struct api_call *call, struct error *reterr)
 {
-    struct json body;
-    struct slice levels = SLICE_NONE;
-    enum err err = json_parse_in(call->arena, call->request->body, &body, reterr);
+    struct log_levels_request wanted = {0};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &log_levels_shape, &wanted, reterr);
     if (err == ERR_NONE) {
-        err = json_as_text(json_member(&body, "levels"), &levels, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = log_set_levels(levels, reterr);
+        err = log_set_levels(wanted.levels, reterr);
     }
     return err == ERR_NONE ? log_levels_get(call, reterr) : err;
 }

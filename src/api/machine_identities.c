@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "api/connection_names.h"
 #include "api/handlers.h"
 #include "api/machine_credentials.h"
 #include "io/clock.h"
@@ -79,7 +80,8 @@ static enum err machine_identity_audit(struct machine_identity_call *self, struc
     struct api_text text;
     api_text_begin(&text);
     json_begin_object(&text.json);
-    shape_write_members(&machine_identity_shape, 0, SHAPE_READ_ONLY, &self->identity, &text.json);
+    shape_write_members(&machine_identity_shape, 0, SHAPE_READ_ONLY | SHAPE_WRITE_ONLY,
+                        &self->identity, &text.json);
     json_end_object(&text.json);
     struct slice payload = api_text_end_in(self->call->arena, &text);
     return api_audit(self->call, tx, action, status, payload, reterr);
@@ -108,10 +110,12 @@ static enum err machine_identity_plan_body(struct store_tx *tx, void *context, s
 {
     struct machine_identity_call *self = context;
     struct machine_identity wanted = self->wanted;
-    enum err err = ERR_NONE;
+    enum err err = connection_names_with_ids(self->call, tx, &wanted.connection_names,
+                                             &wanted.connection_ids, reterr);
+    self->wanted.connection_names = wanted.connection_names;
     wanted.id = SLICE("");
     wanted.organization_id = self->call->caller.organization_id;
-    if (self->name.len > 0) {
+    if (err == ERR_NONE && self->name.len > 0) {
         err = machine_identity_find(self, tx, self->name, reterr);
         wanted.id = self->identity.id;
     }

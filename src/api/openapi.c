@@ -146,12 +146,29 @@ static void openapi_page_schema(struct json_writer *json, struct arena *arena,
     json_end_object(json);
 }
 
+/* One of a shape; a request may also have had members that do nothing. */
+static void openapi_one_schema(struct json_writer *json, struct arena *arena,
+                               const struct api_route *route)
+{
+    json_begin_object(json);
+    json_member_array(json, "allOf");
+    openapi_write_reference(json, openapi_schema_name(arena, route->shape, OPENAPI_ANSWER));
+    json_end_array(json);
+    if (route->body != NULL) {
+        json_member_raw(json, "properties",
+                        SLICE("{\"warnings\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+                              "\"description\":\"members of the request that do nothing; only when "
+                              "there were some\"}}"));
+    }
+    json_end_object(json);
+}
+
 static void openapi_answer_schema(struct json_writer *json, struct arena *arena,
                                   const struct api_route *route)
 {
     switch (route->answer) {
     case API_ONE:
-        openapi_write_reference(json, openapi_schema_name(arena, route->shape, OPENAPI_ANSWER));
+        openapi_one_schema(json, arena, route);
         return;
     case API_PAGE:
         json_begin_object(json);

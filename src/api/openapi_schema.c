@@ -168,7 +168,13 @@ static void openapi_write_pairs(struct json_writer *json, const struct shape_fie
         return;
     }
     json_member_object(json, "additionalProperties");
-    openapi_write_type(json, "string", has_null);
+    if (side != OPENAPI_ANSWER && field->value_of_other != NULL) {
+        json_member_raw(json, "type",
+                        SLICE("[\"string\",\"number\",\"boolean\",\"array\",\"object\",\"null\"]"));
+        json_member_raw(json, "items", SLICE("{}"));
+    } else {
+        openapi_write_type(json, "string", has_null);
+    }
     if (side != OPENAPI_ANSWER) {
         json_member_text(json, "pattern", openapi_pattern(field));
         json_member_int(json, "maxLength", (int64_t)field->item_max);
@@ -214,7 +220,8 @@ static void openapi_write_kind(struct json_writer *json, const struct shape_fiel
         break;
     case SHAPE_INT:
         if (side != OPENAPI_ANSWER) {
-            json_member_int(json, "minimum", field->min);
+            bool may_be_zero = (field->flags & SHAPE_ZERO_OUT) != 0;
+            json_member_int(json, "minimum", may_be_zero ? 0 : field->min);
             json_member_int(json, "maximum", field->max);
         }
         break;
@@ -304,6 +311,9 @@ static void openapi_write_schema(struct json_writer *json, const struct shape *s
         }
     }
     json_end_object(json);
+    if (side != OPENAPI_ANSWER) {
+        json_member_bool(json, "additionalProperties", false);
+    }
     json_end_object(json);
 }
 

@@ -68,9 +68,9 @@ static const struct shape_field organization_request_fields[] = {
      .check = email_check},
 };
 
-static const struct shape organization_request_shape = {.name = "OrganizationRequest",
-                                                        .size = sizeof(struct organization_request),
-                                                        SHAPE_FIELDS(organization_request_fields)};
+const struct shape organization_request_shape = {.name = "OrganizationRequest",
+                                                 .size = sizeof(struct organization_request),
+                                                 SHAPE_FIELDS(organization_request_fields)};
 
 struct organizations_creation {
     struct api_call *call;

@@ -396,6 +396,7 @@ static enum err resource_put_answer(struct resource_put *put, int status, struct
     http_response_header(
         call->response, SLICE("ETag"),
         resource_etag_in(call->arena, answer->resource.id, answer->resource.version));
+    resource_warn_of_roles(call, answer);
     struct json_writer json = api_answer(call, status);
     resource_answer_write(call, answer, &json);
     return api_answer_end(call, &json, reterr);

@@ -44,6 +44,9 @@ void resource_answer_write(struct api_call *call, const struct resource_answer *
 void connection_answer_write(const struct api_call *call, const struct connection_row *row,
                              struct json_writer *json);
 
+/* After a write: warns of members of its roles that say something else than the answer shows. */
+void resource_warn_of_roles(struct api_call *call, const struct resource_answer *answer);
+
 /* The ETag of what is stored. */
 struct slice resource_etag_in(struct arena *arena, struct slice id, int64_t version);
 /* ERR_STALE when the request has an If-Match that does not fit. */

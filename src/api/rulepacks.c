@@ -56,7 +56,7 @@ const struct shape rulepack_shape = {
 
 struct rulepack_request {
     struct shape_texts connection_ids;
-    struct shape_texts connections;
+    struct shape_texts connection_names;
 };
 
 static const struct shape_field rulepack_request_fields[] = {
@@ -69,10 +69,10 @@ static const struct shape_field rulepack_request_fields[] = {
      .check = shape_check_uuid,
      .format = "uuid",
      .about = "connections by id"},
-    {.name = "connections",
+    {.name = "connection_names",
      .kind = SHAPE_TEXTS,
      .flags = SHAPE_NULL_IN,
-     .offset = offsetof(struct rulepack_request, connections),
+     .offset = offsetof(struct rulepack_request, connection_names),
      .max = 1000,
      .item_max = NAME_LENGTH_MAX,
      .check = line_check,
@@ -299,7 +299,7 @@ static enum err rulepack_find_connections(struct rulepack_call *self, struct sto
     const struct visibility all = {.organization_id = call->caller.organization_id,
                                    .sees_all = true};
     const struct shape_texts *given =
-        are_ids ? &self->wanted.connection_ids : &self->wanted.connections;
+        are_ids ? &self->wanted.connection_ids : &self->wanted.connection_names;
     enum err err = ERR_NONE;
     for (size_t i = 0; i < given->count && err == ERR_NONE; i++) {
         struct connection_row row = {0};
@@ -309,7 +309,7 @@ static enum err rulepack_find_connections(struct rulepack_call *self, struct sto
         bool is_it = slice_equals(are_ids ? row.connection.id : row.connection.name, wanted);
         if (err == ERR_NOT_FOUND || (err == ERR_NONE && !is_it)) {
             return fail(reterr, ERR_INPUT, "'%s[%zu]': there is no connection '%.*s'",
-                        are_ids ? "connection_ids" : "connections", i, SLICE_ARG(wanted));
+                        are_ids ? "connection_ids" : "connection_names", i, SLICE_ARG(wanted));
         }
         ids[i] = row.connection.id;
     }
@@ -370,7 +370,7 @@ static enum err rulepack_link_body(struct store_tx *tx, void *context, struct er
 {
     struct rulepack_call *self = context;
     const struct rulepack_request *wanted = &self->wanted;
-    size_t count = wanted->connection_ids.count + wanted->connections.count;
+    size_t count = wanted->connection_ids.count + wanted->connection_names.count;
     struct slice *ids = arena_alloc_array(self->call->arena, count, sizeof(*ids));
     enum err err = rulepack_find_connections(self, tx, true, ids, reterr);
     if (err == ERR_NONE) {
@@ -400,8 +400,10 @@ static enum err rulepack_change(struct api_call *call, bool is_wanted, struct er
     if (err == ERR_NONE) {
         err = api_read_body(call, SHAPE_WHOLE, &rulepack_request_shape, &self.wanted, reterr);
     }
-    if (err == ERR_NONE && self.wanted.connection_ids.count + self.wanted.connections.count == 0) {
-        err = fail(reterr, ERR_INPUT, "'connection_ids' or 'connections' must name a connection");
+    if (err == ERR_NONE &&
+        self.wanted.connection_ids.count + self.wanted.connection_names.count == 0) {
+        err = fail(reterr, ERR_INPUT,
+                   "'connection_ids' or 'connection_names' must name a connection");
     }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, rulepack_link_body, &self, reterr);

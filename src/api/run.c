@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/api.h"
+#include "api/idle_members.h"
 #include "api/refusals.h"
 #include "api/routes.h"
 #include "api/sign_in.h"
@@ -10,11 +11,46 @@
 #include "model/organization.h"
 #include "store/row_id.h"
 
+static enum err api_check_members(struct api_call *call, struct error *reterr)
+{
+    const struct api_route *route = call->route;
+    struct error ignored = {0};
+    struct json item = call->body;
+    size_t count = 1;
+    enum err err = ERR_NONE;
+    if (route->is_list && (json_as_array(call->body, &count, &ignored) != ERR_NONE ||
+                           count > LIMIT_HTTP_BODY_ITEMS)) {
+        return ERR_NONE; /* the handler's to refuse */
+    }
+    for (size_t i = 0; i < count && err == ERR_NONE; i++) {
+        item = route->is_list ? json_item(&call->body, i) : item;
+        err = shape_check_members(route->body, &item, &idle_members, &call->warnings, reterr);
+    }
+    return err;
+}
+
+enum err api_body(struct api_call *call, struct json *ret_body, struct error *reterr)
+{
+    must(call->route->body != NULL);
+    if (!call->has_body) {
+        enum err err = json_parse_in(call->arena, call->request->body, &call->body, reterr);
+        if (err == ERR_NONE) {
+            err = api_check_members(call, reterr);
+        }
+        if (err != ERR_NONE) {
+            return err;
+        }
+        call->has_body = true;
+    }
+    *ret_body = call->body;
+    return ERR_NONE;
+}
+
 enum err api_read_body(struct api_call *call, enum shape_mode mode, const struct shape *shape,
                        void *target, struct error *reterr)
 {
     struct json body;
-    enum err err = json_parse_in(call->arena, call->request->body, &body, reterr);
+    enum err err = api_body(call, &body, reterr);
     return err == ERR_NONE ? shape_read(shape, mode, &body, target, reterr) : err;
 }
 
@@ -31,7 +67,18 @@ struct json_writer api_answer(struct api_call *call, int status)
 
 enum err api_answer_end(struct api_call *call, const struct json_writer *json, struct error *reterr)
 {
-    return http_call_json_end(call->http, json, reterr);
+    struct json_writer answer = *json;
+    bool is_object = slice_starts_with(buf_view(answer.buf), SLICE("{"));
+    if (call->warnings.count > 0 && is_object) {
+        json_reopen_object(&answer);
+        json_member_array(&answer, "warnings");
+        for (size_t i = 0; i < call->warnings.count; i++) {
+            json_text(&answer, call->warnings.items[i]);
+        }
+        json_end_array(&answer);
+        json_end_object(&answer);
+    }
+    return http_call_json_end(call->http, &answer, reterr);
 }
 
 int64_t api_page_limit(const struct api_page *page)
@@ -355,6 +402,7 @@ enum err api_run(struct http_call *http, struct error *reterr)
         }
         return api_audit_failure(&call, err, reterr);
     }
+    must(call.route->body == NULL || call.has_body);
     must(is_open || call.audited_status != 0 || !api_is_mutating(&call));
     return ERR_NONE;
 }

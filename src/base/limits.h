@@ -15,6 +15,7 @@
 #define LIMIT_HTTP_EXTENSIONS_SIZE LIMIT_KIB(16)
 #define LIMIT_HTTP_TRAILER_SIZE    LIMIT_KIB(8)
 #define LIMIT_HTTP_BODY_SIZE       LIMIT_MIB(1)
+#define LIMIT_HTTP_BODY_ITEMS      1000 /* of a body that is a list */
 
 /* HTTP: one connection */
 #define LIMIT_HTTP_HEAD_MS          10000

@@ -13,6 +13,7 @@ struct attribute {
     struct slice description;
     struct slice managed_by;
     struct shape_texts connection_names;
+    struct shape_texts connection_ids; /* of a request; stored as names */
     struct shape_texts access_request_rule_names;
     struct shape_texts guardrail_rule_names;
     struct shape_texts datamasking_rule_names;

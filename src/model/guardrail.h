@@ -61,6 +61,7 @@ struct guardrail {
     struct guard_rule_list *input;  /* NULL: not given, as good as no rules */
     struct guard_rule_list *output; /* likewise */
     struct shape_texts connection_ids;
+    struct shape_texts connection_names; /* of a request; stored as ids */
     struct shape_texts attributes;
     int64_t created_at;
     int64_t updated_at;

@@ -50,6 +50,7 @@ struct machine_identity {
     struct slice name;
     struct slice description;
     struct shape_texts connection_names;
+    struct shape_texts connection_ids; /* of a request; stored as names */
     struct shape_texts attributes;
     int64_t created_at;
     int64_t updated_at;

@@ -48,6 +48,7 @@ struct masking_rule {
     struct slice name;
     struct slice description;
     struct shape_texts connection_ids;
+    struct shape_texts connection_names; /* of a request; stored as ids */
     struct shape_texts attributes;
     struct shape_objects supported_entity_types; /* struct masking_types */
     struct shape_int score_threshold;            /* hundredths */

@@ -234,7 +234,7 @@ def test_auditors_read_and_members_do_neither(admin):
         assert caller.post("/guardrails", {"name": unique("rail")}).status == 403
         assert caller.put(f"/guardrails/{rail['id']}", rail).status == 403
         assert caller.delete(f"/guardrails/{rail['id']}").status == 403
-        assert caller.post("/rulepacks/read-only/attach", {"connections": ["x"]}).status == 403
+        assert caller.post("/rulepacks/read-only/attach", {"connection_names": ["x"]}).status == 403
     assert member.get("/guardrails").status == member.get("/rulepacks").status == 403
     assert admin.get(f"/guardrails/{rail['id']}").json == rail
 
@@ -294,11 +294,11 @@ def test_a_pack_is_attached_and_detached_in_one_call(boss, name):
     one, two = add_connection(boss), add_connection(boss)
     ids = sorted([one["id"], two["id"]])
     path = f"/rulepacks/{name}"
-    assert boss.post(f"{path}/detach", {"connections": [one["name"]]}).status == 200
+    assert boss.post(f"{path}/detach", {"connection_names": [one["name"]]}).status == 200
     assert boss.get("/guardrails").json == []
     for _ in range(2):
         answer = boss.post(f"{path}/attach", {"connection_ids": [one["id"].upper()],
-                                              "connections": [two["name"]]})
+                                              "connection_names": [two["name"]]})
         assert answer.status == 200 and sorted(answer.json["connection_ids"]) == ids, answer
         [rail] = boss.get("/guardrails").json
         assert rail["managed_by"] == "gatehouse" and rail["rulepack"] == name
@@ -307,7 +307,7 @@ def test_a_pack_is_attached_and_detached_in_one_call(boss, name):
         assert masked_by(boss, name) == (ids if answer.json["masking_rule"] else [])
     assert boss.get(f"/connections/{one['name']}").json["guardrail_rules"] == [rail["id"]]
     for _ in range(2):
-        answer = boss.post(f"{path}/detach", {"connections": [two["name"]]})
+        answer = boss.post(f"{path}/detach", {"connection_names": [two["name"]]})
         assert answer.status == 200 and answer.json["connection_ids"] == [one["id"]]
     assert masked_by(boss, name) == ([one["id"]] if answer.json["masking_rule"] else [])
     actions = [entry["action"] for entry in audited(boss, "rulepacks")]
@@ -316,7 +316,7 @@ def test_a_pack_is_attached_and_detached_in_one_call(boss, name):
 
 def test_what_a_pack_made_is_changed_by_the_pack_alone(boss):
     one = add_connection(boss)
-    boss.post("/rulepacks/read-only/attach", {"connections": [one["name"]]})
+    boss.post("/rulepacks/read-only/attach", {"connection_names": [one["name"]]})
     [rail] = boss.get("/guardrails").json
     path = f"/guardrails/{rail['id']}"
     for answer in boss.put(path, rail), boss.delete(path):
@@ -324,7 +324,7 @@ def test_what_a_pack_made_is_changed_by_the_pack_alone(boss):
         assert "rulepack 'read-only'" in answer.message
     store = Store(boss.gateway)
     store.ask("UPDATE rule SET document = '{}' WHERE id = ?", rail["id"])  # of an older gateway
-    boss.post("/rulepacks/read-only/attach", {"connections": [one["name"]]})
+    boss.post("/rulepacks/read-only/attach", {"connection_names": [one["name"]]})
     again = boss.get(path).json
     assert again == {**rail, "updated_at": again["updated_at"]}
 
@@ -332,13 +332,13 @@ def test_what_a_pack_made_is_changed_by_the_pack_alone(boss):
 def test_a_newer_text_of_a_masking_rule_is_taken_over_and_a_link_put_in_force(boss):
     one = add_connection(boss)
     store = Store(boss.gateway)
-    boss.post("/rulepacks/pci/attach", {"connections": [one["name"]]})
+    boss.post("/rulepacks/pci/attach", {"connection_names": [one["name"]]})
     [[rule, before]] = store.ask("SELECT id, document FROM rule WHERE kind = 'masking' "
                                  "AND organization_id = ?", boss.home)
     store.ask("UPDATE rule SET document = '{}' WHERE id = ?", rule)  # of an older gateway
     store.ask("UPDATE connection_rule SET is_active = 0 WHERE rule_id = ?", rule)
     assert masked_by(boss, "pci") == []
-    boss.post("/rulepacks/pci/attach", {"connections": [one["name"]]})
+    boss.post("/rulepacks/pci/attach", {"connection_names": [one["name"]]})
     assert masked_by(boss, "pci") == [one["id"]]
     assert store.ask("SELECT id, document FROM rule WHERE kind = 'masking' "
                      "AND organization_id = ?", boss.home) == [[rule, before]]
@@ -348,10 +348,10 @@ def test_what_cannot_be_attached_is_refused_whole(boss, admin):
     one, theirs = add_connection(boss), add_connection(admin)
     path = "/rulepacks/read-only/attach"
     for body, message in (
-            ({}, "'connection_ids' or 'connections' must name a connection"),
-            ({"connections": []}, "'connection_ids' or 'connections' must name a connection"),
-            ({"connections": [one["name"], "nothing"]},
-             "'connections[1]': there is no connection 'nothing'"),
+            ({}, "'connection_ids' or 'connection_names' must name a connection"),
+            ({"connection_names": []}, "'connection_ids' or 'connection_names' must name a connection"),
+            ({"connection_names": [one["name"], "nothing"]},
+             "'connection_names[1]': there is no connection 'nothing'"),
             ({"connection_ids": [one["id"], NOWHERE]},
              f"'connection_ids[1]': there is no connection '{NOWHERE}'"),
             ({"connection_ids": [theirs["id"]]}, "'connection_ids[0]': there is no connection"),
@@ -360,9 +360,9 @@ def test_what_cannot_be_attached_is_refused_whole(boss, admin):
         assert answer.status == 400 and answer.message.startswith(message), answer
     assert boss.get("/guardrails").json == []
     for path in "/rulepacks/nothing/attach", "/rulepacks/nothing/detach":
-        assert boss.post(path, {"connections": [one["name"]]}).status == 404
+        assert boss.post(path, {"connection_names": [one["name"]]}).status == 404
     make(boss, name="read-only")
-    answer = boss.post("/rulepacks/read-only/attach", {"connections": [one["name"]]})
+    answer = boss.post("/rulepacks/read-only/attach", {"connection_names": [one["name"]]})
     assert answer.status == 409 and "'read-only'" in answer.message
 
 
@@ -371,4 +371,4 @@ def test_an_id_is_not_taken_for_the_name_of_another_connection(boss):
     shadow = add_connection(boss, name=str(uuid.uuid4()))
     answer = boss.post("/rulepacks/pci/attach", {"connection_ids": [shadow["name"]]})
     assert answer.status == 400
-    assert boss.post("/rulepacks/pci/attach", {"connections": [one["id"]]}).status == 400
+    assert boss.post("/rulepacks/pci/attach", {"connection_names": [one["id"]]}).status == 400

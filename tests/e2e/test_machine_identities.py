@@ -194,9 +194,10 @@ def test_what_is_granted_can_still_be_deleted_and_leaves_nothing(admin):
 
 
 def test_an_identity_is_a_member_of_nothing(boss):
+    assert boss.post("/machineidentities", {"name": "robot", "groups": ["admin"]}).status == 400
     store = Store(boss.gateway)
     before = boss.get("/users/groups").json
-    answer = boss.post("/machineidentities", {"name": "robot", "groups": ["admin"], "id": "x",
+    answer = boss.post("/machineidentities", {"name": "robot", "id": "x",
                                               "credentials": [{}], "created_at": "never"})
     assert answer.status == 201 and "groups" not in answer.json
     assert answer.json["credentials"] == [] and answer.json["id"] != "x"

@@ -168,7 +168,7 @@ def calls_by_body(mine, other):
         yield "POST", "/guardrails", {"name": "mine", member: [name]}
         yield "PUT", f"/guardrails/rule-{mine.word}", {"name": "mine", member: [name]}
     for what in "attach", "detach":
-        yield "POST", f"/rulepacks/pci/{what}", {"connections": [f"role-{other.word}"]}
+        yield "POST", f"/rulepacks/pci/{what}", {"connection_names": [f"role-{other.word}"]}
         yield "POST", f"/rulepacks/pci/{what}", {"connection_ids": other.names["connections"][2:]}
     for member, name in (("connection_names", f"role-{other.word}"),
                          ("attributes", f"attribute-{other.word}")):
