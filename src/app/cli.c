@@ -2,6 +2,7 @@
 #include "app/cli.h"
 
 #include "app/agent.h"
+#include "app/backup.h"
 #include "app/control.h"
 #include "app/guard_trial.h"
 #include "app/maintenance.h"
@@ -17,6 +18,7 @@
 #include "base/text.h"
 #include "codec/json.h"
 #include "codec/json_writer.h"
+#include "io/log.h"
 #include "protocol/agent_session.h"
 
 #include <unistd.h>
@@ -84,6 +86,16 @@ static enum err cli_rekey(struct cli *cli, struct error *reterr)
 static enum err cli_rekey_drop_old(struct cli *cli, struct error *reterr)
 {
     return cli_maintain(cli, maintenance_drop_old_keys, reterr);
+}
+
+static enum err cli_backup(struct cli *cli, struct error *reterr)
+{
+    return backup_make(&cli->arena, cli->arguments, cli->environment, reterr);
+}
+
+static enum err cli_restore(struct cli *cli, struct error *reterr)
+{
+    return backup_restore(&cli->arena, cli->arguments, cli->environment, reterr);
 }
 
 static enum err cli_recording_verify(struct cli *cli, struct error *reterr)
@@ -306,6 +318,16 @@ static const struct cli_command cli_commands[] = {
      "make a new master key and close every secret with it",
      cli_rekey,
      true},
+    {{"backup", NULL},
+     "FOLDER [--SETTING VALUE ...]",
+     "the store, the master key and the recordings, of a gateway that runs",
+     cli_backup,
+     true},
+    {{"restore", NULL},
+     "FOLDER [--SETTING VALUE ...]",
+     "the same back into a new data folder, after checking all of it",
+     cli_restore,
+     true},
     {{"recording", "verify"},
      "FILE|SESSION-ID ... [--SETTING VALUE ...]",
      "check every byte of recordings",
@@ -335,6 +357,21 @@ static const struct cli_command cli_commands[] = {
     {{"settings", NULL}, "", "all settings, as a page of documentation", cli_settings, false},
     {{"version", NULL}, "", "the version", cli_version, false},
 };
+
+static void cli_print_agent_help(FILE *out)
+{
+    (void)fprintf(out,
+                  "gatehouse agent: reaches targets where the gateway cannot, over a link that it "
+                  "opens itself\n\n"
+                  "  POST /api/agents makes one and shows its token once. Near the targets:\n\n"
+                  "    GATEHOUSE_TOKEN=... gatehouse agent\n\n"
+                  "  It needs a way to the gateway's address and to its targets, and listens "
+                  "nowhere.\n"
+                  "  References to secrets are read where it runs: AWS_*, VAULT_ADDR, VAULT_TOKEN\n"
+                  "  and the variables that _envjson: names, from its own environment.\n\n"
+                  "Settings, also as GATEHOUSE_... in the environment:\n\n");
+    settings_print_help(out, SETTINGS_AGENT);
+}
 
 static void cli_print_help(FILE *out)
 {
@@ -417,7 +454,7 @@ static int cli_refuse_command(char **arguments)
     struct writer writer = writer_to(&typed);
     for (size_t i = 0; i < 2 && arguments[i] != NULL; i++) {
         writer_bytes(&writer, i == 0 ? SLICE("no such command: ") : SLICE(" "));
-        text_escape(&writer, slice_of_text(arguments[i]));
+        text_show(&writer, slice_of_text(arguments[i]));
     }
     if (typed.len == 0) {
         writer_bytes(&writer, SLICE("a command is expected"));
@@ -427,10 +464,41 @@ static int cli_refuse_command(char **arguments)
     return 2;
 }
 
+/* What reads the log of a service that logs JSON gets nothing else: not even why it did not start.
+ */
+static bool cli_logs_json(const struct cli_command *command, const struct cli *cli)
+{
+    bool is_service = command->run == cli_serve || command->run == cli_agent;
+    const char *value = getenv("GATEHOUSE_LOG_FORMAT");
+    for (size_t i = 0; is_service && cli->arguments[i] != NULL; i++) {
+        if (strncmp(cli->arguments[i], "--log-format=", strlen("--log-format=")) == 0) {
+            value = cli->arguments[i] + strlen("--log-format=");
+        } else if (strcmp(cli->arguments[i], "--log-format") == 0) {
+            value = cli->arguments[i + 1];
+        }
+    }
+    return is_service && value != NULL && strcmp(value, "json") == 0;
+}
+
+static void cli_tell(const struct cli_command *command, const struct cli *cli,
+                     const struct error *error)
+{
+    if (cli_logs_json(command, cli)) {
+        log_start(STDERR_FILENO, LOG_FORMAT_JSON);
+        log_line(LOG_APP, LOG_ERROR, "it does not run", log_error_field(error));
+    } else {
+        (void)fprintf(stderr, "gatehouse: %s\n", error->message);
+    }
+}
+
 int cli_run(char **arguments, char **environment)
 {
     size_t word_count = 0;
     const struct cli_command *command = cli_find(arguments, &word_count);
+    if (command != NULL && command->run == cli_agent && cli_wants_help(arguments)) {
+        cli_print_agent_help(stdout);
+        return 0;
+    }
     if (cli_wants_help(arguments)) {
         cli_print_help(stdout);
         return 0;
@@ -448,9 +516,11 @@ int cli_run(char **arguments, char **environment)
     if (err == ERR_NONE) {
         err = command->run(&cli, &error);
     }
+    if (err != ERR_NONE) {
+        cli_tell(command, &cli, &error);
+    }
     arena_release(&cli.arena);
     if (err != ERR_NONE) {
-        (void)fprintf(stderr, "gatehouse: %s\n", error.message);
         return err == ERR_INPUT ? 2 : 1;
     }
     return 0;

@@ -189,42 +189,45 @@ static enum err maintenance_reseal(struct maintenance *self, const struct settin
     return err == ERR_NONE ? maintenance_reseal_recordings(self, settings, reterr) : err;
 }
 
-struct maintenance_entry {
-    struct maintenance *self;
+struct key_change {
+    struct arena *arena;
     const char *action;
+    const char *cause; /* why it failed; NULL: it did not */
 };
 
-static enum err maintenance_audit_body(struct store_tx *tx, void *context, struct error *reterr)
+static enum err maintenance_write_entry(struct store_tx *tx, void *context, struct error *reterr)
 {
-    const struct maintenance_entry *done = context;
-    struct arena *arena = &done->self->arena;
-    char id[SEAL_KEY_ID_SIZE];
-    seal_keys_current(done->self->keys, id);
+    const struct key_change *change = context;
+    bool is_good = change->cause == NULL;
     struct audit_entry entry = {
-        .id = row_id_new(arena),
+        .id = row_id_new(change->arena),
         .organization_id = SLICE(ORGANIZATION_DEFAULT_ID),
-        .actor_subject = SLICE(""),
-        .actor_email = SLICE(""),
-        .actor_name = SLICE("command line"),
+        .actor_name = arena_format(change->arena, "command line, user %u", (unsigned)getuid()),
         .created_at = clock_now(),
         .resource_type = SLICE("master_key"),
-        .action = slice_of_text(done->action),
-        .http_method = SLICE(""),
-        .http_path = SLICE(""),
-        .error_message = SLICE(""),
-        .client_ip = SLICE(""),
-        .payload = arena_format(arena, "{\"key_id\":\"%s\"}", id),
-        .outcome = {.value = true, .is_given = true},
+        .action = slice_of_text(change->action),
+        .outcome = {.value = is_good, .is_given = true},
+        .error_message = is_good ? SLICE_NONE : slice_of_text(change->cause),
     };
-    return audit_store_append(tx, arena, &entry, reterr);
+    return audit_store_append(tx, change->arena, &entry, reterr);
 }
 
-/* In the log of the first organization: the key is of all of them. */
-static enum err maintenance_audit(struct maintenance *self, const char *action,
+/* In the log of the first organization, also when it failed: whatever was done is known. */
+static enum err maintenance_audit(struct maintenance *self, const char *action, enum err err,
                                   struct error *reterr)
 {
-    struct maintenance_entry entry = {.self = self, .action = action};
-    return store_write(self->store, maintenance_audit_body, &entry, reterr);
+    struct key_change change = {
+        .arena = &self->arena, .action = action, .cause = err == ERR_NONE ? NULL : reterr->message};
+    struct error failure = {0};
+    if (self->store == NULL ||
+        store_write(self->store, maintenance_write_entry, &change, &failure) == ERR_NONE) {
+        return err;
+    }
+    if (err == ERR_NONE) {
+        *reterr = failure;
+        error_prefix(reterr, "it is done, but not in the audit log: ");
+    }
+    return err == ERR_NONE ? ERR_UNAVAILABLE : err;
 }
 
 enum err maintenance_rekey(const struct settings *settings, struct error *reterr)
@@ -239,9 +242,7 @@ enum err maintenance_rekey(const struct settings *settings, struct error *reterr
     if (err == ERR_NONE) {
         err = maintenance_reseal(&self, settings, reterr);
     }
-    if (err == ERR_NONE) {
-        err = maintenance_audit(&self, "rekey", reterr);
-    }
+    err = maintenance_audit(&self, "rekey", err, reterr);
     if (err == ERR_NONE) {
         seal_keys_current(self.keys, id);
         (void)printf("the master key is now %s; give '%s' to every gateway of this store, then run "
@@ -262,9 +263,7 @@ enum err maintenance_drop_old_keys(const struct settings *settings, struct error
     if (err == ERR_NONE) {
         err = seal_keys_drop_old(self.keys, reterr);
     }
-    if (err == ERR_NONE) {
-        err = maintenance_audit(&self, "drop_old", reterr);
-    }
+    err = maintenance_audit(&self, "drop_old", err, reterr);
     if (err == ERR_NONE) {
         (void)printf("'%s' holds one key\n", settings->key_file);
     }

@@ -149,12 +149,17 @@ static enum err seal_sync_folder(const char *path, struct error *reterr)
 
 /* The name ends in XXXXXX, and then in what made it a new file, of mode 0600. Process ids would not
  * tell gateways in two containers apart. */
-static bool seal_write_draft(char *draft, const struct seal_ring *ring)
+static bool seal_write_draft(char *draft, const struct seal_ring *ring, const struct stat *like)
 {
     char text[SEAL_FILE_SIZE + 1];
     size_t size = seal_print(ring, text);
     int fd = mkostemp(draft, O_CLOEXEC);
-    bool is_good = fd >= 0 && write(fd, text, size) == (ssize_t)size && fsync(fd) == 0;
+    bool is_good = fd >= 0;
+    if (is_good && like != NULL) {
+        is_good =
+            fchown(fd, like->st_uid, like->st_gid) == 0 && fchmod(fd, like->st_mode & 0777) == 0;
+    }
+    is_good = is_good && write(fd, text, size) == (ssize_t)size && fsync(fd) == 0;
     if (fd >= 0) {
         is_good = close(fd) == 0 && is_good;
     }
@@ -162,15 +167,18 @@ static bool seal_write_draft(char *draft, const struct seal_ring *ring)
     return is_good;
 }
 
-/* Whole and on the disk before it has its name: without it nothing opens. A new file never takes
- * the place of one that another gateway made at the same time (ERR_CONFLICT). */
+/* Whole and on the disk before it has its name: without it nothing opens. Owner and mode stay those
+ * of the file before: the service must be able to read it, whoever runs the command. A new file
+ * never takes the place of one that another gateway made at the same time (ERR_CONFLICT). */
 static enum err seal_write(const char *path, const struct seal_ring *ring, bool is_new,
                            struct error *reterr)
 {
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
     char *draft = arena_text(&arena, arena_format(&arena, "%s.XXXXXX", path));
-    bool is_good = seal_write_draft(draft, ring);
+    struct stat before;
+    bool is_good = is_new || stat(path, &before) == 0;
+    is_good = is_good && seal_write_draft(draft, ring, is_new ? NULL : &before);
     if (is_good && !is_new) {
         is_good = rename(draft, path) == 0;
     } else if (is_good) {
