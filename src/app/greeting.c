@@ -2,6 +2,7 @@
 #include "app/greeting.h"
 
 #include "app/version.h"
+#include "io/log.h"
 
 #include <stdio.h>
 
@@ -23,4 +24,17 @@ void greeting_print(const struct greeting *greeting)
                      SLICE_ARG(open), SLICE_ARG(greeting->setup_code));
     }
     (void)fflush(stdout);
+}
+
+void greeting_log(const struct greeting *greeting)
+{
+    char url[1024];
+    char link[1024] = "";
+    (void)snprintf(url, sizeof(url), "%.*s/", SLICE_ARG(greeting->public_url));
+    if (greeting->setup_code.len > 0) {
+        (void)snprintf(link, sizeof(link), "%.*s/register#setup_code=%.*s",
+                       SLICE_ARG(greeting->public_url), SLICE_ARG(greeting->setup_code));
+    }
+    log_line(LOG_APP, LOG_INFO, "the gateway runs", log_text("version", SLICE(GATEHOUSE_VERSION)),
+             log_text("url", slice_of_text(url)), log_text("first_admin", slice_of_text(link)));
 }

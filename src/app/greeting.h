@@ -13,5 +13,7 @@ struct greeting {
 };
 
 void greeting_print(const struct greeting *greeting);
+/* The same for programs that read the log; 'first_admin' is empty once there is one. */
+void greeting_log(const struct greeting *greeting);
 
 #endif

@@ -17,6 +17,7 @@ struct native_entrance {
     int fds[LIMIT_WORKER_COUNT];
     struct native_address address; /* what clients are told */
     struct tls_server *tls;        /* NULL: without */
+    bool needs_tls;
 };
 
 struct native_clients {

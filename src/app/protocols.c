@@ -6,28 +6,43 @@
 #include "protocol/postgres/postgres.h"
 #include "protocol/tcp/tcp.h"
 
-/* The first is the oldest. X(protocol, the setting that says where its clients come in) */
+/* The first is the oldest. X(protocol, the setting that says where its clients come in, the one
+ * that says whether they may do without TLS; SETTING_COUNT: that is the protocol's own matter) */
 #define PROTOCOL_LIST(X)                                                                           \
-    X(postgres_protocol, SETTING_POSTGRES_LISTEN)                                                  \
-    X(tcp_protocol, SETTING_TCP_LISTEN)
+    X(postgres_protocol, SETTING_POSTGRES_LISTEN, SETTING_POSTGRES_TLS)                            \
+    X(tcp_protocol, SETTING_TCP_LISTEN, SETTING_COUNT)
 
-#define PROTOCOL_ITEM(protocol, setting) &(protocol),
+#define PROTOCOL_ITEM(protocol, listen, tls) &(protocol),
 static const struct protocol *const protocol_items[] = {PROTOCOL_LIST(PROTOCOL_ITEM)};
 
-#define PROTOCOL_SETTING(protocol, setting) setting,
-static const enum setting protocol_settings[] = {PROTOCOL_LIST(PROTOCOL_SETTING)};
+#define PROTOCOL_LISTEN(protocol, listen, tls) listen,
+static const enum setting protocol_listens[] = {PROTOCOL_LIST(PROTOCOL_LISTEN)};
+
+#define PROTOCOL_TLS(protocol, listen, tls) tls,
+static const enum setting protocol_tlses[] = {PROTOCOL_LIST(PROTOCOL_TLS)};
 
 const struct protocols gatehouse_protocols = {.items = protocol_items,
                                               .count = COUNT_OF(protocol_items)};
 
-enum setting protocol_listen_setting(const struct protocol *protocol)
+static size_t protocol_index(const struct protocol *protocol)
 {
     size_t i = 0;
     while (i < COUNT_OF(protocol_items) && protocol_items[i] != protocol) {
         i++;
     }
     must(i < COUNT_OF(protocol_items));
-    return protocol_settings[i];
+    return i;
+}
+
+enum setting protocol_listen_setting(const struct protocol *protocol)
+{
+    return protocol_listens[protocol_index(protocol)];
+}
+
+bool protocol_needs_tls(const struct settings *settings, const struct protocol *protocol)
+{
+    enum setting setting = protocol_tlses[protocol_index(protocol)];
+    return setting != SETTING_COUNT && settings_is(settings, setting, "required");
 }
 
 /* Recordings that name no subtype are older than all protocols but the first. */

@@ -11,6 +11,8 @@ extern const struct protocols gatehouse_protocols;
 
 /* Where clients of a protocol come in: HOST:PORT or off. */
 enum setting protocol_listen_setting(const struct protocol *protocol);
+/* Whether they are refused without TLS, by a setting. */
+bool protocol_needs_tls(const struct settings *settings, const struct protocol *protocol);
 
 /* How recordings of a connection's subtype are read: a replay_find_fn. */
 const struct replay_ops *protocol_find_replay(struct slice subtype);

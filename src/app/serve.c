@@ -174,12 +174,17 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
 
 static void serve_greet(const struct serve *serve)
 {
-    greeting_print(&(struct greeting){
+    const struct greeting greeting = {
         .local_url = serve->local_url,
         .public_url = serve->public_url,
         .data_dir = settings_text(serve->settings, SETTING_DATA_DIR),
         .setup_code = serve->api.setup_code,
-    });
+    };
+    if (settings_is(serve->settings, SETTING_LOG_FORMAT, "json")) {
+        greeting_log(&greeting);
+    } else {
+        greeting_print(&greeting);
+    }
     log_line(LOG_APP, LOG_INFO, "listening",
              log_text("address", slice_of_text(settings_text(serve->settings, SETTING_LISTEN))),
              log_number("port", serve->port), log_number("workers", (int64_t)serve->worker_count),

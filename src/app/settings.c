@@ -179,7 +179,7 @@ static const char *setting_shown(struct slice value, char *text)
     struct buf buf CLEANUP(buf_release);
     buf_init(&buf, 512);
     struct writer writer = writer_to(&buf);
-    text_escape(&writer, slice_sub(value, 0, SETTING_SHOWN_MAX));
+    text_show(&writer, slice_sub(value, 0, SETTING_SHOWN_MAX));
     (void)snprintf(text, SETTING_SHOWN_SIZE, "%.*s%s", SLICE_ARG(buf_view(&buf)),
                    value.len > SETTING_SHOWN_MAX ? "…" : "");
     return text;
@@ -404,6 +404,11 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
         return fail(reterr, ERR_INPUT,
                     "--tls-cert and --tls-key (GATEHOUSE_TLS_CERT, GATEHOUSE_TLS_KEY): both or "
                     "none");
+    }
+    if (!has_cert && settings_is(&settings, SETTING_POSTGRES_TLS, "required")) {
+        return fail(reterr, ERR_INPUT,
+                    "--postgres-tls (GATEHOUSE_POSTGRES_TLS): 'required' needs --tls-cert and "
+                    "--tls-key");
     }
     settings.store_url = settings.values[SETTING_DATABASE_URL];
     if (settings.store_url[0] == '\0') {

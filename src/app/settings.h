@@ -47,6 +47,8 @@ enum setting_kind {
     X(SETTING_POSTGRES_LISTEN, "postgres-listen", SETTING_LISTENER, "127.0.0.1:15432",             \
       "HOST:PORT|off", 0, 0,                                                                       \
       "where native clients of PostgreSQL connect to; port 0 takes a free one")                    \
+    X(SETTING_POSTGRES_TLS, "postgres-tls", SETTING_CHOICE, "offered", "offered|required", 0, 0,   \
+      "whether native clients of PostgreSQL may do without TLS; it needs --tls-cert")              \
     X(SETTING_TCP_LISTEN, "tcp-listen", SETTING_LISTENER, "off", "HOST:PORT|off", 0, 0,            \
       "where clients of connections of subtype tcp connect to, with TLS; needs --tls-cert")        \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \

@@ -166,14 +166,15 @@ static void text_escape_code(struct writer *writer, uint32_t code)
     }
 }
 
-void text_escape(struct writer *writer, struct slice text)
+static void text_write_safe(struct writer *writer, struct slice text, bool keeps_quotes)
 {
     size_t safe_len = 0;
     while (safe_len < text.len) {
         uint32_t code = 0;
         struct slice rest = slice_from(text, safe_len);
         size_t len = text_character(rest, &code);
-        if (len > 0 && !text_is_unsafe(code)) {
+        bool is_kept = keeps_quotes && (code == '"' || code == '\\');
+        if (len > 0 && (is_kept || !text_is_unsafe(code))) {
             safe_len += len;
             continue;
         }
@@ -187,4 +188,14 @@ void text_escape(struct writer *writer, struct slice text)
         safe_len = 0;
     }
     writer_bytes(writer, text);
+}
+
+void text_escape(struct writer *writer, struct slice text)
+{
+    text_write_safe(writer, text, false);
+}
+
+void text_show(struct writer *writer, struct slice text)
+{
+    text_write_safe(writer, text, true);
 }

@@ -27,5 +27,8 @@ struct slice text_lower_in(struct arena *arena, struct slice text);
 /* Makes one line that a terminal only shows: control characters, characters that turn the direction
  * of writing, malformed bytes, quotes and backslashes come out as \n, \x1b, \u{202e} or \". */
 void text_escape(struct writer *writer, struct slice text);
+/* The same for messages, in which quotes and backslashes stay as they are: whoever writes a message
+ * down (in JSON, in a log) escapes them. */
+void text_show(struct writer *writer, struct slice text);
 
 #endif

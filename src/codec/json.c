@@ -31,7 +31,7 @@ struct slice json_path_shown_in(struct arena *arena, struct slice path)
     struct buf escaped;
     buf_init(&escaped, JSON_PATH_SHOWN_SIZE * 4);
     struct writer writer = writer_to(&escaped);
-    text_escape(&writer, slice_sub(path, 0, len));
+    text_show(&writer, slice_sub(path, 0, len));
     must(writer_done(&writer) == ERR_NONE);
     struct slice shown =
         arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&escaped)), is_cut ? "…" : "");

@@ -148,10 +148,26 @@ static void console_answer_file(struct exchange *exchange, const struct asset *a
     exchange_answer(exchange);
 }
 
+/* A browser that goes somewhere; below /api programs read the answers, whoever asks. */
+static bool console_wants_page(const struct http_request *request)
+{
+    struct slice accept = http_request_header(request, SLICE("Accept"));
+    bool is_of_api = slice_equals(request->path, SLICE("/api")) ||
+                     slice_starts_with(request->path, SLICE("/api/"));
+    bool reads =
+        slice_equals(request->method, SLICE("GET")) || slice_equals(request->method, SLICE("HEAD"));
+    return reads && !is_of_api && slice_find(accept, SLICE("text/html")) < accept.len;
+}
+
 void console_answer(struct exchange *exchange)
 {
     const struct http_request *request = &exchange->request;
     const struct asset *asset = console_asset_of(&exchange->arena, request->path);
+    if (asset == NULL && console_wants_page(request)) {
+        exchange->response.status = 404;
+        console_answer_page(exchange, console_find(SLICE("/not-found.html")));
+        return;
+    }
     if (asset == NULL) {
         exchange_answer_error(
             exchange, 404,

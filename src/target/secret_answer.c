@@ -27,7 +27,7 @@ static struct slice secret_cause_in(struct arena *arena, struct slice text)
     struct buf escaped;
     buf_init(&escaped, (size_t)LIMIT_SECRET_CAUSE_SIZE * 10);
     struct writer writer = writer_to(&escaped);
-    text_escape(&writer, slice_sub(text, 0, len));
+    text_show(&writer, slice_sub(text, 0, len));
     must(writer_done(&writer) == ERR_NONE);
     struct slice cause =
         arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&escaped)), len < text.len ? "…" : "");

@@ -137,7 +137,7 @@ static struct slice secret_shown_in(struct arena *arena, struct slice text)
     }
     buf_init(&buf, (size_t)LIMIT_SECRET_SHOWN_SIZE * 10);
     struct writer writer = writer_to(&buf);
-    text_escape(&writer, slice_sub(text, 0, len));
+    text_show(&writer, slice_sub(text, 0, len));
     must(writer_done(&writer) == ERR_NONE);
     struct slice shown =
         arena_format(arena, "%.*s%s", SLICE_ARG(buf_view(&buf)), len < text.len ? "…" : "");

@@ -63,7 +63,7 @@ static enum err upgrade_refuse(struct slice head, uint64_t status, struct error 
     struct buf shown CLEANUP(buf_release);
     buf_init(&shown, LIMIT_KIB(1));
     struct writer writer = writer_to(&shown);
-    text_escape(&writer, slice_sub(head, 0, UPGRADE_SHOWN_MAX));
+    text_show(&writer, slice_sub(head, 0, UPGRADE_SHOWN_MAX));
     return fail(reterr, ERR_INPUT, "what answers there does not speak HTTP: '%.*s'",
                 SLICE_ARG(buf_view(&shown)));
 }

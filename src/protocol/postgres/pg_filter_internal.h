@@ -236,6 +236,9 @@ enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words
 /* The same for a reason of ours, which is told to the owner. */
 enum err pg_filter_refuse_for(struct pg_filter *filter, char type, const char *sqlstate,
                               const char *why, struct error *reterr_error) MUST_USE;
+/* The same, of masking. */
+enum err pg_filter_refuse_masked(struct pg_filter *filter, char type, const char *sqlstate,
+                                 const char *why, struct error *reterr_error) MUST_USE;
 
 /* The client was told why the answer at hand ends; what the server does on is not for it. */
 void pg_filter_block(struct pg_filter *filter);

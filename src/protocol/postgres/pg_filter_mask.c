@@ -131,8 +131,8 @@ enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice 
         return ERR_NONE;
     }
     *ret_passes = false;
-    return pg_filter_refuse_for(filter, type, PG_MASK_REFUSED_SQLSTATE, PG_MASK_REFUSED_WORDS,
-                                reterr_error);
+    return pg_filter_refuse_masked(filter, type, PG_MASK_REFUSED_SQLSTATE, PG_MASK_REFUSED_WORDS,
+                                   reterr_error);
 }
 
 /* The text of a message that was not looked at before: one that waited. */
@@ -220,8 +220,8 @@ enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter
     err = err == ERR_NONE ? pg_filter_mask_tell(filter, message, false, &why) : err;
     if (err != ERR_NONE) {
         *ret_passes = false;
-        return pg_filter_refuse_for(filter, message->type, err == ERR_LIMIT ? "54000" : "08P01",
-                                    why.message, reterr_error);
+        return pg_filter_refuse_masked(filter, message->type, err == ERR_LIMIT ? "54000" : "08P01",
+                                       why.message, reterr_error);
     }
     return ERR_NONE;
 }

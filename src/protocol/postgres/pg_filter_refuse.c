@@ -51,8 +51,8 @@ enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words
     return ERR_NONE;
 }
 
-enum err pg_filter_refuse_for(struct pg_filter *filter, char type, const char *sqlstate,
-                              const char *why, struct error *reterr_error)
+static enum err pg_filter_refuse_why(struct pg_filter *filter, char type, const char *sqlstate,
+                                     const char *why, struct slice hint, struct error *reterr_error)
 {
     struct buf words CLEANUP(buf_release);
     const struct guard_event event = {
@@ -62,7 +62,20 @@ enum err pg_filter_refuse_for(struct pg_filter *filter, char type, const char *s
     };
     filter->settings.on_event(filter->settings.owner, &event);
     buf_init(&words, LIMIT_PG_FILTER_WORDS_SIZE);
-    pg_filter_write_error(&words, sqlstate, slice_of_text(why),
-                          SLICE("Guard rails are set for this connection."));
+    pg_filter_write_error(&words, sqlstate, slice_of_text(why), hint);
     return pg_filter_refuse(filter, type, &words, reterr_error);
+}
+
+enum err pg_filter_refuse_for(struct pg_filter *filter, char type, const char *sqlstate,
+                              const char *why, struct error *reterr_error)
+{
+    return pg_filter_refuse_why(filter, type, sqlstate, why,
+                                SLICE("Guard rails are set for this connection."), reterr_error);
+}
+
+enum err pg_filter_refuse_masked(struct pg_filter *filter, char type, const char *sqlstate,
+                                 const char *why, struct error *reterr_error)
+{
+    return pg_filter_refuse_why(filter, type, sqlstate, why,
+                                SLICE("Masking rules are set for this connection."), reterr_error);
 }

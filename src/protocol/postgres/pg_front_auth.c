@@ -69,7 +69,7 @@ static void auth_refuse_proof(struct pg_front *front, const struct error *why)
     struct buf name CLEANUP(buf_release);
     buf_init(&name, NAME_TEXT_SIZE);
     struct writer writer = writer_to(&name);
-    text_escape(&writer, slice_sub(front->startup->user, 0, LIMIT_PG_FRONT_NAME_SIZE));
+    text_show(&writer, slice_sub(front->startup->user, 0, LIMIT_PG_FRONT_NAME_SIZE));
     struct slice text = buf_view(&name);
     pg_front_note(front, ERR_UNAUTHENTICATED, "password authentication failed for user \"%.*s\"",
                   SLICE_ARG(text));

@@ -23,7 +23,7 @@ enum err pg_refusal_tell(const char *what, struct slice fields, struct error *re
     struct buf text;
     buf_init(&text, LIMIT_KIB(2));
     struct writer writer = writer_to(&text);
-    text_escape(&writer, slice_sub(pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE), 0, TEXT_SIZE));
+    text_show(&writer, slice_sub(pgwire_notice_find(fields, PGWIRE_FIELD_MESSAGE), 0, TEXT_SIZE));
     enum err err = fail(reterr, ERR_DENIED, "%s: %.*s (%.*s)", what, SLICE_ARG(buf_view(&text)),
                         SLICE_ARG(pg_refusal_sqlstate(fields)));
     buf_release(&text);

@@ -105,7 +105,7 @@ static enum err pg_secret_refuse_mechanisms(struct pg_secret *self, struct slice
     struct writer writer = writer_to(&names);
     while (pgwire_mechanism_next(&rest, &name)) {
         writer_bytes(&writer, names.len > 0 ? SLICE(", ") : SLICE_NONE);
-        text_escape(&writer, name);
+        text_show(&writer, name);
     }
     enum err err = fail(&self->error, ERR_UNSUPPORTED,
                         "the target asks for an authentication that is not supported: SASL with "

@@ -135,7 +135,7 @@ static const struct {
     {SLICE_INIT("{\"alg\":\"none\",\"alg\":\"EdDSA\"}"),
      "malformed JSON at line 1, column 19, in 'alg': a member comes twice", ERR_NONE},
     {SLICE_INIT("{\"alg\":\"none\",\"\\u0061lg\":\"EdDSA\"}"),
-     "malformed JSON at line 1, column 24, in '\\\\u0061lg': a member comes twice", ERR_NONE},
+     "malformed JSON at line 1, column 24, in '\\u0061lg': a member comes twice", ERR_NONE},
     {SLICE_INIT("{\"alg\":\"EdDSA\"}{}"),
      "malformed JSON at line 1, column 16: something follows the document", ERR_NONE},
     {SLICE_INIT("{\"alg\":\"EdDSA\"}\0"),

@@ -425,7 +425,7 @@ static void refused_credentials_are_not_the_clients(void **state)
             arena_init(&arena);
             go_to(&peer, place, &arena);
             say_error(&peer, states[i], "password authentication failed for user \"gate\"");
-            assert_failed(&peer, ERR_DENIED, "08004", "for user \\\"gate\\\"");
+            assert_failed(&peer, ERR_DENIED, "08004", "for user \"gate\"");
             struct slice answer = buf_view(&peer.answer);
             assert_bytes(answer_field(&peer, PGWIRE_FIELD_MESSAGE),
                          "the target refuses the credentials that the gateway has stored for it");
