@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/writer.h"
 #include "gate/gate.h"
+#include "tunnel/registry.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -181,6 +182,23 @@ static void metrics_gate(const struct api *api, struct writer *page)
                    "Sessions that reached their target.", stats.session_count);
     metrics_number(page, "gatehouse_session_statements_total", "counter", "Statements of sessions.",
                    stats.statement_count);
+    metrics_number(page, "gatehouse_session_blocked_total", "counter",
+                   "Statements and answers that rules stopped.", stats.blocked_count);
+    metrics_number(page, "gatehouse_session_masked_values_total", "counter",
+                   "Values that were masked, of sessions that have ended.", stats.masked_count);
+    metrics_head(page, "gatehouse_sessions_ended_total", "counter",
+                 "Sessions that have ended: refused before their target, completed by either side, "
+                 "or cut by the gateway.");
+    const struct {
+        const char *outcome;
+        uint64_t count;
+    } ended[] = {{"refused", stats.refused_count},
+                 {"completed", stats.completed_count},
+                 {"cut", stats.cut_count}};
+    for (size_t i = 0; i < COUNT_OF(ended); i++) {
+        writer_format(page, "gatehouse_sessions_ended_total{outcome=\"%s\"} %llu\n",
+                      ended[i].outcome, (unsigned long long)ended[i].count);
+    }
     metrics_number(page, "gatehouse_session_received_bytes_total", "counter",
                    "What sessions took from their clients.", stats.bytes_in);
     metrics_number(page, "gatehouse_session_sent_bytes_total", "counter",
@@ -199,6 +217,9 @@ enum err metrics_get(struct api_call *call, struct error *reterr)
     metrics_pool(api, &page);
     metrics_store(api, &page);
     metrics_gate(api, &page);
+    metrics_number(&page, "gatehouse_agents_connected", "gauge",
+                   "Agents elsewhere whose link is to this gateway.",
+                   registry_link_count(api->registry));
     call->response->content_type = SLICE("text/plain; version=0.0.4; charset=utf-8");
     return writer_done(&page) == ERR_NONE
                ? ERR_NONE

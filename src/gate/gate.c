@@ -56,6 +56,11 @@ struct gate_stats gate_stats(struct gate *gate)
         stats.client_count += atomic_load_explicit(&counters->clients, memory_order_relaxed);
         stats.session_count += atomic_load_explicit(&counters->sessions, memory_order_relaxed);
         stats.statement_count += atomic_load_explicit(&counters->statements, memory_order_relaxed);
+        stats.blocked_count += atomic_load_explicit(&counters->blocked, memory_order_relaxed);
+        stats.masked_count += atomic_load_explicit(&counters->masked, memory_order_relaxed);
+        stats.refused_count += atomic_load_explicit(&counters->refused, memory_order_relaxed);
+        stats.completed_count += atomic_load_explicit(&counters->completed, memory_order_relaxed);
+        stats.cut_count += atomic_load_explicit(&counters->cut, memory_order_relaxed);
         stats.bytes_in += atomic_load_explicit(&counters->bytes_in, memory_order_relaxed);
         stats.bytes_out += atomic_load_explicit(&counters->bytes_out, memory_order_relaxed);
     }

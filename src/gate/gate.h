@@ -56,6 +56,12 @@ struct gate_stats {
     uint64_t client_count;  /* connections that were accepted */
     uint64_t session_count; /* that were let through to their targets */
     uint64_t statement_count;
+    uint64_t blocked_count; /* statements and answers */
+    uint64_t masked_count;  /* values, of sessions that have ended */
+    /* Sessions that have ended, by how: see gate_counters. */
+    uint64_t refused_count;
+    uint64_t completed_count;
+    uint64_t cut_count;
     uint64_t bytes_in; /* from clients */
     uint64_t bytes_out;
 };

@@ -22,6 +22,11 @@ struct gate_counters {
     _Atomic uint64_t clients;
     _Atomic uint64_t sessions;
     _Atomic uint64_t statements;
+    _Atomic uint64_t blocked;
+    _Atomic uint64_t masked;
+    _Atomic uint64_t refused;   /* sessions, that never reached their target */
+    _Atomic uint64_t completed; /* that the client or the target ended */
+    _Atomic uint64_t cut;       /* that something else ended */
     _Atomic uint64_t bytes_in;
     _Atomic uint64_t bytes_out;
 };

@@ -19,6 +19,7 @@ static unsigned gate_passage_state(const struct gate_session *session)
 
 static void gate_passage_say(struct gate_session *session, enum ending why, struct slice reason)
 {
+    session->is_cut = true;
     struct buf buf;
     buf_init(&buf, LAST_WORDS_SIZE);
     const struct ending_words words = {.why = why, .message = reason};

@@ -161,6 +161,16 @@ static void gate_session_cut(struct gate_session *session)
     buf_release(&session->arrival.rest);
 }
 
+static void gate_session_count_end(struct gate_session *session)
+{
+    struct gate_counters *counters = &session->worker->counters;
+    if (session->passage == NULL) {
+        gate_count(&counters->refused, 1);
+    } else {
+        gate_count(session->is_cut ? &counters->cut : &counters->completed, 1);
+    }
+}
+
 void gate_session_end(struct gate_session *session, struct slice reason)
 {
     if (session->state >= SESSION_CLOSING) {
@@ -171,6 +181,7 @@ void gate_session_end(struct gate_session *session, struct slice reason)
     gate_session_set_reason(session, reason);
     gate_session_keep_masking(session);
     row->ended_at = clock_now();
+    gate_session_count_end(session);
     gate_session_cut(session);
     if (row->id.len > 0) {
         session_table_remove(session->worker->gate->table, row->id);

@@ -81,6 +81,7 @@ struct gate_session {
     struct error error;       /* why it ends, when it must */
     bool has_files;           /* that go at the end */
     bool had_masking;         /* there was a masking rule */
+    bool is_cut;              /* neither side ended it */
     bool awaits_disk[2];      /* by side */
     bool is_discarded;        /* what the target sent last will never pass */
     uint64_t statement_count; /* that the metrics know of */

@@ -196,6 +196,9 @@ static void gate_session_on_guarded(void *owner, const struct guard_event *event
     struct slice part = buf_view(&buf);
     recorder_add(session->recorder, RECORD_NOTE, RECORD_FROM_GATEWAY, &part, 1);
     buf_release(&buf);
+    if (slice_equals(gate_session_action_word(event), SLICE("block"))) {
+        gate_count(&session->worker->counters.blocked, 1);
+    }
     gate_session_keep_finding(session, event);
 }
 
@@ -260,6 +263,7 @@ void gate_session_keep_masking(struct gate_session *session)
         session->passage == NULL ? NULL : session->passage->ops->masked(session->passage);
     if (counts != NULL && session->had_masking) {
         session->session.masking = session_masking_in(&session->arena, counts);
+        gate_count(&session->worker->counters.masked, session_masking_count(counts));
     }
 }
 

@@ -41,3 +41,12 @@ struct session_masking session_masking_in(struct arena *arena, const struct mask
         .error_count = (int64_t)counts->errors,
     };
 }
+
+uint64_t session_masking_count(const struct mask_counts *counts)
+{
+    uint64_t count = counts->columns + counts->custom + counts->errors;
+    for (size_t i = 0; i < DETECT_TYPE_COUNT; i++) {
+        count += counts->by_type[i];
+    }
+    return count;
+}

@@ -16,4 +16,7 @@
 /* For session.masking, before session_store_end(). */
 struct session_masking session_masking_in(struct arena *arena, const struct mask_counts *counts);
 
+/* How many values were masked, of every kind. */
+uint64_t session_masking_count(const struct mask_counts *counts);
+
 #endif

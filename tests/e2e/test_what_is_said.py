@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from api import register
-from conftest import BINARY, ROOT, Gateway
+from conftest import BINARY, ROOT, Gateway, wait_for
 from native import credential, psql
 from test_pg_tls import certificates  # noqa: F401, a fixture
 
@@ -106,3 +106,31 @@ def test_a_refusal_of_masking_speaks_of_masking(quick, target):
     done = psql(credential(quick, name), "SELECT id FROM people WHERE email = 'x'", check=False)
     assert "uses a masked column beyond its output" in done.stderr, done.stderr
     assert "Masking rules are set" in done.stderr and "uard rail" not in done.stderr
+
+
+def test_the_metrics_know_what_was_stopped_masked_and_ended(quick, target):
+    def metric(name):
+        page = quick.gateway.get("/metrics")[2].decode()
+        return int(re.search(rf"^{re.escape(name)} (\d+)$", page, re.M).group(1))
+
+    names = ["gatehouse_session_blocked_total", "gatehouse_session_masked_values_total",
+             'gatehouse_sessions_ended_total{outcome="refused"}',
+             'gatehouse_sessions_ended_total{outcome="completed"}',
+             'gatehouse_sessions_ended_total{outcome="cut"}']
+    before = [metric(name) for name in names]
+    name = target.connection(quick)
+    made = credential(quick, name)
+    assert quick.post("/guardrails", {"name": "counted", "connection_names": [name], "input": {
+        "rules": [{"type": "deny_words_list", "words": ["never"]}]}}).status == 201
+    assert quick.post("/rulepacks/personal-data/attach", {"connection_names": [name]}).status == 200
+    psql(made, "SELECT 'never'", check=False)
+    assert "[EMAIL_ADDRESS]" in psql(made, "SELECT 'ada@example.com'").stdout
+    wrong = {**made, "connection_credentials": {**made["connection_credentials"],
+                                                "password": "wrong"}}
+    assert psql(wrong, "SELECT 1", check=False).returncode == 2
+    def counted():
+        return [metric(name) - was for name, was in zip(names, before)]
+
+    wait_for(lambda: sum(counted()) >= 5, what="the counts")
+    assert counted() == [1, 1, 1, 2, 0]
+    assert metric("gatehouse_agents_connected") == 0
