@@ -3,6 +3,7 @@
 
 #include "app/agent.h"
 #include "app/backup.h"
+#include "app/check.h"
 #include "app/control.h"
 #include "app/guard_trial.h"
 #include "app/maintenance.h"
@@ -52,7 +53,7 @@ static enum err cli_check(struct cli *cli, struct error *reterr)
 {
     struct settings settings;
     enum err err = settings_read(&cli->arena, cli->arguments, cli->environment, &settings, reterr);
-    return err == ERR_NONE ? serve_check(&settings, reterr) : err;
+    return err == ERR_NONE ? check_run(&cli->arena, &settings, reterr) : err;
 }
 
 static enum err cli_agent(struct cli *cli, struct error *reterr)

@@ -283,14 +283,15 @@ enum err serve_run(const struct settings *settings, struct error *reterr)
     return err;
 }
 
-enum err serve_check(const struct settings *settings, struct error *reterr)
+enum err serve_check(const struct settings *settings, const char *folder, struct error *reterr)
 {
     struct serve serve;
     serve_init(&serve, settings);
+    serve.is_trial = true;
     enum err err = serve_open(&serve, reterr);
     if (err == ERR_NONE) {
-        (void)printf("data folder  %s\n", settings_text(settings, SETTING_DATA_DIR));
-        (void)printf("store        answers, its tables are up to date\n");
+        (void)printf("data folder  %s\n", folder);
+        (void)printf("store        answers, its tables can be brought up to date\n");
         (void)printf("listen       %s, %zu workers\n", settings_text(settings, SETTING_LISTEN),
                      serve.worker_count);
         (void)printf("tls          %s\n", serve.tls != NULL ? "on" : "off");

@@ -9,7 +9,9 @@
 /* Runs until SIGTERM or SIGINT; SIGHUP reads the certificate again. */
 enum err serve_run(const struct settings *settings, struct error *reterr) MUST_USE;
 
-/* Opens what serve_run would open, says what there is, and closes it again. */
-enum err serve_check(const struct settings *settings, struct error *reterr) MUST_USE;
+/* Opens what serve_run would open, says what there is, and closes it again; a store on a server
+ * stays as it is. 'folder' is what is called the data folder. */
+enum err serve_check(const struct settings *settings, const char *folder,
+                     struct error *reterr) MUST_USE;
 
 #endif

@@ -26,6 +26,7 @@ struct serve {
     struct store *store;
     struct identity *identity;
     bool has_users;
+    bool is_trial; /* a store on a server is not changed, and not read either */
     struct tls_server *tls;
     struct fault fault;
     bool has_fault;

@@ -59,7 +59,7 @@ static enum err serve_open_keys(struct serve *serve, struct error *reterr)
     enum err err = seal_keys_open(path, &serve->keys, &is_new, reterr);
     if (err != ERR_NONE) {
         error_prefix(reterr, "--master-key-file: ");
-    } else if (is_new) {
+    } else if (is_new && !serve->is_trial) {
         log_line(LOG_APP, LOG_INFO, "a new master key was made: keep a copy of this file apart",
                  log_text("file", slice_of_text(path)));
     }
@@ -101,6 +101,7 @@ static enum err serve_open_store(struct serve *serve, struct error *reterr)
         return err;
     }
     settings.keys = serve->keys;
+    settings.is_trial = serve->is_trial && file == NULL;
     err = store_open(&settings, &serve->store, reterr);
     if (err != ERR_NONE) {
         error_prefix(reterr, "--database-url: ");
@@ -129,6 +130,9 @@ static struct provider_settings serve_provider(const struct settings *settings)
 static enum err serve_open_identity(struct serve *serve, struct error *reterr)
 {
     const struct settings *settings = serve->settings;
+    if (serve->is_trial && serve_store_file(serve) == NULL) {
+        return ERR_NONE; /* its tables may not be there */
+    }
     bool is_public = !settings_is(settings, SETTING_PUBLIC_URL, "");
     const struct identity_settings identity = {
         .store = serve->store,

@@ -116,7 +116,7 @@ static enum err migrate_all(struct store_tx *tx, struct error *reterr)
     return err;
 }
 
-enum err store_migrate(struct store *store, struct error *reterr)
+enum err store_migrate(struct store *store, bool keeps, struct error *reterr)
 {
     struct store_tx *tx = NULL;
     enum err err = store_take_connection(store, &tx, reterr);
@@ -126,7 +126,7 @@ enum err store_migrate(struct store *store, struct error *reterr)
     err = tx->engine->migrate_begin(tx, reterr);
     if (err == ERR_NONE) {
         err = migrate_all(tx, reterr);
-        if (err == ERR_NONE) {
+        if (err == ERR_NONE && keeps) {
             err = tx->engine->commit(tx, reterr);
         } else {
             tx->engine->rollback(tx);

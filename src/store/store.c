@@ -67,7 +67,7 @@ enum err store_open(const struct store_settings *settings, struct store **ret_st
     must(pthread_cond_init(&store->connection_came, &monotonic) == 0);
     must(pthread_cond_init(&store->write_done, NULL) == 0);
     (void)pthread_condattr_destroy(&monotonic);
-    enum err err = store_migrate(store, reterr);
+    enum err err = store_migrate(store, !settings->is_trial, reterr);
     if (err != ERR_NONE) {
         store_close(store);
         return err;

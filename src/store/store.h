@@ -25,6 +25,7 @@ struct store_settings {
     size_t connection_count_max;
     unsigned wait_ms_max;   /* for a free connection, or another process's lock */
     struct seal_keys *keys; /* of what lies sealed in it; must outlive the store */
+    bool is_trial;          /* the tables are brought up to date, and then left as they were */
 };
 
 /* Opens and brings the tables up to date; several processes may do so at once. */

@@ -99,7 +99,7 @@ enum err store_write_grouped(struct store *store, store_body_fn body, void *cont
                              struct error *reterr) MUST_USE;
 
 /* migrate.c */
-enum err store_migrate(struct store *store, struct error *reterr) MUST_USE;
+enum err store_migrate(struct store *store, bool keeps, struct error *reterr) MUST_USE;
 
 struct store_migration {
     int64_t version;

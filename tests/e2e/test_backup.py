@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+import tempfile
 import threading
 
 import pytest
@@ -139,3 +140,47 @@ def test_a_new_master_key_is_still_the_services_and_on_record(saved):
     assert command("audit", "verify", "--data-dir", gateway.data).returncode == 0
     os.chown(key, 0, 0)
     os.chmod(key, 0o600)
+
+
+def state(folder):
+    """Every file with its contents, and when it was changed."""
+    found = {}
+    for path, folders, names in os.walk(folder):
+        for name in folders + names:
+            where = os.path.join(path, name)
+            info = os.lstat(where)
+            content = open(where, "rb").read() if stat.S_ISREG(info.st_mode) else None
+            found[where] = (info.st_mtime_ns, info.st_uid, info.st_mode, content)
+    return found
+
+
+def test_a_check_changes_nothing(tmp_path, store_url):
+    where = [] if store_url.startswith("sqlite:") else ["--database-url", store_url]
+    flags = ["--data-dir", tmp_path / "one/data", "--listen", "127.0.0.1:0", "--postgres-listen",
+             "127.0.0.1:0", *where]
+    scratch = tempfile.mkdtemp(dir="/tmp")
+
+    def check():
+        before = state(tmp_path)
+        answer = subprocess.run([BINARY, "check", *map(str, flags)], capture_output=True, text=True,
+                                env={**os.environ, "TMPDIR": scratch})
+        assert state(tmp_path) == before
+        assert os.listdir(scratch) == []
+        return answer
+
+    (tmp_path / "one").mkdir()
+    fresh = check()
+    assert fresh.returncode == 0 and "it would start" in fresh.stdout, fresh.stderr
+    gateway = Gateway(tmp_path / "one", *where)
+    boss = register(gateway)
+    assert boss.post("/resources", resource()).status == 201
+    assert "another gateway uses" in check().stderr
+    gateway.kill()  # leaves a log of writes behind
+    used = check()
+    assert used.returncode == 0 and f"data folder  {tmp_path}/one/data" in used.stdout, used.stderr
+    if not where:
+        os.remove(tmp_path / "one/data/gatehouse.db-wal")
+        with open(tmp_path / "one/data/gatehouse.db", "r+b") as file:
+            file.write(b"no database at all")
+        assert check().returncode == 1
+    os.rmdir(scratch)
