@@ -27,14 +27,27 @@ static const char *check_path(struct arena *arena, const char *folder, const cha
     return arena_format(arena, "%s/%s", folder, name).at;
 }
 
+/* Tried with what leaves no trace: a file without a name, or, where there are none, a folder that
+ * goes at once. Rights alone do not say it: not all file systems take what root may write. */
+static bool check_can_write(struct arena *arena, const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        (void)close(fd);
+        return true;
+    }
+    char *tried = arena_text(arena, arena_format(arena, "%s/.check-XXXXXX", folder));
+    return errno == EOPNOTSUPP && mkdtemp(tried) != NULL && rmdir(tried) == 0;
+}
+
 /* The folder can be used, or made, and nobody has it. */
 static enum err check_folder(struct arena *arena, const char *folder, struct error *reterr)
 {
     bool is_there = access(folder, F_OK) == 0;
     const char *writable = is_there ? folder : dirname(arena_text(arena, slice_of_text(folder)));
-    if (access(writable, W_OK | X_OK) != 0) {
-        return fail(reterr, ERR_IO, "--data-dir: cannot write into '%s': %s", writable,
-                    strerror(errno));
+    if (!check_can_write(arena, writable)) {
+        return fail(reterr, ERR_IO, "--data-dir: cannot %s '%s': %s",
+                    is_there ? "write into" : "make", folder, strerror(errno));
     }
     int lock = open(check_path(arena, folder, "lock"), O_RDONLY | O_CLOEXEC);
     bool is_free = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0;

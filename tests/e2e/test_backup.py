@@ -150,7 +150,8 @@ def state(folder):
             where = os.path.join(path, name)
             info = os.lstat(where)
             content = open(where, "rb").read() if stat.S_ISREG(info.st_mode) else None
-            found[where] = (info.st_mtime_ns, info.st_uid, info.st_mode, content)
+            changed = None if content is None else info.st_mtime_ns
+            found[where] = (changed, info.st_uid, info.st_mode, content)
     return found
 
 

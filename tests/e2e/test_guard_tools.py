@@ -88,7 +88,8 @@ def made(gateway, postgres):
     packs = gateway.admin.get("/rulepacks").json
     assert len(packs) >= 6, packs
     for pack in packs:
-        answer = gateway.admin.post(f"/rulepacks/{pack['name']}/attach", {"connection_names": [name]})
+        answer = gateway.admin.post(f"/rulepacks/{pack['name']}/attach",
+                                    {"connection_names": [name]})
         assert answer.status in (200, 201, 204), answer
     given = credential(gateway.admin, name)
     given["direct"] = {"connection_credentials": {

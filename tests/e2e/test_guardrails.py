@@ -349,7 +349,8 @@ def test_what_cannot_be_attached_is_refused_whole(boss, admin):
     path = "/rulepacks/read-only/attach"
     for body, message in (
             ({}, "'connection_ids' or 'connection_names' must name a connection"),
-            ({"connection_names": []}, "'connection_ids' or 'connection_names' must name a connection"),
+            ({"connection_names": []},
+             "'connection_ids' or 'connection_names' must name a connection"),
             ({"connection_names": [one["name"], "nothing"]},
              "'connection_names[1]': there is no connection 'nothing'"),
             ({"connection_ids": [one["id"], NOWHERE]},

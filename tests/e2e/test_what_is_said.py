@@ -93,7 +93,8 @@ def test_the_first_example_of_guard_rails_breaks_nothing(guarded):
         assert done.returncode == 0, (text, done.stderr)
     with open(os.path.join(ROOT, "docs/guardrails.md"), encoding="utf-8") as page:
         assert psql(guarded, "DELETE FROM kept", check=False).stderr in page.read()
-    for text in "DELETE FROM kept", "SELECT * FROM hr.salaries", "SELECT * FROM salaries", "SELECT 'xp_cmdshell'":
+    for text in "DELETE FROM kept", "SELECT * FROM hr.salaries", \
+            "SELECT * FROM salaries", "SELECT 'xp_cmdshell'":
         done = psql(guarded, text, check=False)
         assert "blocked by guard rail" in done.stderr, (text, done.stderr)
 
