@@ -120,6 +120,7 @@ def test_the_metrics_know_what_was_stopped_masked_and_ended(quick, target):
              'gatehouse_sessions_ended_total{outcome="refused"}',
              'gatehouse_sessions_ended_total{outcome="completed"}',
              'gatehouse_sessions_ended_total{outcome="cut"}']
+    wait_for(lambda: metric("gatehouse_sessions_open") == 0, what="the end of earlier sessions")
     before = [metric(name) for name in names]
     name = target.connection(quick)
     made = credential(quick, name)
