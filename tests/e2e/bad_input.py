@@ -201,8 +201,9 @@ def texts_values(member, path, _):
 
 def pairs_values(member, path, _):
     [key, value] = next(iter(member.good.items()))
-    for label, wrong in (("number", 5), ("true", True), ("array", ["a"]), ("object", {"a": "b"}),
-                         ("over-long", "a" * (member.item_max + 1)), *member.bad):
+    others = () if member.any_items else (("number", 5), ("true", True), ("array", ["a"]),
+                                          ("object", {"a": "b"}))
+    for label, wrong in (*others, ("over-long", "a" * (member.item_max + 1)), *member.bad):
         yield f"value-{label}", {key: wrong}, f"{path}.{key}"
     if not member.null_items:
         yield "value-null", {key: None}, f"{path}.{key}"

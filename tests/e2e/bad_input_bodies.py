@@ -27,6 +27,7 @@ class Field:
     item_max: int = 0
     key_max: int = 0
     null_items: bool = False
+    any_items: bool = False
     one_line: bool = True
     members: tuple = ()
 
@@ -67,7 +68,8 @@ def agent(required=False):
 
 
 SECRET = Field("secret", "pairs", {"envvar:PASS": b64(HIDDEN), "filesystem:CA": "_aws:a:b"},
-               null_items=True, count_max=100, item_max=262144, key_max=140, bad=SECRETS,
+               null_items=True, any_items=True, count_max=100, item_max=262144, key_max=140,
+               bad=SECRETS,
                bad_keys=VARIABLES + (("no-prefix", "PASS"), ("other-prefix", "header:PASS")))
 TYPE = Field("type", "text", "database", required=True, nullable=False,
              choices=("database", "application", "custom"))
