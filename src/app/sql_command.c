@@ -55,6 +55,19 @@ static void sql_command_operations(struct json_writer *json, uint64_t operations
     json_end_array(json);
 }
 
+static void sql_command_list(struct json_writer *json, const char *member,
+                             const struct sql_name *names, size_t count)
+{
+    json_member_array(json, member);
+    for (size_t i = 0; i < count; i++) {
+        json_begin_object(json);
+        json_member_text(json, "schema", names[i].schema);
+        json_member_text(json, "name", names[i].name);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void sql_command_names(struct json_writer *json, const struct sql_statement *statement)
 {
     json_member_array(json, "relations");
@@ -65,6 +78,7 @@ static void sql_command_names(struct json_writer *json, const struct sql_stateme
         json_member_text(json, "name", relation->name.name);
         json_member_bool(json, "read", relation->is_read);
         json_member_bool(json, "written", relation->is_written);
+        json_member_bool(json, "all", relation->is_all);
         sql_command_operations(json, relation->operations);
         json_end_object(json);
     }
@@ -72,11 +86,14 @@ static void sql_command_names(struct json_writer *json, const struct sql_stateme
     json_member_array(json, "functions");
     for (size_t i = 0; i < statement->function_count; i++) {
         json_begin_object(json);
-        json_member_text(json, "schema", statement->functions[i].schema);
-        json_member_text(json, "name", statement->functions[i].name);
+        json_member_text(json, "schema", statement->functions[i].name.schema);
+        json_member_text(json, "name", statement->functions[i].name.name);
+        json_member_bool(json, "field", statement->functions[i].is_field);
         json_end_object(json);
     }
     json_end_array(json);
+    sql_command_list(json, "operators", statement->operators, statement->operator_count);
+    sql_command_list(json, "types", statement->types, statement->type_count);
     json_member_array(json, "columns");
     for (size_t i = 0; i < statement->column_count; i++) {
         json_begin_object(json);
@@ -97,6 +114,7 @@ static void sql_command_statement(struct json_writer *json, const struct sql_sta
     sql_command_operations(json, statement->operations);
     sql_command_names(json, statement);
     json_member_bool(json, "without_where", statement->without_where);
+    json_member_bool(json, "rewrites_rows", statement->rewrites_rows);
     json_member_bool(json, "needs_no_transaction", statement->needs_no_transaction);
     json_member_text(json, "prepared", statement->prepared);
     json_member_bool(json, "unknown", statement->is_unknown);

@@ -113,7 +113,7 @@ static bool sql_has_function(const struct guard_sql *sql, const struct sql_subje
         return false;
     }
     for (size_t i = 0; i < statement->function_count; i++) {
-        if (sql_is_in(sql->functions, sql->function_count, &statement->functions[i])) {
+        if (sql_is_in(sql->functions, sql->function_count, &statement->functions[i].name)) {
             return true;
         }
     }
@@ -149,7 +149,7 @@ static struct slice sql_why_unknown(const struct guard_sql *sql, const struct sq
     }
     bool is_asked = subject->has_unknown_functions && sql_cares_for_functions(sql);
     for (size_t i = 0; i < statement->function_count && is_asked; i++) {
-        const struct sql_name *function = &statement->functions[i];
+        const struct sql_name *function = &statement->functions[i].name;
         if (!guard_function_is_harmless(function) &&
             !sql_is_in(sql->safe_functions, sql->safe_function_count, function)) {
             return SLICE("it calls a function that may do anything");
@@ -215,7 +215,7 @@ void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script 
             subject.relation_starts |= guard_name_start(subject.statement->relations[j].name.name);
         }
         for (size_t j = 0; j < subject.statement->function_count; j++) {
-            const struct sql_name *function = &subject.statement->functions[j];
+            const struct sql_name *function = &subject.statement->functions[j].name;
             subject.function_starts |= guard_name_start(function->name);
             subject.operations |= guard_function_operations(function);
             subject.has_unknown_functions =

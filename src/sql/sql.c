@@ -44,7 +44,7 @@ static struct sql_statement *sql_add_statement(struct sql_splitter *splitter)
     return statement;
 }
 
-/* What is left from 'offset' on as one statement. */
+/* What is left from 'offset' on as one statement, which may read anything. */
 static void sql_add_rest(struct sql_splitter *splitter, size_t offset, const char *why)
 {
     struct sql_statement *statement = sql_add_statement(splitter);
@@ -54,6 +54,10 @@ static void sql_add_rest(struct sql_splitter *splitter, size_t offset, const cha
     statement->operations = SQL_BIT(SQL_OTHER);
     statement->is_unknown = true;
     statement->why = why;
+    statement->relations = arena_alloc(splitter->scan.arena, sizeof(*statement->relations));
+    *statement->relations =
+        (struct sql_relation){.name = {SLICE_NONE, sql_all()}, .is_read = true, .is_all = true};
+    statement->relation_count = 1;
 }
 
 /* Bodies in SQL have semicolons of their own: BEGIN ATOMIC …; …; END, in a CREATE FUNCTION. */
@@ -115,6 +119,21 @@ static uint8_t sql_collect(struct sql_splitter *splitter)
     }
 }
 
+/* Each is what the bytes say; those beyond ASCII may be of any encoding. */
+static void sql_doubt_names(struct sql_scan *scan)
+{
+    struct sql_statement *statement = scan->statement;
+    sql_unknown(scan, "the text is not UTF-8");
+    for (size_t i = 0; i < statement->relation_count; i++) {
+        const struct sql_name *name = &statement->relations[i].name;
+        if (!text_is_utf8(name->name) || !text_is_utf8(name->schema)) {
+            sql_add_all(scan, SLICE_NONE, 0);
+            sql_names_finish(scan);
+            return;
+        }
+    }
+}
+
 static void sql_read_collected(struct sql_splitter *splitter)
 {
     struct sql_scan *scan = &splitter->scan;
@@ -124,6 +143,9 @@ static void sql_read_collected(struct sql_splitter *splitter)
     scan->statement->offset = first->offset;
     scan->statement->len = (size_t)last->offset + last->len - first->offset;
     sql_statement_read(scan);
+    if (!splitter->lexer.is_utf8) {
+        sql_doubt_names(scan);
+    }
 }
 
 /* NULL: it can be read. */
@@ -171,19 +193,58 @@ static struct sql_script sql_split(struct arena *arena, const struct sql_setting
     for (uint8_t kind = SQL_TOKEN_SEMICOLON; kind == SQL_TOKEN_SEMICOLON;) {
         kind = sql_collect(&splitter);
         if (kind == SQL_TOKEN_BAD) {
-            splitter.script.count = 0;
-            sql_add_rest(&splitter, 0, splitter.lexer.why);
+            size_t offset = splitter.scan.token_count > 0 ? splitter.scan.tokens[0].offset : 0;
+            sql_add_rest(&splitter, splitter.script.count == 0 ? 0 : offset, splitter.lexer.why);
         } else if (splitter.scan.token_count > 0 && splitter.script.count == LIMIT_SQL_STATEMENTS) {
             sql_add_rest(&splitter, splitter.scan.tokens[0].offset, "too many statements");
             break;
         } else if (splitter.scan.token_count > 0) {
             sql_read_collected(&splitter);
         }
-        splitter.script.is_cut = kind == SQL_TOKEN_END;
+        splitter.script.is_cut = kind == SQL_TOKEN_END && splitter.lexer.is_utf8;
     }
     splitter.script.gaps = splitter.lexer.gaps;
     splitter.script.gap_count = splitter.lexer.gap_count;
     return splitter.script;
+}
+
+static void *sql_concat(struct arena *arena, const void *first, size_t first_count,
+                        const void *second, size_t second_count, size_t size)
+{
+    char *all = arena_alloc_array(arena, first_count + second_count, size);
+    if (first_count > 0) {
+        memcpy(all, first, first_count * size);
+    }
+    if (second_count > 0) {
+        memcpy(all + first_count * size, second, second_count * size);
+    }
+    return all;
+}
+
+#define ADD_ALL(member, count)                                                                     \
+    do {                                                                                           \
+        statement->member =                                                                        \
+            sql_concat(arena, statement->member, statement->count, prepared->member,               \
+                       prepared->count, sizeof(*statement->member));                               \
+        statement->count += prepared->count;                                                       \
+    } while (0)
+
+void sql_statement_execute_in(struct arena *arena, struct sql_statement *statement,
+                              const struct sql_statement *prepared)
+{
+    uint64_t inner = prepared->operations & ~SQL_BIT(SQL_PREPARE);
+    statement->operations = (statement->operations & ~SQL_BIT(SQL_EXECUTE)) | inner;
+    statement->without_where = statement->without_where || prepared->without_where;
+    statement->rewrites_rows = statement->rewrites_rows || prepared->rewrites_rows;
+    statement->is_unknown = prepared->is_unknown;
+    statement->why = prepared->why;
+    statement->needs_no_transaction =
+        statement->needs_no_transaction || prepared->needs_no_transaction;
+    ADD_ALL(relations, relation_count);
+    ADD_ALL(functions, function_count);
+    ADD_ALL(columns, column_count);
+    ADD_ALL(operators, operator_count);
+    ADD_ALL(types, type_count);
 }
 
 struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,

@@ -18,7 +18,10 @@ enum sql_dialect {
 
 /* What a statement does, at any depth of it. VALUES and TABLE are selects, START TRANSACTION is a
  * begin, END a commit, ABORT a rollback. 'server_file' is a COPY from or to a file or a program of
- * the server; 'other' a statement that the table of the dialect names and no bit here does. */
+ * the server; 'code' makes or changes what runs later (functions, triggers, rules, operators,
+ * casts, extensions …), and DO and LOAD; 'foreign' is about other servers (foreign tables, user
+ * mappings, subscriptions, publications …); 'other' a statement that the table of the dialect names
+ * and no bit here does. */
 #define SQL_OPERATIONS(X)                                                                          \
     X(SELECT, "select")                                                                            \
     X(INSERT, "insert")                                                                            \
@@ -64,6 +67,8 @@ enum sql_dialect {
     X(ROLLBACK, "rollback")                                                                        \
     X(SAVEPOINT, "savepoint")                                                                      \
     X(SERVER_FILE, "server_file")                                                                  \
+    X(CODE, "code")                                                                                \
+    X(FOREIGN, "foreign")                                                                          \
     X(OTHER, "other")
 
 enum sql_operation {
@@ -86,7 +91,16 @@ struct sql_relation {
     struct sql_name name;
     bool is_read;
     bool is_written;
+    bool is_all;         /* no relation, but all of the schema; without one, of the database */
     uint64_t operations; /* bits: those that write it */
+};
+
+/* What is called, or run by a CALL. Each name once as a field and once as none. */
+struct sql_function {
+    struct sql_name name;
+    uint32_t argument_min; /* as they are written, of all calls of it */
+    uint32_t argument_max; /* UINT32_MAX: any number */
+    bool is_field;         /* "(value).name": a field of it, or a function called with it */
 };
 
 /* A column as an expression names it. Not: the column lists of INSERT and COPY, and what UPDATE
@@ -101,18 +115,25 @@ struct sql_statement {
     size_t offset; /* of its first word in the text */
     size_t len;    /* up to its last word; the semicolon is not part of it */
     enum sql_operation verb;
-    uint64_t operations;       /* bits, the verb's among them */
-    bool without_where;        /* an UPDATE or DELETE in it, at any depth, has no WHERE */
-    bool is_unknown;           /* it may do more than is said here */
-    const char *why;           /* is_unknown: in words, "" otherwise */
+    uint64_t operations; /* bits, the verb's among them */
+    /* An UPDATE or DELETE in it, at any depth, has no WHERE, or a MERGE that updates or deletes no
+     * ON, that names anything which could be a column. */
+    bool without_where;
+    bool rewrites_rows; /* it may write all rows of a table anew: ALTER … TYPE, … USING */
+    bool is_unknown;    /* it may do more than is said here */
+    const char *why;    /* is_unknown: in words, "" otherwise */
     bool needs_no_transaction; /* it cannot run inside a transaction block */
     struct slice prepared;     /* the name of PREPARE, EXECUTE and DEALLOCATE; "": none, or all */
     struct sql_relation *relations;
     size_t relation_count;
-    struct sql_name *functions; /* called, or run by a CALL */
+    struct sql_function *functions;
     size_t function_count;
     struct sql_column *columns;
     size_t column_count;
+    struct sql_name *operators; /* those that words stand for (IN, LIKE …) with them */
+    size_t operator_count;
+    struct sql_name *types; /* that values are made or cast to */
+    size_t type_count;
 };
 
 /* White space and comments that are more than one blank between two words: that which is where they
@@ -141,9 +162,14 @@ struct sql_settings {
  * is unknown. */
 struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
                               struct slice text);
-/* The same, for those who do not ask for columns: they may be missing. */
+/* The same, for those who do not ask for columns, operators and types: they may be missing. */
 struct sql_script sql_analyze_effects(struct arena *arena, const struct sql_settings *settings,
                                       struct slice text);
+
+/* Of an EXECUTE, what is known of the statement that was prepared takes the place of what is not
+ * known; both lie in the arena, or in texts that live as long. */
+void sql_statement_execute_in(struct arena *arena, struct sql_statement *statement,
+                              const struct sql_statement *prepared);
 
 const char *sql_operation_word(enum sql_operation operation);
 /* The operation of a word of SQL_OPERATIONS; false: there is none. */

@@ -4,6 +4,8 @@
 static void sql_clause_is(struct sql_scan *scan, struct sql_frame *frame, enum sql_clause clause)
 {
     frame->clause = (uint8_t)clause;
+    frame->is_grouping = false;
+    scan->where_depth = scan->where_depth == scan->depth ? 0 : scan->where_depth;
     scan->at++;
 }
 
@@ -61,6 +63,7 @@ static void sql_clause_combine(struct sql_scan *scan, struct sql_frame *frame)
     }
     scan->is_combined = true;
     frame->is_query = true;
+    frame->is_grouping = false;
     frame->clause = SQL_IN_START;
 }
 
@@ -75,6 +78,9 @@ static bool sql_clause_on(struct sql_scan *scan, struct sql_frame *frame)
         sql_clause_is(scan, frame, SQL_IN_ON);
     } else if (frame->verb == SQL_INSERT) {
         scan->at++;
+        if (frame->target > 0) { /* it is looked for in the target */
+            scan->statement->relations[frame->target - 1].is_read = true;
+        }
         if (frame->clause == SQL_IN_CONFLICT) { /* ON CONSTRAINT name */
             scan->at += 2;
             return true;
@@ -85,6 +91,7 @@ static bool sql_clause_on(struct sql_scan *scan, struct sql_frame *frame)
             sql_unknown(scan, "an ON that belongs to nothing");
         }
         sql_clause_is(scan, frame, frame->verb == SQL_MERGE ? SQL_IN_MERGE : SQL_IN_ON);
+        scan->where_depth = scan->depth;
     }
     return true;
 }
@@ -126,6 +133,7 @@ static void sql_clause_when(struct sql_scan *scan, struct sql_frame *frame)
     if (sql_take_word(scan, SQL_WORD_BY)) {
         scan->at++;
     }
+    scan->where_depth = 0;
     frame->clause = SQL_IN_MERGE;
 }
 
@@ -260,6 +268,20 @@ static bool sql_clause_join(struct sql_scan *scan, struct sql_frame *frame, enum
     return true;
 }
 
+/* A condition in which nothing is named that could be a column is as good as none. */
+static void sql_clause_where(struct sql_scan *scan, struct sql_frame *frame)
+{
+    bool is_conflict = frame->clause == SQL_IN_CONFLICT;
+    sql_clause_is(scan, frame, is_conflict ? SQL_IN_CONFLICT : SQL_IN_EXPRESSION);
+    if (sql_word_at(scan, scan->at) == SQL_WORD_CURRENT &&
+        sql_word_at(scan, scan->at + 1) == SQL_WORD_OF) { /* and the name of a cursor */
+        scan->at += scan->at + 2 < scan->end ? 3 : 2;
+        frame->has_where = true;
+    } else if (frame->verb == SQL_UPDATE || frame->verb == SQL_DELETE) {
+        scan->where_depth = scan->depth;
+    }
+}
+
 bool sql_query_clause_word(struct sql_scan *scan, struct sql_frame *frame, enum sql_word word)
 {
     bool is_by = sql_word_at(scan, scan->at + 1) == SQL_WORD_BY;
@@ -285,19 +307,14 @@ bool sql_query_clause_word(struct sql_scan *scan, struct sql_frame *frame, enum 
         sql_clause_from(scan, frame);
         return true;
     case SQL_WORD_WHERE:
-        frame->has_where = true;
-        sql_clause_is(scan, frame,
-                      frame->clause == SQL_IN_CONFLICT ? SQL_IN_CONFLICT : SQL_IN_EXPRESSION);
-        if (sql_word_at(scan, scan->at) == SQL_WORD_CURRENT &&
-            sql_word_at(scan, scan->at + 1) == SQL_WORD_OF) { /* and the name of a cursor */
-            scan->at += scan->at + 2 < scan->end ? 3 : 2;
-        }
+        sql_clause_where(scan, frame);
         return true;
     case SQL_WORD_GROUP:
     case SQL_WORD_ORDER:
         if (is_by) {
             scan->at++;
             sql_clause_is(scan, frame, SQL_IN_EXPRESSION);
+            frame->is_grouping = word == SQL_WORD_GROUP;
         }
         return is_by;
     case SQL_WORD_HAVING:

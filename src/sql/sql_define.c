@@ -16,7 +16,12 @@ static bool sql_define_relation(struct sql_scan *scan, uint64_t operations)
 {
     size_t index = 0;
     (void)sql_take_if_exists(scan);
-    return sql_need_relation(scan, operations, &index);
+    if (!sql_need_relation(scan, operations, &index)) {
+        return false;
+    }
+    /* Its rows are looked at by new types and constraints; or it goes where nobody expects it. */
+    scan->statement->relations[index].is_read |= operations == SQL_BIT(SQL_ALTER);
+    return true;
 }
 
 /* Goes to the word, and over the table behind it, on which something is created. */
@@ -24,7 +29,12 @@ static bool sql_define_on(struct sql_scan *scan, enum sql_word word)
 {
     size_t index = 0;
     (void)sql_skip_to(scan, word); /* without it there is no table either */
-    return sql_need_relation(scan, sql_create_bit, &index);
+    if (!sql_need_relation(scan, sql_create_bit, &index)) {
+        return false;
+    }
+    /* Its rows are looked at by the expressions of what is created, and told in errors. */
+    scan->statement->relations[index].is_read = true;
+    return true;
 }
 
 /* name …, or name … AS query | EXECUTE. */
@@ -99,7 +109,7 @@ static bool sql_create_on(struct sql_scan *scan)
         sql_run_until(scan, SQL_IN_DEFINITION, execute);
         scan->at += 2;
         if (sql_take_name(scan, &name)) {
-            sql_add_function(scan, name);
+            (void)sql_add_function(scan, name, false);
         }
     }
     return sql_define_rest(scan);
@@ -200,8 +210,112 @@ static bool sql_create_statistics(struct sql_scan *scan)
     size_t from = sql_find_word(scan, SQL_WORD_FROM);
     sql_run_until(scan, SQL_IN_DEFINITION, from);
     scan->at += from < scan->end ? 1 : 0;
-    (void)sql_take_relation(scan, sql_create_bit, &index);
+    if (sql_take_relation(scan, sql_create_bit, &index)) {
+        scan->statement->relations[index].is_read = true;
+    }
     return false;
+}
+
+/* Whether what is defined runs later, or is about other servers. */
+static void sql_define_nature(struct sql_scan *scan, enum sql_word kind)
+{
+    switch ((int)kind) {
+    case SQL_WORD_ACCESS:
+    case SQL_WORD_AGGREGATE:
+    case SQL_WORD_CAST:
+    case SQL_WORD_CONVERSION:
+    case SQL_WORD_EVENT:
+    case SQL_WORD_EXTENSION:
+    case SQL_WORD_FUNCTION:
+    case SQL_WORD_LANGUAGE:
+    case SQL_WORD_OPERATOR:
+    case SQL_WORD_PROCEDURAL:
+    case SQL_WORD_PROCEDURE:
+    case SQL_WORD_ROUTINE:
+    case SQL_WORD_RULE:
+    case SQL_WORD_TRANSFORM:
+    case SQL_WORD_TRIGGER:
+        sql_operate(scan, SQL_CODE);
+        break;
+    case SQL_WORD_FOREIGN:
+    case SQL_WORD_PUBLICATION:
+    case SQL_WORD_SERVER:
+    case SQL_WORD_SUBSCRIPTION:
+        sql_operate(scan, SQL_FOREIGN);
+        break;
+    case SQL_WORD_USER:
+        if (sql_word_at(scan, scan->at) == SQL_WORD_MAPPING) {
+            sql_operate(scan, SQL_FOREIGN);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Behind "=" and the options of aggregates and operators, behind FUNCTION, and what a conversion is
+ * FROM. */
+static bool sql_names_function(const struct sql_scan *scan, enum sql_word kind, size_t index)
+{
+    enum sql_word word = sql_word_at(scan, index);
+    if (sql_kind_at(scan, index) == SQL_TOKEN_EQUALS) {
+        struct slice option = sql_token_lower(scan, index - 1);
+        word = sql_word_at(scan, index - 1);
+        return slice_ends_with(option, SLICE("func")) || word == SQL_WORD_FUNCTION ||
+               word == SQL_WORD_PROCEDURE || word == SQL_WORD_RESTRICT || word == SQL_WORD_JOIN;
+    }
+    return word == SQL_WORD_FUNCTION || word == SQL_WORD_PROCEDURE ||
+           (word == SQL_WORD_FROM && kind == SQL_WORD_CONVERSION);
+}
+
+/* Functions that are named and not called. */
+static void sql_define_named(struct sql_scan *scan, enum sql_word kind)
+{
+    for (size_t i = scan->at; i + 1 < scan->end; i++) {
+        struct sql_name name;
+        if (sql_names_function(scan, kind, i) && sql_token_is_name(scan, i + 1)) {
+            scan->at = i + 1;
+            (void)sql_take_name(scan, &name);
+            (void)sql_add_function(scan, name, false);
+            i = scan->at - 1;
+        }
+    }
+    scan->at = scan->end;
+}
+
+/* FOR or ADD, SET, DROP: [TABLE] name [(columns)] [WHERE (…)], TABLES IN SCHEMA name, … */
+static void sql_define_publication(struct sql_scan *scan)
+{
+    struct sql_name name;
+    size_t index = 0;
+    while (scan->at < scan->end && sql_word_at(scan, scan->at) != SQL_WORD_TABLE &&
+           sql_word_at(scan, scan->at) != SQL_WORD_TABLES) {
+        scan->at++;
+    }
+    if (scan->at < scan->end && sql_word_at(scan, scan->at - 1) == SQL_WORD_ALL) {
+        sql_add_all(scan, SLICE_NONE, 0);
+        return;
+    }
+    while (scan->at < scan->end && !scan->is_stopped) {
+        (void)sql_take_word(scan, SQL_WORD_TABLE);
+        if (sql_word_at(scan, scan->at) == SQL_WORD_TABLES &&
+            sql_word_at(scan, scan->at + 1) == SQL_WORD_IN) {
+            scan->at += 3;
+            bool is_named = sql_take_name(scan, &name) && name.schema.len == 0;
+            sql_add_all(scan, is_named ? name.name : SLICE_NONE, 0);
+        } else {
+            (void)sql_take_relation(scan, 0, &index);
+        }
+        (void)sql_skip_parentheses(scan);
+        if (sql_take_word(scan, SQL_WORD_WHERE)) {
+            size_t start = scan->at;
+            (void)sql_skip_parentheses(scan);
+            size_t end = scan->at;
+            scan->at = start;
+            sql_run_until(scan, SQL_IN_EXPRESSION, end);
+        }
+        scan->at++;
+    }
 }
 
 /* What stands between CREATE and the kind of what is created. */
@@ -237,6 +351,7 @@ static bool sql_skip_adjectives(struct sql_scan *scan)
 static bool sql_create_other(struct sql_scan *scan, enum sql_word kind)
 {
     struct sql_name name;
+    sql_define_nature(scan, kind);
     switch ((int)kind) {
     case SQL_WORD_DATABASE:
     case SQL_WORD_TABLESPACE:
@@ -247,22 +362,26 @@ static bool sql_create_other(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_TYPE:
         (void)sql_take_name(scan, &name);
         return sql_define_rest(scan);
+    case SQL_WORD_PUBLICATION:
+        sql_define_publication(scan);
+        return false;
     case SQL_WORD_ACCESS:
     case SQL_WORD_AGGREGATE:
     case SQL_WORD_CAST:
-    case SQL_WORD_COLLATION:
     case SQL_WORD_CONVERSION:
     case SQL_WORD_EVENT:
-    case SQL_WORD_EXTENSION:
     case SQL_WORD_FOREIGN:
-    case SQL_WORD_GROUP:
     case SQL_WORD_LANGUAGE:
     case SQL_WORD_OPERATOR:
-    case SQL_WORD_PUBLICATION:
+    case SQL_WORD_TRANSFORM:
+        sql_define_named(scan, kind);
+        return false;
+    case SQL_WORD_COLLATION:
+    case SQL_WORD_EXTENSION:
+    case SQL_WORD_GROUP:
     case SQL_WORD_ROLE:
     case SQL_WORD_SERVER:
     case SQL_WORD_TEXT:
-    case SQL_WORD_TRANSFORM:
     case SQL_WORD_USER:
         return false;
     default:
@@ -276,6 +395,7 @@ bool sql_define_create(struct sql_scan *scan)
     bool is_recursive = sql_skip_adjectives(scan);
     enum sql_word kind = sql_word_at(scan, scan->at++);
     if (kind == SQL_WORD_FOREIGN && sql_word_at(scan, scan->at) == SQL_WORD_TABLE) {
+        sql_define_nature(scan, kind);
         kind = SQL_WORD_TABLE;
         scan->at++;
     }
@@ -291,11 +411,14 @@ bool sql_define_create(struct sql_scan *scan)
         return sql_create_index(scan);
     case SQL_WORD_TRIGGER:
     case SQL_WORD_POLICY:
+        sql_define_nature(scan, kind);
         return sql_create_on(scan);
     case SQL_WORD_RULE:
+        sql_define_nature(scan, kind);
         return sql_create_rule(scan);
     case SQL_WORD_FUNCTION:
     case SQL_WORD_PROCEDURE:
+        sql_define_nature(scan, kind);
         return sql_create_function(scan);
     case SQL_WORD_SCHEMA:
         return sql_create_schema(scan);
@@ -306,14 +429,34 @@ bool sql_define_create(struct sql_scan *scan)
     }
 }
 
+/* ALTER [COLUMN] name [SET DATA] TYPE …, SET EXPRESSION …: behind 'index' all rows are written. */
+static bool sql_alters_rows(const struct sql_scan *scan, size_t index)
+{
+    struct slice written = sql_token_text(scan, index);
+    enum sql_word before = sql_word_at(scan, index - 1);
+    if (slice_equals_nocase(written, SLICE("expression"))) {
+        return before == SQL_WORD_SET;
+    }
+    if (sql_word_at(scan, index) != SQL_WORD_TYPE) {
+        return false;
+    }
+    enum sql_word first = sql_word_at(scan, index - 2);
+    return sql_word_at(scan, index - 1) == SQL_WORD_DATA || first == SQL_WORD_ALTER ||
+           first == SQL_WORD_COLUMN;
+}
+
 static void sql_alter_table(struct sql_scan *scan)
 {
     size_t index = 0;
     if (sql_word_at(scan, scan->at) == SQL_WORD_ALL) { /* IN TABLESPACE */
+        sql_add_all(scan, SLICE_NONE, SQL_BIT(SQL_ALTER));
         return;
     }
     if (!sql_define_relation(scan, SQL_BIT(SQL_ALTER))) {
         return;
+    }
+    for (size_t i = scan->at; i < scan->end && !scan->statement->rewrites_rows; i++) {
+        scan->statement->rewrites_rows = sql_alters_rows(scan, i);
     }
     for (size_t i = scan->at; i + 1 < scan->end; i++) {
         enum sql_word word = sql_word_at(scan, i);
@@ -333,22 +476,39 @@ static void sql_alter_table(struct sql_scan *scan)
 static void sql_alter_on(struct sql_scan *scan, uint64_t operations)
 {
     size_t index = 0;
-    if (sql_skip_to(scan, SQL_WORD_ON)) {
-        (void)sql_take_relation(scan, operations, &index);
+    if (sql_skip_to(scan, SQL_WORD_ON) && sql_take_relation(scan, operations, &index)) {
+        scan->statement->relations[index].is_read |= operations == SQL_BIT(SQL_ALTER);
     }
 }
 
 static void sql_alter_default(struct sql_scan *scan)
 {
-    if (sql_find_word(scan, SQL_WORD_REVOKE) < scan->end) {
-        sql_operate(scan, SQL_REVOKE);
+    bool is_revoke = sql_find_word(scan, SQL_WORD_REVOKE) < scan->end;
+    enum sql_operation operation = is_revoke ? SQL_REVOKE : SQL_GRANT;
+    size_t end = sql_find_word(scan, is_revoke ? SQL_WORD_REVOKE : SQL_WORD_GRANT);
+    sql_operate(scan, operation);
+    size_t schema = sql_find_word(scan, SQL_WORD_SCHEMA);
+    if (schema < end) {
+        scan->at = schema + 1;
+        sql_take_schemas(scan, SQL_BIT(operation));
     } else {
-        sql_operate(scan, SQL_GRANT);
+        sql_add_all(scan, SLICE_NONE, SQL_BIT(operation));
+    }
+}
+
+/* What gives its relations another name hides them from those who know the old one. */
+static void sql_alter_schema(struct sql_scan *scan)
+{
+    struct sql_name name;
+    if (sql_take_name(scan, &name)) {
+        sql_add_all(scan, name.name, SQL_BIT(SQL_ALTER));
+        sql_add_all(scan, name.name, 0);
     }
 }
 
 static void sql_alter_kind(struct sql_scan *scan, enum sql_word kind)
 {
+    sql_define_nature(scan, kind);
     switch ((int)kind) {
     case SQL_WORD_TABLE:
     case SQL_WORD_VIEW:
@@ -375,6 +535,12 @@ static void sql_alter_kind(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_DOMAIN:
         (void)sql_define_rest(scan);
         break;
+    case SQL_WORD_PUBLICATION:
+        sql_define_publication(scan);
+        break;
+    case SQL_WORD_SCHEMA:
+        sql_alter_schema(scan);
+        break;
     case SQL_WORD_AGGREGATE:
     case SQL_WORD_COLLATION:
     case SQL_WORD_CONSTRAINT:
@@ -389,10 +555,8 @@ static void sql_alter_kind(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_OPERATOR:
     case SQL_WORD_PROCEDURAL:
     case SQL_WORD_PROCEDURE:
-    case SQL_WORD_PUBLICATION:
     case SQL_WORD_ROLE:
     case SQL_WORD_ROUTINE:
-    case SQL_WORD_SCHEMA:
     case SQL_WORD_SERVER:
     case SQL_WORD_STATISTICS:
     case SQL_WORD_SUBSCRIPTION:
@@ -415,6 +579,7 @@ void sql_define_alter(struct sql_scan *scan)
     (void)sql_take_word(scan, SQL_WORD_MATERIALIZED);
     enum sql_word kind = sql_word_at(scan, scan->at++);
     if (kind == SQL_WORD_FOREIGN && sql_word_at(scan, scan->at) == SQL_WORD_TABLE) {
+        sql_define_nature(scan, kind);
         kind = SQL_WORD_TABLE;
         scan->at++;
     }
@@ -443,6 +608,13 @@ static void sql_drop_kind(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_SUBSCRIPTION:
         scan->statement->needs_no_transaction = true;
         break;
+    case SQL_WORD_SCHEMA:
+        (void)sql_take_if_exists(scan);
+        sql_take_schemas(scan, SQL_BIT(SQL_DROP));
+        break;
+    case SQL_WORD_OWNED:
+        sql_add_all(scan, SLICE_NONE, SQL_BIT(SQL_DROP));
+        break;
     case SQL_WORD_ACCESS:
     case SQL_WORD_AGGREGATE:
     case SQL_WORD_CAST:
@@ -456,13 +628,11 @@ static void sql_drop_kind(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_GROUP:
     case SQL_WORD_LANGUAGE:
     case SQL_WORD_OPERATOR:
-    case SQL_WORD_OWNED:
     case SQL_WORD_PROCEDURAL:
     case SQL_WORD_PROCEDURE:
     case SQL_WORD_PUBLICATION:
     case SQL_WORD_ROLE:
     case SQL_WORD_ROUTINE:
-    case SQL_WORD_SCHEMA:
     case SQL_WORD_SERVER:
     case SQL_WORD_STATISTICS:
     case SQL_WORD_TEXT:
@@ -485,5 +655,8 @@ void sql_define_drop(struct sql_scan *scan)
         scan->at++;
     }
     sql_drop_kind(scan, kind);
+    if (sql_find_word(scan, SQL_WORD_CASCADE) < scan->end) { /* and what depends on it */
+        sql_add_all(scan, SLICE_NONE, SQL_BIT(SQL_DROP));
+    }
     scan->at = scan->end;
 }

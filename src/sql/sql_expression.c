@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sql/sql_internal.h"
 
+#include "base/memory.h"
+
 /* Words that may stand behind the name of a type. */
 static void sql_skip_type_words(struct sql_scan *scan)
 {
@@ -20,12 +22,22 @@ void sql_expression_cast(struct sql_scan *scan)
     struct sql_name type;
     scan->at++;
     (void)sql_take_word(scan, SQL_WORD_SETOF);
-    (void)sql_take_name(scan, &type);
+    if (sql_take_name(scan, &type)) {
+        sql_add_type(scan, type);
+    }
     sql_skip_type_words(scan);
 }
 
+void sql_expression_operator(struct sql_scan *scan, const struct sql_frame *frame)
+{
+    if (frame->clause != SQL_IN_NAMES) {
+        sql_add_operator(scan, SLICE_NONE, sql_token_lower(scan, scan->at));
+    }
+    scan->at++;
+}
+
 /* AS and a label, or the type of a CAST. */
-static void sql_expression_as(struct sql_scan *scan)
+static void sql_expression_as(struct sql_scan *scan, const struct sql_frame *frame)
 {
     struct sql_name name;
     scan->at++;
@@ -35,6 +47,36 @@ static void sql_expression_as(struct sql_scan *scan)
     }
     if (sql_take_name(scan, &name)) {
         sql_skip_type_words(scan);
+        if (!frame->is_query) {
+            sql_add_type(scan, name);
+        }
+        if (frame->call == SQL_WORD_TREAT) { /* calls the database's own function of that name */
+            static const char catalog[32] = "pg_catalog";
+            name.schema = slice_of(catalog, strlen(catalog));
+            sql_add_arguments(scan, sql_add_function(scan, name, false), 1);
+        }
+    }
+}
+
+/* The operators that a word stands for. */
+static void sql_expression_operators(struct sql_scan *scan)
+{
+    static const struct {
+        enum sql_word word;
+        char operator[8];
+    } operators[] = {
+        {SQL_WORD_IN, "="},       {SQL_WORD_IN, "<>"},      {SQL_WORD_LIKE, "~~"},
+        {SQL_WORD_LIKE, "!~~"},   {SQL_WORD_ILIKE, "~~*"},  {SQL_WORD_ILIKE, "!~~*"},
+        {SQL_WORD_SIMILAR, "~"},  {SQL_WORD_SIMILAR, "!~"}, {SQL_WORD_BETWEEN, ">="},
+        {SQL_WORD_BETWEEN, "<="}, {SQL_WORD_BETWEEN, ">"},  {SQL_WORD_BETWEEN, "<"},
+        {SQL_WORD_DISTINCT, "="}, {SQL_WORD_NULLIF, "="},   {SQL_WORD_CASE, "="},
+        {SQL_WORD_USING, "="},    {SQL_WORD_NATURAL, "="},
+    };
+    enum sql_word word = sql_word_at(scan, scan->at);
+    for (size_t i = 0; i < COUNT_OF(operators) && word != SQL_NO_WORD; i++) {
+        if (operators[i].word == word) {
+            sql_add_operator(scan, SLICE_NONE, slice_of_text(operators[i].operator));
+        }
     }
 }
 
@@ -90,7 +132,7 @@ static bool sql_is_handed_out(const struct sql_scan *scan, const struct sql_fram
 
 static bool sql_collects_columns(const struct sql_scan *scan, const struct sql_frame *frame)
 {
-    if (!scan->has_columns) {
+    if (!scan->has_columns && scan->unread_count == 0 && scan->where_depth == 0) {
         return false;
     }
     switch ((enum sql_clause)frame->clause) {
@@ -126,21 +168,58 @@ void sql_expression_star(struct sql_scan *scan, struct sql_frame *frame)
 {
     size_t at = scan->at++;
     bool is_list = frame->clause == SQL_IN_LIST || frame->clause == SQL_IN_RETURNING;
-    if (is_list && !frame->is_exists && !sql_is_behind_operand(scan, at)) {
+    bool is_operator = sql_is_behind_operand(scan, at);
+    if (is_operator) {
+        sql_add_operator(scan, SLICE_NONE, sql_all());
+    } else if (is_list && !frame->is_exists) {
         sql_add_column(scan, SLICE_NONE, sql_all(), !sql_is_handed_out(scan, frame, at));
     }
 }
 
+/* CUBE and ROLLUP are grammar as an item of GROUP BY, or of GROUPING SETS, alone. */
+static bool sql_is_grouping_item(struct sql_scan *scan, size_t start)
+{
+    const struct sql_frame *frame = sql_top(scan);
+    enum sql_word before = start == 0 ? SQL_NO_WORD : sql_word_at(scan, start - 1);
+    uint8_t kind = start == 0 ? SQL_TOKEN_END : sql_kind_at(scan, start - 1);
+    return frame->is_grouping &&
+           (kind == SQL_TOKEN_COMMA || kind == SQL_TOKEN_OPEN || before == SQL_WORD_BY ||
+            before == SQL_WORD_ALL || before == SQL_WORD_DISTINCT);
+}
+
+bool sql_is_special_call(enum sql_word word)
+{
+    switch ((int)word) {
+    case SQL_NO_WORD:
+    case SQL_WORD_JSON:
+    case SQL_WORD_JSON_ARRAY:
+    case SQL_WORD_JSON_ARRAYAGG:
+    case SQL_WORD_JSON_EXISTS:
+    case SQL_WORD_JSON_OBJECT:
+    case SQL_WORD_JSON_OBJECTAGG:
+    case SQL_WORD_JSON_QUERY:
+    case SQL_WORD_JSON_SCALAR:
+    case SQL_WORD_JSON_SERIALIZE:
+    case SQL_WORD_JSON_TABLE:
+    case SQL_WORD_JSON_VALUE:
+    case SQL_WORD_MERGE_ACTION:
+        return false;
+    default:
+        return sql_word_class(word) == SQL_WORD_IS_COLUMN;
+    }
+}
+
 /* Whether a word that is followed by '(' is called. */
-static bool sql_is_function(const struct sql_scan *scan, enum sql_word word, size_t start)
+static bool sql_is_function(struct sql_scan *scan, enum sql_word word, size_t start)
 {
     if (word == SQL_NO_WORD) {
         return true;
     }
     switch (sql_word_class(word)) {
     case SQL_WORD_IS_RESERVED:
-    case SQL_WORD_IS_COLUMN:
         return false;
+    case SQL_WORD_IS_COLUMN:
+        return !sql_is_special_call(word);
     case SQL_WORD_IS_TYPE:
         return !sql_is_behind_operand(scan, start);
     case SQL_WORD_IS_FREE:
@@ -161,16 +240,17 @@ static bool sql_is_function(const struct sql_scan *scan, enum sql_word word, siz
     case SQL_WORD_NEXT:
         return before != SQL_WORD_FETCH;
     case SQL_WORD_OPERATOR: /* a prefix one */
+        return false;
     case SQL_WORD_ROLLUP:
     case SQL_WORD_CUBE:
-        return false;
+        return !sql_is_grouping_item(scan, start);
     default:
         return true;
     }
 }
 
 /* In definitions words stand before many a parenthesis. */
-static bool sql_is_defined_function(const struct sql_scan *scan, enum sql_word word, size_t start)
+static bool sql_is_defined_function(struct sql_scan *scan, enum sql_word word, size_t start)
 {
     if (start == 0 || sql_is_behind_operand(scan, start)) {
         return false;
@@ -194,6 +274,8 @@ static bool sql_is_grammar(const struct sql_scan *scan, enum sql_word word, size
         return word != SQL_NO_WORD;
     }
     switch ((int)word) {
+    case SQL_WORD_GROUPING:
+        return next == SQL_WORD_SETS;
     case SQL_WORD_PRECEDING:
     case SQL_WORD_FOLLOWING:
         return before == SQL_WORD_UNBOUNDED;
@@ -269,14 +351,30 @@ static void sql_expression_column(struct sql_scan *scan, const struct sql_frame 
     bool is_literal = next == SQL_TOKEN_STRING || next == SQL_TOKEN_STRING_UNICODE;
     bool is_label = parts->count == 1 && sql_is_behind_operand(scan, start);
     bool is_argument = next == SQL_TOKEN_ARROW || next == SQL_TOKEN_ASSIGN;
+    enum sql_word word = sql_word_at(scan, start);
+    bool may_be_type = word == SQL_NO_WORD || sql_word_class(word) != SQL_WORD_IS_TYPE;
+    if (is_literal && !is_label && may_be_type) {
+        sql_add_type(scan, (struct sql_name){parts->schema, parts->name});
+    }
     if (is_literal || is_label || is_argument ||
-        (parts->count == 1 && sql_is_grammar(scan, sql_word_at(scan, start), start))) {
+        (parts->count == 1 && sql_is_grammar(scan, word, start))) {
         return;
     }
     if (frame->clause == SQL_IN_WINDOW && sql_word_at(scan, scan->at) == SQL_WORD_AS) {
         return;
     }
+    sql_see_column(scan);
     sql_add_column(scan, parts->qualifier, parts->name, !sql_is_handed_out(scan, frame, start));
+}
+
+/* Behind a dot behind no name: each is a field of a value, or a function called with it. */
+static void sql_expression_fields(struct sql_scan *scan, size_t start)
+{
+    for (size_t i = start; i < scan->at && sql_token_is_name(scan, i) && !scan->is_stopped;
+         i += 2) {
+        struct sql_name name = {SLICE_NONE, sql_token_name(scan, i)};
+        (void)sql_add_function(scan, name, true);
+    }
 }
 
 /* A name with its dots: of a function, or of whatever else is no key word. */
@@ -287,16 +385,15 @@ static void sql_expression_name(struct sql_scan *scan, const struct sql_frame *f
     bool is_field = start > 0 && sql_kind_at(scan, start - 1) == SQL_TOKEN_DOT;
     struct sql_parts parts = sql_take_parts(scan);
     uint8_t next = sql_kind_at(scan, scan->at);
-    if (frame->clause == SQL_IN_DEFINITION) {
-        if (next == SQL_TOKEN_OPEN && sql_is_defined_function(scan, word, start)) {
-            sql_add_function(scan, (struct sql_name){parts.schema, parts.name});
-        }
-        return;
+    bool is_definition = frame->clause == SQL_IN_DEFINITION;
+    if (is_field) {
+        sql_expression_fields(scan, start);
+    } else if (next == SQL_TOKEN_OPEN &&
+               (is_definition ? sql_is_defined_function(scan, word, start)
+                              : parts.count > 1 || sql_is_function(scan, word, start))) {
+        scan->called = sql_add_function(scan, (struct sql_name){parts.schema, parts.name}, false);
     }
-    if (next == SQL_TOKEN_OPEN) {
-        if (parts.count > 1 || (sql_is_function(scan, word, start) && !is_field)) {
-            sql_add_function(scan, (struct sql_name){parts.schema, parts.name});
-        }
+    if (next == SQL_TOKEN_OPEN || is_definition) {
         return;
     }
     if (sql_collects_columns(scan, frame)) {
@@ -328,10 +425,41 @@ static bool sql_expression_other(struct sql_scan *scan)
     }
 }
 
+/* A word of the grammar: what it says of the arguments around it. */
+static void sql_expression_grammar(struct sql_scan *scan, struct sql_frame *frame)
+{
+    switch ((int)sql_word_at(scan, scan->at)) {
+    case SQL_WORD_FROM:
+        frame->is_grammar |= sql_word_at(scan, scan->at - 1) != SQL_WORD_DISTINCT;
+        break;
+    case SQL_WORD_FOR:
+    case SQL_WORD_PLACING:
+        frame->is_grammar = true;
+        break;
+    case SQL_WORD_SIMILAR:
+        frame->is_grammar |= sql_word_at(scan, scan->at + 1) != SQL_WORD_TO;
+        break;
+    case SQL_WORD_ORDER:
+        frame->is_argument_end = true;
+        break;
+    case SQL_WORD_VARIADIC:
+        frame->is_variadic = true;
+        break;
+    default:
+        break;
+    }
+}
+
 void sql_expression_word(struct sql_scan *scan, struct sql_frame *frame)
 {
+    if (scan->tokens[scan->at].word != SQL_NO_WORD) {
+        sql_expression_grammar(scan, frame);
+        if (scan->has_columns) {
+            sql_expression_operators(scan);
+        }
+    }
     if (sql_word_at(scan, scan->at) == SQL_WORD_AS) {
-        sql_expression_as(scan);
+        sql_expression_as(scan, frame);
     } else if (frame->clause == SQL_IN_DEFINITION && sql_expression_other(scan)) {
         return;
     } else if (sql_token_is_name(scan, scan->at)) {

@@ -12,7 +12,7 @@ static void sql_from_open(struct sql_scan *scan, enum sql_clause clause)
 static void sql_from_name(struct sql_scan *scan, struct sql_frame *frame)
 {
     enum sql_word word = sql_word_at(scan, scan->at);
-    bool is_special = word != SQL_NO_WORD && sql_word_class(word) == SQL_WORD_IS_COLUMN;
+    bool is_special = sql_is_special_call(word);
     struct sql_name name;
     frame->clause = SQL_IN_JOINED;
     if (!sql_take_name(scan, &name)) { /* CURRENT_DATE, CAST (…) */
@@ -26,7 +26,7 @@ static void sql_from_name(struct sql_scan *scan, struct sql_frame *frame)
     frame->is_table = sql_kind_at(scan, scan->at) != SQL_TOKEN_OPEN;
     if (!frame->is_table) {
         if (!is_special || name.schema.len > 0) {
-            sql_add_function(scan, name);
+            scan->called = sql_add_function(scan, name, false);
         }
         sql_from_open(scan, SQL_IN_EXPRESSION);
         return;

@@ -49,10 +49,17 @@ struct sql_frame {
     bool is_infix;   /* it is part of an operator: an operand comes behind it */
     bool is_recursive;
     bool has_where;
-    bool is_table;   /* the last item of FROM is a relation */
-    uint32_t joins;  /* that wait for their condition */
-    uint32_t cases;  /* CASE without END, in a MERGE */
-    uint32_t target; /* of the relations, plus one */
+    bool is_table;        /* the last item of FROM is a relation */
+    bool is_grouping;     /* GROUP BY, or the list of GROUPING SETS */
+    bool is_grammar;      /* the arguments have words between them: no call by name */
+    bool is_argument_end; /* what follows is no argument: ORDER BY */
+    bool is_variadic;
+    uint16_t call; /* enum sql_word before the parenthesis that decides what it is */
+    uint32_t commas;
+    uint32_t function; /* whose arguments these are: its index, plus one */
+    uint32_t joins;    /* that wait for their condition */
+    uint32_t cases;    /* CASE without END, in a MERGE */
+    uint32_t target;   /* of the relations, plus one */
     struct slice with_name;
     size_t with_mark; /* of the names in scope, those of the frames below */
 };
@@ -60,6 +67,9 @@ struct sql_frame {
 enum sql_entry_kind {
     SQL_ENTRY_RELATION,
     SQL_ENTRY_FUNCTION,
+    SQL_ENTRY_FIELD,
+    SQL_ENTRY_OPERATOR,
+    SQL_ENTRY_TYPE,
     SQL_ENTRY_COLUMN,
     SQL_ENTRY_WITH,
     SQL_ENTRY_ALIAS,
@@ -83,8 +93,11 @@ struct sql_desk {
     struct sql_entry entries[64];
     uint64_t slots[128];
     struct sql_relation relations[16];
-    struct sql_name functions[16];
+    struct sql_function functions[16];
     struct sql_column columns[64];
+    struct sql_name operators[16];
+    struct sql_name types[16];
+    uint32_t unread[8];
 };
 
 struct sql_scan {
@@ -118,13 +131,23 @@ struct sql_scan {
     size_t relation_capacity;
     size_t function_capacity;
     size_t column_capacity;
+    size_t operator_capacity;
+    size_t type_capacity;
+    uint32_t *unread; /* targets, as indexes of relations, of which no column was named so far */
+    size_t unread_count;
+    size_t unread_capacity;
+    size_t where_depth; /* of the frame whose condition has named no column so far; 0: none */
+    uint32_t called;    /* the next parenthesis has its arguments: as in sql_frame */
     bool wants_columns; /* of any statement */
-    bool has_columns;   /* they are kept of this one, and what FROM names, which may be one's row */
+    bool has_columns;   /* they are kept of this one, and what FROM names, which may be one's row,
+                         * and operators and types */
     bool is_planned;    /* EXPLAIN: nothing of it happens */
     bool is_kept;       /* what the outermost query gives does not go to the client */
     bool is_combined;   /* there is a UNION, INTERSECT or EXCEPT: columns take others' names */
     bool is_schema;     /* elements of CREATE SCHEMA are read, up to 'schema_end' */
     bool is_stopped;
+    size_t head_at;    /* where the statement, or the element of a schema, that is read begins */
+    size_t stopped_at; /* what is behind it was not looked at */
     size_t schema_end;
 };
 
@@ -137,7 +160,16 @@ struct slice sql_token_name_other(struct sql_scan *scan, size_t index);
 bool sql_take_name(struct sql_scan *scan, struct sql_name *ret_name);
 /* 0 operations: it is read. Returns its index. */
 size_t sql_add_relation(struct sql_scan *scan, struct sql_name name, uint64_t operations);
-void sql_add_function(struct sql_scan *scan, struct sql_name name);
+/* Returns its index, plus one. */
+uint32_t sql_add_function(struct sql_scan *scan, struct sql_name name, bool is_field);
+/* That many arguments, in another call of it. */
+void sql_add_arguments(struct sql_scan *scan, uint32_t function, uint32_t count);
+void sql_add_operator(struct sql_scan *scan, struct slice schema, struct slice name);
+void sql_add_type(struct sql_scan *scan, struct sql_name name);
+/* All relations of a schema, or of the database. */
+void sql_add_all(struct sql_scan *scan, struct slice schema, uint64_t operations);
+/* What may be a column was named: the targets around it are read, and a condition is one. */
+void sql_see_column(struct sql_scan *scan);
 void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice name, bool is_used);
 void sql_add_alias(struct sql_scan *scan, struct slice name);
 void sql_with_push(struct sql_scan *scan, struct slice name);
@@ -166,6 +198,13 @@ static inline struct slice sql_token_text(const struct sql_scan *scan, size_t in
 {
     const struct sql_token *token = &scan->tokens[index];
     return (struct slice){scan->text.at + token->offset, token->len};
+}
+
+/* The same in lower case, with bytes behind it that can be read. */
+static inline struct slice sql_token_lower(const struct sql_scan *scan, size_t index)
+{
+    const struct sql_token *token = &scan->tokens[index];
+    return (struct slice){scan->lower + token->offset, token->len};
 }
 
 /* All columns. */
@@ -211,6 +250,8 @@ bool sql_take_word(struct sql_scan *scan, enum sql_word word);
 void sql_unknown(struct sql_scan *scan, const char *why);
 /* As sql_unknown, and the rest is not looked at. */
 void sql_stop(struct sql_scan *scan, const char *why);
+/* What was stopped before: each name in it may be a relation that is read, and a function. */
+void sql_guess_rest(struct sql_scan *scan);
 void sql_operate(struct sql_scan *scan, enum sql_operation operation);
 struct sql_frame *sql_push(struct sql_scan *scan, enum sql_clause clause);
 bool sql_begins_query(const struct sql_scan *scan, size_t index);
@@ -244,6 +285,9 @@ void sql_from_join(struct sql_scan *scan, struct sql_frame *frame);
 void sql_expression_word(struct sql_scan *scan, struct sql_frame *frame);
 void sql_expression_star(struct sql_scan *scan, struct sql_frame *frame);
 void sql_expression_cast(struct sql_scan *scan);
+void sql_expression_operator(struct sql_scan *scan, const struct sql_frame *frame);
+/* Before a parenthesis: grammar, not a function by that name. */
+bool sql_is_special_call(enum sql_word word);
 
 /* sql_statement.c: which statement it is */
 void sql_statement_read(struct sql_scan *scan);
@@ -259,6 +303,8 @@ void sql_utility_explain(struct sql_scan *scan);
 void sql_utility_copy(struct sql_scan *scan);
 /* name [*] [, …]. */
 bool sql_take_relations(struct sql_scan *scan, uint64_t operations);
+/* name [, …], of schemas: all in them. */
+void sql_take_schemas(struct sql_scan *scan, uint64_t operations);
 /* [ONLY] name [*]; false: there is none. */
 bool sql_take_relation(struct sql_scan *scan, uint64_t operations, size_t *ret_index);
 /* The same where one must be: without it the rest is not looked at. */

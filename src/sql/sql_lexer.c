@@ -100,7 +100,8 @@ const char *sql_lexer_text(struct sql_lexer *lexer, struct slice text, uint8_t *
     if (slice_find_byte(text, '\0') < text.len) {
         return "there is a NUL in the text";
     }
-    return all < 0x80 || text_is_utf8(text) ? NULL : "the text is not UTF-8";
+    lexer->is_utf8 = all < 0x80 || text_is_utf8(text);
+    return NULL;
 }
 
 /* Tokens -----------------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ struct sql_lexer {
     size_t gap_count;
     size_t gap_capacity;
     bool is_backslash_quoted;
+    bool is_utf8;
     const char *why; /* SQL_TOKEN_BAD: what is wrong, in words */
 };
 

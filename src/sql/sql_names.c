@@ -32,6 +32,13 @@ void sql_names_clear(struct sql_scan *scan)
     scan->function_capacity = COUNT_OF(desk->functions);
     scan->statement->columns = desk->columns;
     scan->column_capacity = COUNT_OF(desk->columns);
+    scan->statement->operators = desk->operators;
+    scan->operator_capacity = COUNT_OF(desk->operators);
+    scan->statement->types = desk->types;
+    scan->type_capacity = COUNT_OF(desk->types);
+    scan->unread = desk->unread;
+    scan->unread_capacity = COUNT_OF(desk->unread);
+    scan->unread_count = 0;
     scan->slots = desk->slots;
     scan->slot_count = COUNT_OF(desk->slots);
     memset(desk->slots, 0, sizeof(desk->slots));
@@ -302,18 +309,84 @@ size_t sql_add_relation(struct sql_scan *scan, struct sql_name name, uint64_t op
     return entry->value;
 }
 
-void sql_add_function(struct sql_scan *scan, struct sql_name name)
+void sql_add_all(struct sql_scan *scan, struct slice schema, uint64_t operations)
+{
+    size_t index = sql_add_relation(scan, (struct sql_name){schema, sql_all()}, operations);
+    scan->statement->relations[index].is_all = true;
+}
+
+uint32_t sql_add_function(struct sql_scan *scan, struct sql_name name, bool is_field)
 {
     struct sql_statement *statement = scan->statement;
     bool is_new = false;
-    struct sql_entry wanted = {name.schema, name.name, .kind = SQL_ENTRY_FUNCTION};
-    (void)sql_intern(scan, &wanted, &is_new);
+    struct sql_entry wanted = {name.schema, name.name,
+                               .kind = is_field ? SQL_ENTRY_FIELD : SQL_ENTRY_FUNCTION};
+    struct sql_entry *entry = sql_intern(scan, &wanted, &is_new);
     if (is_new) {
         statement->functions =
             sql_room(scan->arena, statement->functions, statement->function_count,
                      &scan->function_capacity, sizeof(*statement->functions));
-        statement->functions[statement->function_count++] = name;
+        statement->functions[statement->function_count++] =
+            (struct sql_function){name, UINT32_MAX, 0, is_field};
+        entry->value = (uint32_t)statement->function_count;
+        if (is_field) {
+            sql_add_arguments(scan, entry->value, 1);
+        }
     }
+    return entry->value;
+}
+
+void sql_add_arguments(struct sql_scan *scan, uint32_t function, uint32_t count)
+{
+    struct sql_function *called = &scan->statement->functions[function - 1];
+    called->argument_min = count < called->argument_min ? count : called->argument_min;
+    called->argument_max = count > called->argument_max ? count : called->argument_max;
+}
+
+/* Where the name is new, there is room for one more. */
+static struct sql_name *sql_add_name(struct sql_scan *scan, struct sql_name name,
+                                     enum sql_entry_kind kind, struct sql_name *names,
+                                     size_t *count, size_t *capacity)
+{
+    bool is_new = false;
+    struct sql_entry wanted = {name.schema, name.name, .kind = (uint8_t)kind};
+    (void)sql_intern(scan, &wanted, &is_new);
+    if (is_new) {
+        names = sql_room(scan->arena, names, *count, capacity, sizeof(*names));
+        names[(*count)++] = name;
+    }
+    return names;
+}
+
+void sql_add_operator(struct sql_scan *scan, struct slice schema, struct slice name)
+{
+    struct sql_statement *statement = scan->statement;
+    if (scan->has_columns) {
+        statement->operators = sql_add_name(scan, (struct sql_name){schema, name},
+                                            SQL_ENTRY_OPERATOR, statement->operators,
+                                            &statement->operator_count, &scan->operator_capacity);
+    }
+}
+
+void sql_add_type(struct sql_scan *scan, struct sql_name name)
+{
+    struct sql_statement *statement = scan->statement;
+    if (scan->has_columns) {
+        statement->types = sql_add_name(scan, name, SQL_ENTRY_TYPE, statement->types,
+                                        &statement->type_count, &scan->type_capacity);
+    }
+}
+
+void sql_see_column(struct sql_scan *scan)
+{
+    for (size_t i = 0; i < scan->unread_count; i++) {
+        scan->statement->relations[scan->unread[i]].is_read = true;
+    }
+    scan->unread_count = 0;
+    if (scan->where_depth > 0 && scan->where_depth <= scan->depth) {
+        scan->frames[scan->where_depth - 1].has_where = true;
+    }
+    scan->where_depth = 0;
 }
 
 void sql_add_column(struct sql_scan *scan, struct slice qualifier, struct slice name, bool is_used)
@@ -397,10 +470,21 @@ void sql_names_finish(struct sql_scan *scan)
             sql_add_column(scan, column->name, sql_all(), true);
         }
     }
+    for (size_t i = 0; i < statement->function_count; i++) {
+        struct sql_function *function = &statement->functions[i];
+        if (function->argument_min > function->argument_max) { /* no call of it was seen whole */
+            function->argument_min = 0;
+            function->argument_max = UINT32_MAX;
+        }
+    }
     statement->relations = sql_settle(scan, statement->relations, scan->desk->relations,
                                       statement->relation_count * sizeof(*statement->relations));
     statement->functions = sql_settle(scan, statement->functions, scan->desk->functions,
                                       statement->function_count * sizeof(*statement->functions));
     statement->columns = sql_settle(scan, statement->columns, scan->desk->columns,
                                     statement->column_count * sizeof(*statement->columns));
+    statement->operators = sql_settle(scan, statement->operators, scan->desk->operators,
+                                      statement->operator_count * sizeof(*statement->operators));
+    statement->types = sql_settle(scan, statement->types, scan->desk->types,
+                                  statement->type_count * sizeof(*statement->types));
 }

@@ -13,6 +13,14 @@ static void sql_query_takes_target(struct sql_scan *scan, struct sql_frame *fram
     sql_operate(scan, operation);
     frame->verb = (uint8_t)operation;
     frame->target = (uint32_t)index + 1;
+    frame->has_where = false;
+    if (operation == SQL_MERGE) { /* by its condition */
+        scan->statement->relations[index].is_read = true;
+    } else if (operation != SQL_INSERT) {
+        scan->unread = sql_room(scan->arena, scan->unread, scan->unread_count,
+                                &scan->unread_capacity, sizeof(*scan->unread));
+        scan->unread[scan->unread_count++] = (uint32_t)index;
+    }
 }
 
 static void sql_query_write(struct sql_scan *scan, struct sql_frame *frame, enum sql_word word)

@@ -21,7 +21,30 @@ void sql_unknown(struct sql_scan *scan, const char *why)
 void sql_stop(struct sql_scan *scan, const char *why)
 {
     sql_unknown(scan, why);
+    if (!scan->is_stopped) {
+        scan->stopped_at = scan->at < scan->end ? scan->at : scan->head_at;
+    }
     scan->is_stopped = true;
+    scan->at = scan->end;
+}
+
+void sql_guess_rest(struct sql_scan *scan)
+{
+    scan->end = scan->token_count;
+    for (size_t i = scan->stopped_at; i < scan->end && scan->entry_count < LIMIT_SQL_NAMES;) {
+        struct sql_name name;
+        scan->at = i++;
+        if (sql_take_name(scan, &name)) {
+            i = scan->at;
+            (void)sql_add_relation(scan, name, 0);
+            if (sql_kind_at(scan, i) == SQL_TOKEN_OPEN) {
+                (void)sql_add_function(scan, name, false);
+            }
+        }
+    }
+    if (scan->entry_count >= LIMIT_SQL_NAMES) {
+        sql_add_all(scan, SLICE_NONE, 0);
+    }
     scan->at = scan->end;
 }
 
@@ -46,7 +69,10 @@ struct sql_frame *sql_push(struct sql_scan *scan, enum sql_clause clause)
         .verb = SQL_OTHER,
         .is_query = clause == SQL_IN_START || clause == SQL_IN_FROM,
         .with_mark = scan->with_count,
+        .call = scan->at == 0 ? SQL_NO_WORD : (uint16_t)sql_word_at(scan, scan->at - 1),
+        .function = scan->called,
     };
+    scan->called = 0;
     return frame;
 }
 
@@ -66,9 +92,16 @@ bool sql_begins_query(const struct sql_scan *scan, size_t index)
 
 void sql_finish_query(struct sql_scan *scan, struct sql_frame *frame)
 {
-    if ((frame->verb == SQL_UPDATE || frame->verb == SQL_DELETE) && !frame->has_where &&
-        !scan->is_planned) {
-        scan->statement->without_where = true;
+    if (frame->target > 0) {
+        const struct sql_relation *target = &scan->statement->relations[frame->target - 1];
+        bool is_merge = frame->verb == SQL_MERGE &&
+                        (target->operations & (SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE))) != 0;
+        bool needs_where = frame->verb == SQL_UPDATE || frame->verb == SQL_DELETE || is_merge;
+        scan->statement->without_where |= needs_where && !frame->has_where && !scan->is_planned;
+        if (scan->unread_count > 0 && scan->unread[scan->unread_count - 1] == frame->target - 1) {
+            scan->unread_count--;
+        }
+        scan->where_depth = scan->where_depth == scan->depth ? 0 : scan->where_depth;
     }
     if (frame->clause == SQL_IN_START || frame->clause == SQL_IN_WITH ||
         frame->clause == SQL_IN_WITH_BODY || frame->clause == SQL_IN_WITH_DONE ||
@@ -124,6 +157,20 @@ static enum sql_clause sql_clause_inside(struct sql_scan *scan, struct sql_frame
     }
 }
 
+/* Behind OPERATOR ( : its schema, if one is written, and the operator. */
+static void sql_open_operator(struct sql_scan *scan)
+{
+    struct slice schema = SLICE_NONE;
+    size_t at = scan->at;
+    while (sql_token_is_name(scan, at) && sql_kind_at(scan, at + 1) == SQL_TOKEN_DOT) {
+        schema = sql_token_name(scan, at);
+        at += 2;
+    }
+    if (at < scan->end) {
+        sql_add_operator(scan, schema, sql_token_lower(scan, at));
+    }
+}
+
 static void sql_open(struct sql_scan *scan, struct sql_frame *frame)
 {
     enum sql_word before = scan->at == 0 ? SQL_NO_WORD : sql_word_at(scan, scan->at - 1);
@@ -134,12 +181,17 @@ static void sql_open(struct sql_scan *scan, struct sql_frame *frame)
     if (before == SQL_WORD_OPERATOR && clause == SQL_IN_EXPRESSION) {
         clause = SQL_IN_NAMES;
     }
+    bool is_sets = before == SQL_WORD_SETS && frame->is_grouping;
     struct sql_frame *inner = sql_push(scan, clause);
     inner->is_outer = is_outer && clause == SQL_IN_START;
     inner->is_with = is_with && clause == SQL_IN_START;
     inner->is_exists = before == SQL_WORD_EXISTS;
     inner->is_infix = before == SQL_WORD_OPERATOR || is_distinct_on;
+    inner->is_grouping = is_sets;
     scan->at++;
+    if (before == SQL_WORD_OPERATOR && scan->has_columns) {
+        sql_open_operator(scan);
+    }
 }
 
 static void sql_open_bracket(struct sql_scan *scan, const struct sql_frame *frame)
@@ -148,6 +200,31 @@ static void sql_open_bracket(struct sql_scan *scan, const struct sql_frame *fram
     struct sql_frame *inner = sql_push(scan, is_definition ? SQL_IN_DEFINITION : SQL_IN_EXPRESSION);
     inner->is_bracket = true;
     scan->at++;
+}
+
+/* How many arguments there were, and whether a word that can be grammar was called by its name. */
+static void sql_close_call(struct sql_scan *scan, const struct sql_frame *frame)
+{
+    bool is_by_name = (frame->call == SQL_WORD_SUBSTRING || frame->call == SQL_WORD_OVERLAY) &&
+                      !frame->is_grammar;
+    uint32_t function = frame->function;
+    if (is_by_name && function == 0) {
+        struct slice name = frame->call == SQL_WORD_OVERLAY ? SLICE("overlay\0\0\0\0\0\0\0\0")
+                                                            : SLICE("substring\0\0\0\0\0\0\0\0");
+        function = sql_add_function(
+            scan, (struct sql_name){SLICE_NONE, slice_sub(name, 0, name.len - 8)}, false);
+    }
+    if (function == 0) {
+        return;
+    }
+    const struct sql_token *before = &scan->tokens[scan->at - 1];
+    bool is_star =
+        before->kind == SQL_TOKEN_STAR && scan->tokens[scan->at - 2].kind == SQL_TOKEN_OPEN;
+    uint32_t count = before->kind == SQL_TOKEN_OPEN || is_star ? 0 : frame->commas + 1;
+    sql_add_arguments(scan, function, count);
+    if (frame->is_variadic) {
+        sql_add_arguments(scan, function, UINT32_MAX);
+    }
 }
 
 static void sql_close(struct sql_scan *scan, struct sql_frame *frame, bool is_bracket)
@@ -159,6 +236,7 @@ static void sql_close(struct sql_scan *scan, struct sql_frame *frame, bool is_br
     if (frame->is_query && !(frame->is_actions && frame->clause == SQL_IN_START)) {
         sql_finish_query(scan, frame);
     }
+    sql_close_call(scan, frame);
     bool is_infix = frame->is_infix;
     bool is_with = frame->is_with;
     scan->depth--;
@@ -174,6 +252,7 @@ static void sql_close(struct sql_scan *scan, struct sql_frame *frame, bool is_br
 static void sql_comma(struct sql_scan *scan, struct sql_frame *frame)
 {
     scan->at++;
+    frame->commas += frame->is_argument_end ? 0 : 1;
     switch ((int)frame->clause) {
     case SQL_IN_JOINED:
     case SQL_IN_ON:
@@ -287,8 +366,15 @@ static void sql_step(struct sql_scan *scan)
         sql_expression_star(scan, frame);
         break;
     case SQL_TOKEN_EQUALS:
-        frame->clause = frame->clause == SQL_IN_SET ? SQL_IN_VALUE : frame->clause;
-        scan->at++;
+        if (frame->clause == SQL_IN_SET) {
+            frame->clause = SQL_IN_VALUE;
+            scan->at++;
+            break;
+        }
+        sql_expression_operator(scan, frame);
+        break;
+    case SQL_TOKEN_OPERATOR:
+        sql_expression_operator(scan, frame);
         break;
     case SQL_TOKEN_CAST:
         sql_expression_cast(scan);
@@ -302,6 +388,7 @@ static void sql_step(struct sql_scan *scan)
 static void sql_run_frame(struct sql_scan *scan, enum sql_clause clause, bool is_actions)
 {
     scan->depth = 0;
+    scan->called = 0;
     struct sql_frame *frame = sql_push(scan, clause);
     frame->is_outer = true;
     frame->is_actions = is_actions;

@@ -93,6 +93,19 @@ bool sql_take_relations(struct sql_scan *scan, uint64_t operations)
     return true;
 }
 
+void sql_take_schemas(struct sql_scan *scan, uint64_t operations)
+{
+    struct sql_name name;
+    while (sql_take_name(scan, &name)) {
+        sql_add_all(scan, name.name, operations);
+        if (sql_kind_at(scan, scan->at) != SQL_TOKEN_COMMA) {
+            return;
+        }
+        scan->at++;
+    }
+    sql_add_all(scan, SLICE_NONE, operations); /* CURRENT_SCHEMA, or whatever stands there */
+}
+
 /* PREPARE name [(types)] AS query; or the end of a transaction in two steps. */
 static bool sql_read_prepare(struct sql_scan *scan)
 {
@@ -229,11 +242,14 @@ void sql_statement_read(struct sql_scan *scan)
     scan->is_schema = scan->is_stopped = false;
     scan->operand_at = scan->list_at = 0;
     scan->depth = 0;
+    scan->head_at = scan->stopped_at = scan->where_depth = 0;
+    scan->called = 0;
     scan->statement->why = "";
     scan->statement->verb = SQL_OTHER;
     sql_names_clear(scan);
     do {
         bool goes_on = true;
+        scan->head_at = scan->at;
         while (goes_on && scan->at < scan->end && !scan->is_stopped && !sql_is_query(scan)) {
             goes_on = sql_read_head(scan);
         }
@@ -246,6 +262,9 @@ void sql_statement_read(struct sql_scan *scan)
     }
     if (scan->statement->operations == 0) {
         scan->statement->operations = SQL_BIT(scan->statement->verb);
+    }
+    if (scan->is_stopped) {
+        sql_guess_rest(scan);
     }
     sql_names_finish(scan);
 }

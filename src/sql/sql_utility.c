@@ -16,12 +16,9 @@ static const struct {
     {SQL_WORD_DISCARD, SQL_DISCARD},
     {SQL_WORD_END, SQL_COMMIT},
     {SQL_WORD_FETCH, SQL_FETCH},
-    {SQL_WORD_IMPORT, SQL_IMPORT},
     {SQL_WORD_LISTEN, SQL_LISTEN},
-    {SQL_WORD_LOAD, SQL_LOAD},
     {SQL_WORD_MOVE, SQL_FETCH},
     {SQL_WORD_NOTIFY, SQL_NOTIFY},
-    {SQL_WORD_REASSIGN, SQL_REASSIGN},
     {SQL_WORD_RELEASE, SQL_SAVEPOINT},
     {SQL_WORD_RESET, SQL_RESET},
     {SQL_WORD_ROLLBACK, SQL_ROLLBACK},
@@ -170,6 +167,13 @@ void sql_utility_grant(struct sql_scan *scan)
         (void)sql_take_relations(scan, bit);
         return;
     }
+    enum sql_word kinds = sql_word_at(scan, scan->at + 1);
+    if (sql_word_at(scan, scan->at) == SQL_WORD_ALL &&
+        (kinds == SQL_WORD_TABLES || kinds == SQL_WORD_SEQUENCES)) { /* IN SCHEMA */
+        scan->at += 4;
+        sql_take_schemas(scan, bit);
+        return;
+    }
     enum sql_word next = sql_word_at(scan, scan->at + 1);
     uint8_t kind = sql_kind_at(scan, scan->at + 1);
     bool is_name = next == SQL_WORD_TO || next == SQL_WORD_FROM || kind == SQL_TOKEN_COMMA ||
@@ -186,13 +190,25 @@ void sql_utility_grant(struct sql_scan *scan)
 static void sql_utility_vacuum(struct sql_scan *scan, uint64_t operations)
 {
     size_t index = 0;
+    bool is_analyzed = false;
+    for (size_t i = scan->at; i < scan->end; i++) {
+        enum sql_word word = sql_word_at(scan, i);
+        is_analyzed = is_analyzed || word == SQL_WORD_ANALYZE || word == SQL_WORD_ANALYSE;
+    }
     (void)sql_skip_parentheses(scan);
     for (bool is_option = true; is_option;) {
         is_option = sql_take_word(scan, SQL_WORD_FULL) || sql_take_word(scan, SQL_WORD_FREEZE) ||
                     sql_take_word(scan, SQL_WORD_VERBOSE) ||
                     sql_take_word(scan, SQL_WORD_ANALYZE) || sql_take_word(scan, SQL_WORD_ANALYSE);
     }
+    if (scan->at >= scan->end) {
+        sql_add_all(scan, SLICE_NONE, operations);
+        if (is_analyzed) {
+            sql_add_all(scan, SLICE_NONE, 0);
+        }
+    }
     while (sql_take_relation(scan, operations, &index)) {
+        scan->statement->relations[index].is_read |= is_analyzed;
         (void)sql_skip_parentheses(scan);
         if (sql_kind_at(scan, scan->at) != SQL_TOKEN_COMMA) {
             break;
@@ -211,7 +227,11 @@ static void sql_utility_cluster(struct sql_scan *scan)
     if (sql_find_word(scan, SQL_WORD_ON) < scan->end) {
         (void)sql_skip_to(scan, SQL_WORD_ON);
     }
-    (void)sql_take_relation(scan, SQL_BIT(SQL_CLUSTER), &index);
+    if (sql_take_relation(scan, SQL_BIT(SQL_CLUSTER), &index)) {
+        scan->statement->relations[index].is_read = true;
+    } else {
+        sql_add_all(scan, SLICE_NONE, SQL_BIT(SQL_CLUSTER));
+    }
 }
 
 static void sql_utility_reindex(struct sql_scan *scan)
@@ -226,9 +246,14 @@ static void sql_utility_reindex(struct sql_scan *scan)
     enum sql_word word = sql_word_at(scan, scan->at++);
     scan->statement->needs_no_transaction |= sql_take_word(scan, SQL_WORD_CONCURRENTLY);
     if (word == SQL_WORD_TABLE || word == SQL_WORD_INDEX) {
-        (void)sql_take_relation(scan, SQL_BIT(SQL_REINDEX), &index);
+        if (sql_take_relation(scan, SQL_BIT(SQL_REINDEX), &index)) { /* an error tells a value */
+            scan->statement->relations[index].is_read = true;
+        }
+    } else if (word == SQL_WORD_SCHEMA) {
+        sql_take_schemas(scan, SQL_BIT(SQL_REINDEX));
     } else {
-        scan->statement->needs_no_transaction |= word != SQL_WORD_SCHEMA;
+        scan->statement->needs_no_transaction = true;
+        sql_add_all(scan, SLICE_NONE, SQL_BIT(SQL_REINDEX));
     }
 }
 
@@ -324,6 +349,9 @@ static bool sql_utility_named(struct sql_scan *scan, enum sql_word verb)
         sql_set_verb(scan, SQL_TRUNCATE);
         (void)sql_take_word(scan, SQL_WORD_TABLE);
         (void)sql_take_relations(scan, SQL_BIT(SQL_TRUNCATE));
+        if (sql_find_word(scan, SQL_WORD_CASCADE) < scan->end) { /* by foreign keys */
+            sql_add_all(scan, SLICE_NONE, SQL_BIT(SQL_TRUNCATE));
+        }
         return true;
     case SQL_WORD_LOCK:
         sql_set_verb(scan, SQL_LOCK);
@@ -367,6 +395,20 @@ void sql_utility_read(struct sql_scan *scan, enum sql_word verb)
         return;
     }
     switch ((int)verb) {
+    case SQL_WORD_IMPORT: /* FOREIGN SCHEMA … INTO schema */
+        sql_set_verb(scan, SQL_IMPORT);
+        sql_operate(scan, SQL_FOREIGN);
+        (void)sql_skip_to(scan, SQL_WORD_INTO);
+        sql_take_schemas(scan, SQL_BIT(SQL_IMPORT));
+        break;
+    case SQL_WORD_LOAD:
+        sql_set_verb(scan, SQL_LOAD);
+        sql_operate(scan, SQL_CODE);
+        break;
+    case SQL_WORD_REASSIGN:
+        sql_set_verb(scan, SQL_REASSIGN);
+        sql_add_all(scan, SLICE_NONE, SQL_BIT(SQL_REASSIGN));
+        break;
     case SQL_WORD_COMMENT:
         sql_set_verb(scan, SQL_COMMENT);
         sql_utility_comment(scan, SQL_BIT(SQL_COMMENT));
@@ -397,6 +439,7 @@ void sql_utility_read(struct sql_scan *scan, enum sql_word verb)
         break;
     case SQL_WORD_DO:
         sql_set_verb(scan, SQL_DO);
+        sql_operate(scan, SQL_CODE);
         sql_unknown(scan, "what a block of code does is not known");
         break;
     default:

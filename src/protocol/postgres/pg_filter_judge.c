@@ -136,44 +136,6 @@ void pg_filter_write_verdict(struct buf *buf, const struct guard_verdict *verdic
 /* Names in scripts ------------------------------------------------------------------------------
  */
 
-static void *pg_filter_concat(struct arena *arena, const void *first, size_t first_count,
-                              const void *more, size_t more_count, size_t size)
-{
-    char *at = arena_alloc_array(arena, first_count + more_count + 1, size);
-    if (first_count > 0) {
-        memcpy(at, first, first_count * size);
-    }
-    if (more_count > 0) {
-        memcpy(at + first_count * size, more, more_count * size);
-    }
-    return at;
-}
-
-/* What was prepared takes the place of an EXECUTE; what the EXECUTE calls by itself stays. */
-static void pg_filter_put_in_place(struct arena *arena, struct sql_statement *statement,
-                                   const struct sql_statement *prepared)
-{
-    uint64_t inner = prepared->operations & ~SQL_BIT(SQL_PREPARE);
-    statement->operations = (statement->operations & ~SQL_BIT(SQL_EXECUTE)) | inner;
-    statement->without_where = statement->without_where || prepared->without_where;
-    statement->is_unknown = prepared->is_unknown;
-    statement->why = prepared->why;
-    statement->needs_no_transaction =
-        statement->needs_no_transaction || prepared->needs_no_transaction;
-    statement->relations = pg_filter_concat(arena, statement->relations, statement->relation_count,
-                                            prepared->relations, prepared->relation_count,
-                                            sizeof(*statement->relations));
-    statement->relation_count += prepared->relation_count;
-    statement->functions = pg_filter_concat(arena, statement->functions, statement->function_count,
-                                            prepared->functions, prepared->function_count,
-                                            sizeof(*statement->functions));
-    statement->function_count += prepared->function_count;
-    statement->columns =
-        pg_filter_concat(arena, statement->columns, statement->column_count, prepared->columns,
-                         prepared->column_count, sizeof(*statement->columns));
-    statement->column_count += prepared->column_count;
-}
-
 static bool pg_filter_has_word(struct slice text, struct slice word)
 {
     bool is_there = false;
@@ -230,7 +192,7 @@ static bool pg_filter_resolve(struct pg_filter *filter, const struct sql_setting
         bool is_plain =
             prepared.count == 1 && (prepared.statements[0].operations & SQL_BIT(SQL_EXECUTE)) == 0;
         if (is_plain) {
-            pg_filter_put_in_place(&filter->arena, statement, &prepared.statements[0]);
+            sql_statement_execute_in(&filter->arena, statement, &prepared.statements[0]);
         }
     }
     return true;

@@ -57,11 +57,13 @@ static void each_statement_is_a_line(void **state)
     assert_true(second != NULL && strchr(second + 1, '\n') == answer + strlen(answer) - 1);
     assert_says("{\"offset\":0,\"length\":15,\"verb\":\"delete\",\"operations\":[\"delete\"],"
                 "\"relations\":[{\"schema\":\"a\",\"name\":\"t\",\"read\":false,\"written\":true,"
-                "\"operations\":[\"delete\"]}],\"functions\":[],\"columns\":[],"
-                "\"without_where\":true,");
+                "\"all\":false,"
+                "\"operations\":[\"delete\"]}],\"functions\":[],\"operators\":[],\"types\":[],"
+                "\"columns\":[],"
+                "\"without_where\":true,\"rewrites_rows\":false,");
     assert_says("\n{\"offset\":17,\"length\":18,\"verb\":\"select\"");
-    assert_says("\"functions\":[{\"schema\":\"\",\"name\":\"f\"}],"
-                "\"columns\":[{\"qualifier\":\"\",\"name\":\"x\",\"used\":true}]");
+    assert_says("\"functions\":[{\"schema\":\"\",\"name\":\"f\",\"field\":false}],\"operators\":[],"
+                "\"types\":[],\"columns\":[{\"qualifier\":\"\",\"name\":\"x\",\"used\":true}]");
     assert_says("\"unknown\":false,\"why\":\"\"}");
 }
 
@@ -70,7 +72,7 @@ static void what_is_not_understood_says_why(void **state)
     (void)state;
     char *postgres[] = {(char[]){"--dialect=postgres"}, NULL};
     assert_int_equal(analyze(postgres, "DO 'BEGIN END'"), ERR_NONE);
-    assert_says("\"operations\":[\"do\"]");
+    assert_says("\"operations\":[\"do\",\"code\"]");
     assert_says("\"unknown\":true,\"why\":\"");
     assert_null(strstr(answer, "\"why\":\"\""));
 }

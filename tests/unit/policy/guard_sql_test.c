@@ -49,8 +49,12 @@ static struct sql_statement statement_of(const struct facts *facts)
     const struct sql_name *read = names_of(facts->read == NULL ? "" : facts->read, &read_count);
     const struct sql_name *written =
         names_of(facts->written == NULL ? "" : facts->written, &written_count);
-    statement.functions =
+    const struct sql_name *called =
         names_of(facts->functions == NULL ? "" : facts->functions, &statement.function_count);
+    statement.functions = arena_alloc_array(&arena, 8, sizeof(*statement.functions));
+    for (size_t i = 0; i < statement.function_count; i++) {
+        statement.functions[i] = (struct sql_function){.name = called[i]};
+    }
     statement.relations = arena_alloc_array(&arena, 16, sizeof(*statement.relations));
     for (size_t i = 0; i < read_count; i++) {
         statement.relations[statement.relation_count++] =

@@ -193,8 +193,8 @@ static void what_is_not_in_the_text_is_unknown(void **state)
     assert_unknown("create thing t", "not something that PostgreSQL creates");
     assert_unknown("delete from U&\"\\d800\"", "an escape in a quoted name is not one");
     assert_unknown("delete from U&\"x\" uescape '+'", "UESCAPE has no escape character");
-    assert_unknown("select 1; select \"", "a quoted name does not end");
-    assert_unknown("select 1; /* /* */", "a comment does not end");
+    assert_unknown("select \"", "a quoted name does not end");
+    assert_unknown("select /* /* */", "a comment does not end");
     assert_unknown("select $a$ $b$", "a dollar-quoted string does not end");
     assert_unknown("select \"\"", "a quoted name is empty");
     assert_unknown("select 1 \xff", "the text is not UTF-8");
@@ -263,6 +263,95 @@ static void gaps_are_told_where_they_are(void **state)
     assert_false(analyze(SLICE("a\xff")).is_cut);
 }
 
+/* What was found before, and each name behind: a rule about reading does not end where we do. */
+static void what_was_found_is_kept_of_what_is_not_understood(void **state)
+{
+    (void)state;
+    assert_found("select * from t; select * from u where a = 'x",
+                 "select t:r\nother *:r ? a string does not end");
+    assert_found("select * from t, h.s where a = '\xe4'",
+                 "select t:r h.s:r ? the text is not UTF-8");
+    assert_found("select * from \"\xe4\"", "select \xe4:r *:r ? the text is not UTF-8");
+    assert_found("frobnicate h.s with f(1)", "other h.s:r f:r f() ? not a statement of PostgreSQL");
+    assert_found("select 1 from t) union select a from h.s",
+                 "select t:r a:r h.s:r ? parentheses do not match");
+    const struct shape_of_text deep = {"select ", "("};
+    struct slice head = shape_fill(&arena, &deep, LIMIT_SQL_DEPTH + 20);
+    struct slice text = arena_format(&arena, "%.*s select a from h.s", SLICE_ARG(head));
+    struct sql_script script = analyze(text);
+    assert_string_equal(script.statements[0].why, "parentheses are nested too deeply");
+    assert_int_equal(script.statements[0].relation_count, 2);
+    const struct shape_of_text many = {"select a#", ",a#"};
+    head = shape_fill(&arena, &many, LIMIT_KIB(200));
+    script = analyze(arena_format(&arena, "%.*s from h.s", SLICE_ARG(head)));
+    assert_string_equal(script.statements[0].why, "too many names");
+    assert_true(script.statements[0].relations[script.statements[0].relation_count - 1].is_all);
+}
+
+static void arguments_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *name;
+        uint32_t min;
+        uint32_t max;
+    } calls[] = {
+        {"select f()", "f", 0, 0},
+        {"select f(*)", "f", 0, 0},
+        {"select f(1)", "f", 1, 1},
+        {"select f((1), (select 1, 2), g(1, 2))", "f", 3, 3},
+        {"select f(1), f(), f(1, 2)", "f", 0, 2},
+        {"select f(variadic a)", "f", 1, UINT32_MAX},
+        {"select f(a, b order by c, d)", "f", 2, 2},
+        {"select f(distinct a, b => c)", "f", 2, 2},
+        {"select * from f(1, 2) with ordinality", "f", 2, 2},
+        {"select substring(a, 1)", "substring", 2, 2},
+        {"select overlay(a, b, 3)", "overlay", 3, 3},
+        {"select (a).f", "f", 1, 1},
+        {"select treat(a as f)", "f", 1, 1},
+        {"create trigger t after insert on u execute function f()", "f", 0, UINT32_MAX},
+    };
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        struct sql_script script = analyze(slice_of_text(calls[i].text));
+        assert_true(script.statements[0].function_count > 0);
+        const struct sql_function *function = &script.statements[0].functions[0];
+        if (!slice_equals(function->name.name, slice_of_text(calls[i].name)) ||
+            function->argument_min != calls[i].min || function->argument_max != calls[i].max) {
+            fail_msg("%s: %.*s %u %u", calls[i].text, SLICE_ARG(function->name.name),
+                     function->argument_min, function->argument_max);
+        }
+    }
+}
+
+static void operators_and_types_are_named(void **state)
+{
+    (void)state;
+    struct sql_script script = analyze(
+        SLICE("select a + 1, b operator(s.@@) c, cast(d as s.t), e::u, date 'x' from t where f in "
+              "(1) and "
+              "g not like 'x' and h * 2 between 1 and 2 and nullif(i, 1) is not distinct from j"));
+    static const char *const operators[] = {"+", "s.@@", "=",  "<>", "~~", "!~~",
+                                            "*", ">=",   "<=", ">",  "<"};
+    static const char *const types[] = {"s.t", "u", "date"};
+    const struct sql_statement *statement = &script.statements[0];
+    for (size_t i = 0; i < COUNT_OF(operators) + COUNT_OF(types); i++) {
+        bool is_type = i >= COUNT_OF(operators);
+        const struct sql_name *name =
+            is_type ? &statement->types[i - COUNT_OF(operators)] : &statement->operators[i];
+        struct slice written =
+            name->schema.len == 0
+                ? name->name
+                : arena_format(&arena, "%.*s.%.*s", SLICE_ARG(name->schema), SLICE_ARG(name->name));
+        const char *wanted = is_type ? types[i - COUNT_OF(operators)] : operators[i];
+        if (!slice_equals(written, slice_of_text(wanted))) {
+            fail_msg("%.*s, not %s", SLICE_ARG(written), wanted);
+        }
+    }
+    assert_int_equal(statement->operator_count, COUNT_OF(operators));
+    assert_int_equal(statement->type_count, COUNT_OF(types));
+}
+
 static void backslashes_escape_where_the_server_says_so(void **state)
 {
     (void)state;
@@ -295,8 +384,8 @@ static void every_prefix_and_every_suffix_is_read(void **state)
     assert_found(long_text,
                  "insert+select+update+delete b\"c:r k:r l:r e:r+delete o:r r.s:r+insert+update "
                  "f() g() count()\n"
-                 "merge+update t:+update+merge s:r\n"
-                 "create+select\n"
+                 "merge+update t:r+update+merge s:r -where\n"
+                 "create+select+code\n"
                  "explain t:r\n"
                  "grant a:+grant");
     for (size_t i = 0; i <= whole.len; i++) {
@@ -485,6 +574,9 @@ int main(void)
         cmocka_unit_test(names_are_those_that_servers_compare),
         cmocka_unit_test(texts_are_split_where_servers_split_them),
         cmocka_unit_test(gaps_are_told_where_they_are),
+        cmocka_unit_test(what_was_found_is_kept_of_what_is_not_understood),
+        cmocka_unit_test(arguments_are_counted),
+        cmocka_unit_test(operators_and_types_are_named),
         cmocka_unit_test(backslashes_escape_where_the_server_says_so),
         cmocka_unit_test(every_prefix_and_every_suffix_is_read),
         cmocka_unit_test(no_soup_of_tokens_is_too_much),

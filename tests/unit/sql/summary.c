@@ -31,12 +31,14 @@ static void write_statement(struct writer *writer, const struct sql_statement *s
         const struct sql_relation *relation = &statement->relations[i];
         write_name(writer, relation->name.schema, relation->name.name);
         writer_bytes(writer, relation->is_read ? SLICE(":r") : SLICE(":"));
+        must(!relation->is_all || slice_equals(relation->name.name, SLICE("*")));
         must(relation->is_written == (relation->operations != 0));
         write_operations(writer, relation->operations);
     }
     for (size_t i = 0; i < statement->function_count; i++) {
-        write_name(writer, statement->functions[i].schema, statement->functions[i].name);
-        writer_bytes(writer, SLICE("()"));
+        const struct sql_function *function = &statement->functions[i];
+        write_name(writer, function->name.schema, function->name.name);
+        writer_bytes(writer, function->is_field ? SLICE(".") : SLICE("()"));
     }
     for (size_t i = 0; i < statement->column_count && has_columns; i++) {
         writer_bytes(writer, i == 0 ? SLICE(" |") : SLICE(""));
@@ -44,6 +46,7 @@ static void write_statement(struct writer *writer, const struct sql_statement *s
         writer_bytes(writer, statement->columns[i].is_used ? SLICE("!") : SLICE(""));
     }
     writer_bytes(writer, statement->without_where ? SLICE(" -where") : SLICE(""));
+    writer_bytes(writer, statement->rewrites_rows ? SLICE(" -count") : SLICE(""));
     writer_bytes(writer, statement->needs_no_transaction ? SLICE(" -transaction") : SLICE(""));
     if (statement->prepared.len > 0) {
         writer_bytes(writer, SLICE(" prepared="));
