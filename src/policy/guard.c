@@ -120,6 +120,8 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
             if (rules->rules[i].budget == NULL) {
                 scope.looks_at[rules->rules[i].finding.direction] = true;
             }
+            scope.asks_names = scope.asks_names || (rules->rules[i].sql != NULL &&
+                                                    guard_sql_asks_names(rules->rules[i].sql));
         }
     }
     scope.is_broken = guard_scratch_fit(scratch, rules) != ERR_NONE;
@@ -231,7 +233,14 @@ void guard_judge_input(const struct guard_scope *scope, struct slice text,
                        const struct sql_settings *settings, const struct sql_script *script,
                        struct guard_verdict *ret_verdict)
 {
-    struct guard_judgement judgement = {.scope = scope, .verdict = ret_verdict};
+    guard_judge_named(scope, text, settings, script, NULL, ret_verdict);
+}
+
+void guard_judge_named(const struct guard_scope *scope, struct slice text,
+                       const struct sql_settings *settings, const struct sql_script *script,
+                       const struct guard_names *names, struct guard_verdict *ret_verdict)
+{
+    struct guard_judgement judgement = {.scope = scope, .verdict = ret_verdict, .names = names};
     if (guard_begin(&judgement, GUARD_INPUT, text)) {
         guard_sql_judge(&judgement, script);
         guard_match_input(&judgement, text, settings, script);

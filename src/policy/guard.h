@@ -84,6 +84,7 @@ struct guard_scope {
     struct guard_scratch *scratch;
     const uint64_t *bits; /* bit i: rule i */
     bool looks_at[2];     /* by direction: whether any rule is left */
+    bool asks_names;      /* a rule rests on whose the functions are that statements call */
     bool is_broken;       /* memory is out: all is blocked */
     uint64_t id[2];       /* a digest: the same for the same rules, whoever compiled them */
 };
@@ -108,6 +109,47 @@ bool guard_rules_have_hours(const struct guard_rules *rules);
 void guard_judge_input(const struct guard_scope *scope, struct slice text,
                        const struct sql_settings *settings, const struct sql_script *script,
                        struct guard_verdict *ret_verdict);
+/* Names that a verdict rests on and that the text cannot tell the owner of: "lower" is the
+ * database's own only where no other one is found by the search path. */
+enum guard_name_kind {
+    GUARD_NAME_FUNCTION,
+    GUARD_NAME_FIELD,    /* of a value, or of a row: else a function that is called with it */
+    GUARD_NAME_OPERATOR, /* with operands of any types */
+    GUARD_NAME_TYPE,     /* values are made of it or cast to it: casts, checks of a domain … */
+    GUARD_NAME_READ,     /* a relation: what a view calls, its policies … */
+    GUARD_NAME_WRITTEN,  /* a relation: triggers, rules, defaults, checks, foreign keys … */
+    GUARD_NAME_DEFINED,  /* no name: event triggers */
+};
+
+enum guard_identity {
+    GUARD_IDENTITY_UNKNOWN, /* as good as USER */
+    GUARD_IDENTITY_OWN,     /* nothing but the database's own is reached by it, or runs */
+    GUARD_IDENTITY_USER,    /* what somebody defined may be */
+};
+
+struct guard_name {
+    enum guard_name_kind kind;
+    enum guard_identity identity; /* for the caller to fill in */
+    struct sql_name name;         /* 'schema' as it is written: ""  goes by the search path */
+    uint32_t argument_min;        /* of FUNCTION and FIELD: as in sql_function */
+    uint32_t argument_max;
+    size_t statement; /* of the script */
+};
+
+struct guard_names {
+    struct guard_name *items;
+    size_t count;
+};
+
+/* Those that guard_judge_named() has to be told of; none where no rule of the scope rests on them.
+ * 'script' is sql_analyze() of the text. A name may be among them more than once. */
+struct guard_names guard_names_in(struct arena *arena, const struct guard_scope *scope,
+                                  const struct sql_script *script);
+/* As guard_judge_input(), which takes names that the database has for the database's own: here
+ * 'names' says whose they are. What that blocks already need not be asked again. */
+void guard_judge_named(const struct guard_scope *scope, struct slice text,
+                       const struct sql_settings *settings, const struct sql_script *script,
+                       const struct guard_names *names, struct guard_verdict *ret_verdict);
 void guard_judge_output(const struct guard_scope *scope, struct slice text,
                         struct guard_verdict *ret_verdict);
 

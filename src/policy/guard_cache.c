@@ -23,16 +23,22 @@ struct cache_finding {
     enum guard_direction direction;
 };
 
+/* What a verdict depends on, beside the text. */
+struct cache_key {
+    uint64_t hash; /* of the text, and what sets scopes apart */
+    uint64_t scope[2];
+    uint64_t names_id;
+    bool is_backslash_quoted;
+    enum sql_dialect dialect;
+};
+
 struct cache_entry {
     void *memory; /* of all that it points to; NULL: the entry is free */
     size_t size;
     struct slice text;
-    uint64_t hash;
-    uint64_t scope[2];
+    struct cache_key key;
     uint32_t next;  /* in the same bucket */
     bool was_asked; /* since the hand came by */
-    bool is_backslash_quoted;
-    enum sql_dialect dialect;
     enum guard_action action;
     int64_t max_rows;
     struct cache_finding max_rows_rule;
@@ -90,18 +96,32 @@ static uint32_t *cache_bucket(struct guard_cache *cache, uint64_t hash)
     return &cache->buckets[hash % CACHE_BUCKETS];
 }
 
-static bool cache_is_entry(const struct cache_entry *entry, const struct guard_scope *scope,
-                           const struct sql_settings *settings, struct slice text)
+static struct cache_key cache_key_of(const struct guard_cache *cache,
+                                     const struct guard_scope *scope,
+                                     const struct sql_settings *settings, struct slice text,
+                                     uint64_t names_id)
 {
-    return entry->scope[0] == scope->id[0] && entry->scope[1] == scope->id[1] &&
-           entry->is_backslash_quoted == settings->is_backslash_quoted &&
-           entry->dialect == settings->dialect && slice_equals(entry->text, text);
+    bool may_be_kept = text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
+    return (struct cache_key){
+        .hash = may_be_kept ? hash_of(cache->key, text) ^ scope->id[0] ^ names_id : 0,
+        .scope = {scope->id[0], scope->id[1]},
+        .names_id = names_id,
+        .is_backslash_quoted = settings->is_backslash_quoted,
+        .dialect = settings->dialect,
+    };
+}
+
+static bool cache_is_key(const struct cache_key *a, const struct cache_key *b)
+{
+    return a->hash == b->hash && a->scope[0] == b->scope[0] && a->scope[1] == b->scope[1] &&
+           a->names_id == b->names_id && a->is_backslash_quoted == b->is_backslash_quoted &&
+           a->dialect == b->dialect;
 }
 
 static void cache_evict(struct guard_cache *cache, uint32_t index)
 {
     struct cache_entry *entry = &cache->entries[index];
-    uint32_t *link = cache_bucket(cache, entry->hash);
+    uint32_t *link = cache_bucket(cache, entry->key.hash);
     while (*link != index) {
         link = &cache->entries[*link].next;
     }
@@ -185,12 +205,13 @@ static void cache_fill(struct cache_entry *entry, const struct guard_verdict *ve
 }
 
 /* A place in the table for what was judged just now. */
-static struct cache_entry *cache_add(struct guard_cache *cache, uint64_t hash, size_t size)
+static struct cache_entry *cache_add(struct guard_cache *cache, const struct cache_key *key,
+                                     size_t size)
 {
     uint32_t index = cache_make_room(cache, size);
     struct cache_entry *entry = &cache->entries[index];
-    *entry = (struct cache_entry){.memory = memory_resize(NULL, size), .size = size, .hash = hash};
-    uint32_t *bucket = cache_bucket(cache, hash);
+    *entry = (struct cache_entry){.memory = memory_resize(NULL, size), .size = size, .key = *key};
+    uint32_t *bucket = cache_bucket(cache, key->hash);
     entry->next = *bucket;
     *bucket = index;
     cache->counts.entries++;
@@ -282,40 +303,54 @@ static bool cache_is_kept(const struct guard_scope *scope, struct slice text,
     return !scope->is_broken && text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
 }
 
+bool guard_cache_find(struct guard_cache *cache, const struct guard_scope *scope,
+                      const struct sql_settings *settings, struct slice text, uint64_t names_id,
+                      struct guard_verdict *ret_verdict, struct guard_facts *ret_facts)
+{
+    struct cache_key key = cache_key_of(cache, scope, settings, text, names_id);
+    bool may_be_kept = text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
+    uint32_t index = may_be_kept ? *cache_bucket(cache, key.hash) : CACHE_NONE;
+    for (; index != CACHE_NONE; index = cache->entries[index].next) {
+        struct cache_entry *entry = &cache->entries[index];
+        if (cache_is_key(&entry->key, &key) && slice_equals(entry->text, text)) {
+            entry->was_asked = true;
+            cache->counts.hits++;
+            cache_answer(entry, scope, ret_verdict, ret_facts);
+            return true;
+        }
+    }
+    cache->counts.misses++;
+    return false;
+}
+
+void guard_cache_keep(struct guard_cache *cache, const struct guard_scope *scope,
+                      const struct sql_settings *settings, struct slice text, uint64_t names_id,
+                      const struct sql_script *script, const struct guard_verdict *verdict,
+                      struct guard_facts *ret_facts)
+{
+    *ret_facts = cache_facts_of(script, text);
+    if (cache_is_kept(scope, text, verdict)) {
+        struct cache_key key = cache_key_of(cache, scope, settings, text, names_id);
+        struct cache_entry *entry = cache_add(cache, &key, cache_size_of(text, verdict, ret_facts));
+        cache_fill(entry, verdict, ret_facts, text);
+    }
+}
+
 void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scope,
                        const struct sql_settings *settings, struct slice text,
                        struct guard_verdict *ret_verdict, struct guard_facts *ret_facts)
 {
-    bool may_be_kept = text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
-    uint64_t hash = may_be_kept ? hash_of(cache->key, text) ^ scope->id[0] : 0;
-    uint32_t index = may_be_kept ? *cache_bucket(cache, hash) : CACHE_NONE;
-    for (; index != CACHE_NONE; index = cache->entries[index].next) {
-        struct cache_entry *entry = &cache->entries[index];
-        if (entry->hash == hash && cache_is_entry(entry, scope, settings, text)) {
-            entry->was_asked = true;
-            cache->counts.hits++;
-            cache_answer(entry, scope, ret_verdict, ret_facts);
-            return;
-        }
+    if (guard_cache_find(cache, scope, settings, text, 0, ret_verdict, ret_facts)) {
+        return;
     }
-    cache->counts.misses++;
     arena_reset(&cache->arena);
     /* What makes room is far away in memory: it comes while the text is read. */
     const struct cache_entry *oldest = &cache->entries[cache->hand];
     __builtin_prefetch(oldest, 1);
     __builtin_prefetch(&oldest->facts, 1);
     struct sql_script script = sql_analyze_effects(&cache->arena, settings, text);
-    __builtin_prefetch(cache_bucket(cache, oldest->hash), 1);
+    __builtin_prefetch(cache_bucket(cache, oldest->key.hash), 1);
     __builtin_prefetch(oldest->memory, 1);
     guard_judge_input(scope, text, settings, &script, ret_verdict);
-    *ret_facts = cache_facts_of(&script, text);
-    if (cache_is_kept(scope, text, ret_verdict)) {
-        size_t size = cache_size_of(text, ret_verdict, ret_facts);
-        struct cache_entry *entry = cache_add(cache, hash, size);
-        entry->scope[0] = scope->id[0];
-        entry->scope[1] = scope->id[1];
-        entry->is_backslash_quoted = settings->is_backslash_quoted;
-        entry->dialect = settings->dialect;
-        cache_fill(entry, ret_verdict, ret_facts, text);
-    }
+    guard_cache_keep(cache, scope, settings, text, 0, &script, ret_verdict, ret_facts);
 }

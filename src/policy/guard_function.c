@@ -185,10 +185,40 @@ static bool function_is_of_a_kind(struct slice name)
     return false;
 }
 
+/* Those of information_schema, all of them. */
+static bool function_is_of_the_schema(struct slice name)
+{
+    static const char *const names[] = {
+        "_pg_char_max_length",    "_pg_char_octet_length",
+        "_pg_datetime_precision", "_pg_expandarray",
+        "_pg_index_position",     "_pg_interval_type",
+        "_pg_numeric_precision",  "_pg_numeric_precision_radix",
+        "_pg_numeric_scale",      "_pg_truetypid",
+        "_pg_truetypmod",
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (slice_equals(name, slice_of_text(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool guard_field_is_harmless(const struct sql_name *field)
+{
+    static const char *const prefixes[] = {"pg_", "lo_", "brin_", "gin_", "ts_", "dblink"};
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        if (slice_starts_with(field->name, slice_of_text(prefixes[i]))) {
+            return guard_function_is_harmless(field);
+        }
+    }
+    return true;
+}
+
 bool guard_function_is_harmless(const struct sql_name *function)
 {
     if (slice_equals(function->schema, SLICE("information_schema"))) {
-        return true;
+        return function_is_of_the_schema(function->name);
     }
     if (function->schema.len > 0 && !slice_equals(function->schema, SLICE("pg_catalog"))) {
         return false;

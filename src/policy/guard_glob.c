@@ -100,9 +100,13 @@ static bool glob_matches_name(struct slice glob, struct slice name)
     return name.len > NAME_SIZE_MAX && glob_matches_text(glob, glob_cut_name(name));
 }
 
+bool guard_glob_matches_schema(const struct guard_glob *glob, struct slice schema)
+{
+    return glob->schema.len == 0 || schema.len == 0 || glob_matches_name(glob->schema, schema);
+}
+
 bool guard_glob_matches(const struct guard_glob *glob, const struct sql_name *name)
 {
-    bool is_schema = glob->schema.len == 0 || name->schema.len == 0 ||
-                     glob_matches_name(glob->schema, name->schema);
-    return is_schema && glob_matches_name(glob->name, name->name);
+    return guard_glob_matches_schema(glob, name->schema) &&
+           glob_matches_name(glob->name, name->name);
 }

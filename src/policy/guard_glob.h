@@ -15,6 +15,8 @@ struct guard_glob {
 /* Points into 'text', which guard_glob_check() passed. */
 struct guard_glob guard_glob_view(struct slice text);
 /* Names are compared as long as they are, and as the database cuts them. */
+/* Whether it can match a relation of the schema, or of any for "". */
+bool guard_glob_matches_schema(const struct guard_glob *glob, struct slice schema);
 bool guard_glob_matches(const struct guard_glob *glob, const struct sql_name *name);
 
 /* What a name begins with, as a bit of a set; a glob that begins with * or ? has all. Where sets of

@@ -72,7 +72,8 @@ struct guard_scratch {
 struct guard_judgement {
     const struct guard_scope *scope;
     struct guard_verdict *verdict;
-    size_t statement; /* the one that is looked at */
+    size_t statement;                /* the one that is looked at */
+    const struct guard_names *names; /* NULL: they are the database's own where it has them */
 };
 
 #define GUARD_WORDS(count) (((count) + 63) / 64)
@@ -94,6 +95,14 @@ enum err guard_compile(struct guard_rules *rules, const struct guardrail *guardr
 const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rule *rule);
 /* 'script' may be NULL: unknown. */
 void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script *script);
+
+/* Whether what names reach says if a statement may do what the rule is about. */
+bool guard_sql_asks_names(const struct guard_sql *sql);
+/* Whether the function is one of the rule's "safe_functions". */
+bool guard_sql_is_safe(const struct guard_sql *sql, const struct sql_name *function);
+
+/* guard_names.c: why a name may do what the rule is about; SLICE_NONE: it does not. */
+struct slice guard_name_why(const struct guard_sql *sql, const struct guard_name *name);
 
 /* guard_budget.c */
 const struct guard_budget *guard_budget_in(struct arena *arena, const struct guard_rule *rule);

@@ -70,11 +70,23 @@ const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rul
 struct sql_subject {
     const struct sql_statement *statement;
     uint64_t operations;
+    uint64_t bulk;            /* bits: what is done to rows whose number cannot be told */
     uint64_t relation_starts; /* guard_name_start() of all of them */
     uint64_t function_starts;
     bool is_one_of_many;
     bool has_unknown_functions;
 };
+
+/* All relations of a schema or of the database. CASCADE does not write to the catalogs. */
+static bool sql_meets_all(const struct guard_sql_relation *wanted,
+                          const struct sql_relation *relation)
+{
+    bool is_catalog = slice_equals(wanted->glob.schema, SLICE("pg_catalog")) ||
+                      slice_equals(wanted->glob.schema, SLICE("information_schema"));
+    bool is_read = wanted->if_read && relation->is_read;
+    return guard_glob_matches_schema(&wanted->glob, relation->name.schema) &&
+           (is_read || !is_catalog || relation->name.schema.len > 0);
+}
 
 static bool sql_has_relation(const struct guard_sql *sql, const struct sql_subject *subject)
 {
@@ -88,7 +100,9 @@ static bool sql_has_relation(const struct guard_sql *sql, const struct sql_subje
             const struct guard_sql_relation *wanted = &sql->relations[j];
             bool is_access = (wanted->if_read && relation->is_read) ||
                              (wanted->if_written && relation->is_written);
-            if (is_access && guard_glob_matches(&wanted->glob, &relation->name)) {
+            if (is_access &&
+                (relation->is_all ? sql_meets_all(wanted, relation)
+                                  : guard_glob_matches(&wanted->glob, &relation->name))) {
                 return true;
             }
         }
@@ -106,6 +120,19 @@ static bool sql_is_in(const struct guard_glob *globs, size_t count, const struct
     return false;
 }
 
+/* A field of a value is hardly one of all functions of a schema. */
+static bool sql_is_field_of(const struct guard_sql *sql, const struct sql_name *field)
+{
+    for (size_t i = 0; i < sql->function_count; i++) {
+        const struct guard_glob *glob = &sql->functions[i];
+        bool is_all = glob->schema.len > 0 && slice_equals(glob->name, SLICE("*"));
+        if (!is_all && guard_glob_matches(glob, field)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool sql_has_function(const struct guard_sql *sql, const struct sql_subject *subject)
 {
     const struct sql_statement *statement = subject->statement;
@@ -113,18 +140,29 @@ static bool sql_has_function(const struct guard_sql *sql, const struct sql_subje
         return false;
     }
     for (size_t i = 0; i < statement->function_count; i++) {
-        if (sql_is_in(sql->functions, sql->function_count, &statement->functions[i].name)) {
+        const struct sql_function *function = &statement->functions[i];
+        if (function->is_field ? sql_is_field_of(sql, &function->name)
+                               : sql_is_in(sql->functions, sql->function_count, &function->name)) {
             return true;
         }
     }
     return false;
 }
 
+/* What is done to any number of rows is of concern to rules about numbers, however it is called. */
+static bool sql_does_in_bulk(const struct guard_sql *sql, const struct sql_subject *subject)
+{
+    uint64_t bulk = subject->bulk & (sql->max_rows >= 0 ? UINT64_MAX : ~SQL_BIT(SQL_INSERT));
+    uint64_t operations = sql->operations == 0 ? UINT64_MAX : sql->operations;
+    return (sql->without_where || sql->max_rows >= 0) && (operations & bulk) != 0;
+}
+
 static bool sql_matches(const struct guard_sql *sql, const struct sql_subject *subject)
 {
-    return (sql->operations == 0 || (sql->operations & subject->operations) != 0) &&
+    bool is_bulk = sql_does_in_bulk(sql, subject);
+    return (is_bulk || sql->operations == 0 || (sql->operations & subject->operations) != 0) &&
            (!sql->multi_statement || subject->is_one_of_many) &&
-           (!sql->without_where || subject->statement->without_where) &&
+           (is_bulk || !sql->without_where || subject->statement->without_where) &&
            (sql->relation_count == 0 || sql_has_relation(sql, subject)) &&
            (sql->function_count == 0 || sql_has_function(sql, subject));
 }
@@ -137,8 +175,46 @@ static bool sql_cares_for_functions(const struct guard_sql *sql)
            (sql->operations != 0 || sql->without_where || sql->relation_count > 0);
 }
 
+bool guard_sql_is_safe(const struct guard_sql *sql, const struct sql_name *function)
+{
+    return sql_is_in(sql->safe_functions, sql->safe_function_count, function);
+}
+
+bool guard_sql_asks_names(const struct guard_sql *sql)
+{
+    for (size_t i = 0; i < sql->safe_function_count; i++) {
+        if (slice_equals(sql->safe_functions[i].name, SLICE("*")) &&
+            sql->safe_functions[i].schema.len == 0) {
+            return false;
+        }
+    }
+    return sql->blocks_unknown && sql_cares_for_functions(sql);
+}
+
+static bool sql_is_harmless(const struct sql_function *function)
+{
+    return function->is_field ? guard_field_is_harmless(&function->name)
+                              : guard_function_is_harmless(&function->name);
+}
+
+/* Why a name of the statement may do what the rule is about. */
+static struct slice sql_why_named(const struct guard_judgement *judgement,
+                                  const struct guard_sql *sql)
+{
+    size_t count =
+        judgement->names == NULL || !guard_sql_asks_names(sql) ? 0 : judgement->names->count;
+    struct slice why = SLICE_NONE;
+    for (size_t i = 0; i < count && why.at == NULL; i++) {
+        if (judgement->names->items[i].statement == judgement->statement) {
+            why = guard_name_why(sql, &judgement->names->items[i]);
+        }
+    }
+    return why;
+}
+
 /* Why the statement may do what the rule is about, for all that is known; empty: it is known. */
-static struct slice sql_why_unknown(const struct guard_sql *sql, const struct sql_subject *subject)
+static struct slice sql_why_unknown(const struct guard_judgement *judgement,
+                                    const struct guard_sql *sql, const struct sql_subject *subject)
 {
     const struct sql_statement *statement = subject->statement;
     if (statement->is_unknown) {
@@ -149,13 +225,12 @@ static struct slice sql_why_unknown(const struct guard_sql *sql, const struct sq
     }
     bool is_asked = subject->has_unknown_functions && sql_cares_for_functions(sql);
     for (size_t i = 0; i < statement->function_count && is_asked; i++) {
-        const struct sql_name *function = &statement->functions[i].name;
-        if (!guard_function_is_harmless(function) &&
-            !sql_is_in(sql->safe_functions, sql->safe_function_count, function)) {
+        const struct sql_function *function = &statement->functions[i];
+        if (!sql_is_harmless(function) && !guard_sql_is_safe(sql, &function->name)) {
             return SLICE("it calls a function that may do anything");
         }
     }
-    return SLICE_NONE;
+    return sql_why_named(judgement, sql);
 }
 
 static void sql_note_max_rows(struct guard_judgement *judgement, size_t rule)
@@ -174,11 +249,15 @@ static void sql_judge_rule(struct guard_judgement *judgement, size_t rule,
 {
     const struct guard_sql *sql = judgement->scope->rules->rules[rule].sql;
     bool is_match = sql_matches(sql, subject);
+    if (is_match && sql->max_rows >= 0 && sql_does_in_bulk(sql, subject)) {
+        guard_note(judgement, rule, SLICE("the rows that it changes cannot be counted"));
+        return;
+    }
     if (is_match && sql->max_rows < 0) {
         guard_note(judgement, rule, SLICE_NONE);
         return;
     }
-    struct slice why = sql->blocks_unknown ? sql_why_unknown(sql, subject) : SLICE_NONE;
+    struct slice why = sql->blocks_unknown ? sql_why_unknown(judgement, sql, subject) : SLICE_NONE;
     if (why.at != NULL) {
         guard_note(judgement, rule, why);
     } else if (is_match) {
@@ -198,11 +277,38 @@ static void sql_judge_statement(struct guard_judgement *judgement,
     }
 }
 
+static void sql_subject_fill(struct sql_subject *subject)
+{
+    const struct sql_statement *statement = subject->statement;
+    for (size_t i = 0; i < statement->relation_count; i++) {
+        const struct sql_relation *relation = &statement->relations[i];
+        subject->relation_starts |=
+            relation->is_all ? UINT64_MAX : guard_name_start(relation->name.name);
+        bool is_filled = (relation->operations & SQL_BIT(SQL_COPY)) != 0;
+        subject->bulk |= is_filled ? SQL_BIT(SQL_INSERT) : 0;
+    }
+    for (size_t i = 0; i < statement->function_count; i++) {
+        const struct sql_function *function = &statement->functions[i];
+        subject->function_starts |= guard_name_start(function->name.name);
+        subject->operations |= guard_function_operations(&function->name);
+        subject->has_unknown_functions =
+            subject->has_unknown_functions || !sql_is_harmless(function);
+    }
+    bool is_emptied = (statement->operations & SQL_BIT(SQL_TRUNCATE)) != 0;
+    subject->bulk |= is_emptied ? SQL_BIT(SQL_DELETE) : 0;
+    subject->bulk |= statement->rewrites_rows ? SQL_BIT(SQL_UPDATE) : 0;
+}
+
 void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script *script)
 {
-    static const struct sql_statement no_sql = {.is_unknown = true, .why = "it is not SQL"};
+    static struct sql_relation any = {
+        .name = {SLICE_INIT(""), SLICE_INIT("*")}, .is_read = true, .is_all = true};
+    static const struct sql_statement no_sql = {
+        .is_unknown = true, .why = "it is not SQL", .relations = &any, .relation_count = 1};
     if (script == NULL) {
-        sql_judge_statement(judgement, &(struct sql_subject){.statement = &no_sql});
+        struct sql_subject subject = {.statement = &no_sql};
+        sql_subject_fill(&subject);
+        sql_judge_statement(judgement, &subject);
         return;
     }
     for (size_t i = 0; i < script->count; i++) {
@@ -211,16 +317,7 @@ void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script 
             .operations = script->statements[i].operations,
             .is_one_of_many = script->count > 1,
         };
-        for (size_t j = 0; j < subject.statement->relation_count; j++) {
-            subject.relation_starts |= guard_name_start(subject.statement->relations[j].name.name);
-        }
-        for (size_t j = 0; j < subject.statement->function_count; j++) {
-            const struct sql_name *function = &subject.statement->functions[j].name;
-            subject.function_starts |= guard_name_start(function->name);
-            subject.operations |= guard_function_operations(function);
-            subject.has_unknown_functions =
-                subject.has_unknown_functions || !guard_function_is_harmless(function);
-        }
+        sql_subject_fill(&subject);
         judgement->statement = i;
         sql_judge_statement(judgement, &subject);
     }
