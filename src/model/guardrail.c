@@ -469,8 +469,9 @@ enum err guardrail_check(const struct guardrail *guardrail, struct error *reterr
 
 bool guard_rule_blocks_unknown(const struct guard_rule *rule)
 {
-    static const char *const writes[] = {"insert", "update", "delete", "merge", "truncate", "drop",
-                                         "alter",  "create", "grant",  "copy",  "call",     "do"};
+    static const char *const writes[] = {"insert", "update", "delete", "merge",  "truncate",
+                                         "drop",   "alter",  "create", "grant",  "copy",
+                                         "call",   "do",     "code",   "foreign"};
     if (rule->unknown.len > 0) {
         return slice_equals(rule->unknown, SLICE("block"));
     }

@@ -6,8 +6,10 @@
 /* What reads or writes the server's own files, reaches other servers in the database's name, or
  * runs a text as a query. */
 #define FUNCTIONS_BEYOND                                                                           \
-    "\"pg_read_file\",\"pg_read_binary_file\",\"pg_file_*\",\"lo_import\",\"lo_export\","          \
-    "\"dblink*\",\"*_to_xml*\",\"ts_stat\",\"ts_rewrite\""
+    "\"pg_read_file\",\"pg_read_binary_file\",\"pg_file_*\",\"pg_stat_file\",\"pg_ls_*\","         \
+    "\"pg_logdir_ls\",\"lo_import\",\"lo_export\",\"dblink*\",\"postgres_fdw_*\",\"file_fdw_*\","  \
+    "\"pg_logical_*\",\"*_to_xml*\",\"xpath_table\",\"crosstab*\",\"connectby\",\"ts_stat\","      \
+    "\"ts_rewrite\""
 
 /* To the reader of the table a COPY to a file of the server is a read. */
 #define COPY_OUT_RULE                                                                              \
@@ -48,12 +50,15 @@ static const char no_unbounded_write_guardrail[] =
     "\"delete\"],\"max_rows\":10000,\"unknown\":\"allow\",\"message\":\"write in portions, or "
     "inside of a transaction\"}]}}";
 
-/* What masking cannot see: values that leave through the server's files or another server. What a
- * DO does cannot come back but in notices, which are masked, too. */
+/* What masking cannot see: values that leave through the server's files and programs or another
+ * server, and what is made to do so under another name. */
 #define BEYOND_RULE                                                                                \
     "{\"type\":\"sql\",\"name\":\"no files and no other servers\",\"functions\":["                 \
     "" FUNCTIONS_BEYOND "],\"unknown\":\"allow\","                                                 \
-    "\"message\":\"files of the server and other servers are out of reach here\"}," COPY_OUT_RULE
+    "\"message\":\"files of the server and other servers are out of reach here\"},"                \
+    "{\"type\":\"sql\",\"name\":\"no code and no other servers\",\"operations\":[\"code\","        \
+    "\"do\",\"foreign\",\"import\",\"load\"],\"unknown\":\"allow\","                               \
+    "\"message\":\"what runs later, and other servers, are not defined here\"}," COPY_OUT_RULE
 #define BEYOND_GUARDRAIL(name)                                                                     \
     "{\"name\":\"" name "\",\"description\":\"no way around masking\",\"input\":{\"rules\":"       \
     "[" BEYOND_RULE "]}}"
@@ -66,6 +71,38 @@ static const char secrets_guardrail[] =
     "{\"name\":\"pg_catalog.pg_shadow\",\"access\":\"any\"},"
     "{\"name\":\"pg_catalog.pg_user_mapping\",\"access\":\"any\"}],\"unknown\":\"allow\","
     "\"message\":\"password hashes are not shown here\"}," BEYOND_RULE "]}}";
+
+/* For callers that nobody watches. Members of the group are those who were granted writing, of few
+ * rows at a time. Rows that are read are bounded by the hour. */
+static const char agent_safe_guardrail[] =
+    "{\"name\":\"agent-safe\",\"description\":\"nothing that cannot be taken back\","
+    "\"input\":{\"rules\":["
+    "{\"type\":\"sql\",\"name\":\"reading only\",\"relations\":[{\"name\":\"*\",\"access\":"
+    "\"write\"}],\"except_groups\":[\"agent-writers\"],\"unknown\":\"block\","
+    "\"message\":\"agents read here; the group agent-writers may write\"},"
+    "{\"type\":\"sql\",\"name\":\"no definitions, no privileges, no code\",\"operations\":["
+    "\"create\",\"alter\",\"drop\",\"rename\",\"truncate\",\"comment\",\"grant\",\"revoke\","
+    "\"call\","
+    "\"do\",\"code\",\"foreign\",\"import\",\"reassign\",\"load\",\"lock\",\"vacuum\",\"analyze\","
+    "\"reindex\",\"cluster\",\"refresh\",\"checkpoint\",\"server_file\",\"other\"],"
+    "\"unknown\":\"block\","
+    "\"message\":\"agents define nothing, and call nothing but the database's own functions\"},"
+    "{\"type\":\"sql\",\"name\":\"no write without where\",\"operations\":[\"update\",\"delete\"],"
+    "\"without_where\":true,\"unknown\":\"block\","
+    "\"message\":\"say with WHERE which rows are meant\"},"
+    "{\"type\":\"sql\",\"name\":\"no more than 100 rows\",\"max_rows\":100,\"unknown\":\"block\","
+    "\"message\":\"write in portions\"},"
+    "{\"type\":\"sql\",\"name\":\"no files and no other servers\",\"functions\":["
+    "" FUNCTIONS_BEYOND "],\"unknown\":\"block\","
+    "\"message\":\"files of the server and other servers are out of reach here\"},"
+    "{\"type\":\"sql\",\"name\":\"no password hashes\",\"relations\":["
+    "{\"name\":\"pg_catalog.pg_authid\",\"access\":\"any\"},"
+    "{\"name\":\"pg_catalog.pg_shadow\",\"access\":\"any\"},"
+    "{\"name\":\"pg_catalog.pg_user_mapping\",\"access\":\"any\"}],\"unknown\":\"block\","
+    "\"message\":\"password hashes are not shown here\"}]},"
+    "\"output\":{\"rules\":["
+    "{\"type\":\"read_budget\",\"name\":\"no bulk reads\",\"rows\":50000,\"bytes\":50000000,"
+    "\"per\":\"hour\",\"message\":\"ask for less, or ask a person\"}]}}";
 
 static const char pci_masking[] =
     "{\"name\":\"pci\",\"description\":\"card numbers and what belongs to them\","
@@ -92,6 +129,10 @@ static const char secrets_masking[] =
 
 /* The order is that of the list. */
 const struct rulepack rulepacks[] = {
+    {"agent-safe", "Safe for agents",
+     "Reading, 50,000 rows an hour; writing of at most 100 rows for the group agent-writers; no "
+     "definitions, no privileges, no functions but the database's own.",
+     agent_safe_guardrail, NULL},
     {"no-destructive-ddl", "No destructive DDL",
      "Nothing is dropped or truncated; tables can still be made and filled.",
      no_destructive_ddl_guardrail, NULL},
