@@ -325,7 +325,13 @@ bool sql_query_clause_word(struct sql_scan *scan, struct sql_frame *frame, enum 
         return true;
     case SQL_WORD_LIMIT:
     case SQL_WORD_OFFSET:
+        sql_clause_is(scan, frame, SQL_IN_EXPRESSION);
+        return true;
     case SQL_WORD_FETCH:
+        sql_clause_is(scan, frame, SQL_IN_EXPRESSION);
+        scan->at += scan->at < scan->end ? 1 : 0; /* FIRST or NEXT */
+        (void)(sql_take_word(scan, SQL_WORD_ROW) || sql_take_word(scan, SQL_WORD_ROWS));
+        return true;
     case SQL_WORD_FOR:
         sql_clause_is(scan, frame, SQL_IN_FOLLOW);
         return true;

@@ -210,8 +210,13 @@ static bool sql_create_statistics(struct sql_scan *scan)
     size_t from = sql_find_word(scan, SQL_WORD_FROM);
     sql_run_until(scan, SQL_IN_DEFINITION, from);
     scan->at += from < scan->end ? 1 : 0;
-    if (sql_take_relation(scan, sql_create_bit, &index)) {
+    bool is_table =
+        sql_token_is_name(scan, scan->at) || sql_word_at(scan, scan->at) == SQL_WORD_ONLY;
+    if (is_table && sql_take_relation(scan, sql_create_bit, &index)) {
         scan->statement->relations[index].is_read = true;
+    }
+    if (scan->at < scan->end) { /* more than servers take */
+        sql_run(scan, is_table ? SQL_IN_JOINED : SQL_IN_FROM);
     }
     return false;
 }

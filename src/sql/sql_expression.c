@@ -232,6 +232,11 @@ static bool sql_is_function(struct sql_scan *scan, enum sql_word word, size_t st
     switch ((int)word) {
     case SQL_WORD_BY:
         return before != SQL_WORD_GROUP && before != SQL_WORD_ORDER && before != SQL_WORD_PARTITION;
+    case SQL_WORD_SECOND: { /* INTERVAL '…' DAY TO SECOND (2) */
+        enum sql_word first = start < 2 ? SQL_NO_WORD : sql_word_at(scan, start - 2);
+        return before != SQL_WORD_TO ||
+               (first != SQL_WORD_DAY && first != SQL_WORD_HOUR && first != SQL_WORD_MINUTE);
+    }
     case SQL_WORD_SETS:
         return before != SQL_WORD_GROUPING;
     case SQL_WORD_ZONE:
@@ -276,6 +281,8 @@ static bool sql_is_grammar(const struct sql_scan *scan, enum sql_word word, size
     switch ((int)word) {
     case SQL_WORD_GROUPING:
         return next == SQL_WORD_SETS;
+    case SQL_WORD_TIES:
+        return before == SQL_WORD_WITH;
     case SQL_WORD_PRECEDING:
     case SQL_WORD_FOLLOWING:
         return before == SQL_WORD_UNBOUNDED;

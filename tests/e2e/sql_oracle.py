@@ -64,6 +64,10 @@ class Effects:
     def __init__(self):
         self.operations = set()
         self.written = set()
+        self.read = set()
+        self.columns = set()
+        self.functions = set()
+        self.is_query = False  # what is read is compared whole
         self.without_where = False
         self.is_open = False  # what it does is not in the text
 
@@ -73,10 +77,130 @@ class Effects:
             self.written.add((relation.get("schemaname", ""), relation["relname"]))
 
 
+QUERIES = {"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"}
+# What looks at a relation's rows, or has it go by another name, reads it.
+# Statements that name relations without reading them.
+READS_NONE = {"GrantStmt", "TruncateStmt", "ImportForeignSchemaStmt", "DropStmt", "CommentStmt",
+              "VacuumStmt", "RenameStmt", "AlterSeqStmt", "CreateSeqStmt", "AlterObjectSchemaStmt",
+              "RefreshMatViewStmt", "ClusterStmt", "ReindexStmt", "AlterDefaultPrivilegesStmt",
+              "AlterObjectDependsStmt", "ConstraintsSetStmt", "SecLabelStmt", "AlterOwnerStmt", "CompositeTypeStmt"}
+GRAMMAR_CALLS = {("pg_catalog", "similar_to_escape"), ("pg_catalog", "like_escape")}
+READS = {"IndexStmt": "relation", "CreateTrigStmt": "relation", "CreatePolicyStmt": "table",
+         "RuleStmt": "relation", "AlterTableStmt": "relation"}
+
+
 def effects_of(tree):
     found = Effects()
     walk_statement(tree["stmt"], found)
+    kind, body = next(iter(tree["stmt"].items()))
+    found.is_query = kind in QUERIES
+    if kind not in READS_NONE and body.get("objtype") != "OBJECT_TYPE":
+        walk_reads(tree["stmt"], frozenset(), found)
+    if kind in READS and body.get(READS[kind]) and body.get("objtype") != "OBJECT_TYPE":
+        note_read(body[READS[kind]], frozenset(), found)
+    if kind == "CopyStmt" and body.get("relation") and not body.get("is_from"):
+        note_read(body["relation"], frozenset(), found)
     return found
+
+
+def note_read(relation, ctes, found):
+    relation = relation.get("RangeVar", relation)
+    name = (relation.get("schemaname", ""), relation["relname"])
+    if name[0] or name[1] not in ctes:
+        found.read.add(name)
+
+
+def words_of(items):
+    """Of a name's parts; the last may be a star."""
+    words = []
+    for item in items:
+        kind, value = next(iter(item.items()))
+        words.append("*" if kind == "A_Star" else value.get("sval", value.get("str", "")))
+    return words
+
+
+def has_column(node):
+    """Whether a name in it may be a column; what an EXISTS selects is seen by nobody."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, dict):
+            if "ColumnRef" in node:
+                return True
+            for kind, body in node.items():
+                stack.append(without_list(body) if kind == "SubLink" else body)
+    return False
+
+
+def without_list(link):
+    """A sublink; of an EXISTS without the select list."""
+    select = link.get("subselect", {}).get("SelectStmt")
+    if link.get("subLinkType") != "EXISTS_SUBLINK" or select is None:
+        return link
+    return dict(link, subselect={"SelectStmt": {key: value for key, value in select.items()
+                                                if key != "targetList"}})
+
+
+def reads_target(kind, body):
+    if kind == "MergeStmt" or "returningList" in body:
+        return True
+    if kind == "InsertStmt":
+        return "onConflictClause" in body
+    parts = [body.get(name) for name in ("whereClause", "fromClause", "usingClause")]
+    return has_column([parts, body.get("targetList")])
+
+
+def note_column(body, found):
+    words = words_of(body["fields"])
+    found.columns.add((".".join(words[:-1]), words[-1]))
+
+
+def note_function(body, found):
+    words = words_of(body["funcname"])
+    name = (words[-2] if len(words) > 1 else "", words[-1])
+    if body.get("funcformat") != "COERCE_SQL_SYNTAX" and name not in GRAMMAR_CALLS:
+        found.functions.add(name)
+
+
+def walk_reads(node, ctes, found):
+    """Relations, columns and functions, each common table expression in its scope."""
+    if isinstance(node, list):
+        for item in node:
+            walk_reads(item, ctes, found)
+    if not isinstance(node, dict):
+        return
+    for kind, body in node.items():
+        if kind in ("ExplainStmt",) or (kind == "RangeVar" and isinstance(body, dict)):
+            if kind == "RangeVar":
+                note_read(body, ctes, found)
+                continue
+        if kind == "ColumnRef":
+            note_column(body, found)
+        elif kind == "FuncCall":
+            note_function(body, found)
+        if kind == "SubLink":
+            body = without_list(body)
+        if isinstance(body, dict) and kind not in ("objects", "into", "intoClause"):
+            walk_query(kind, body, ctes, found)
+        elif isinstance(body, list):
+            walk_reads(body, ctes, found)
+
+
+def walk_query(kind, body, ctes, found):
+    clause = body.get("withClause") or {}
+    for cte in clause.get("ctes", []):
+        cte = cte["CommonTableExpr"]
+        if clause.get("recursive"):
+            ctes = ctes | {cte["ctename"]}
+        walk_reads(cte["ctequery"], ctes, found)
+        ctes = ctes | {cte["ctename"]}
+    if kind in MODIFIES and reads_target(kind, body):
+        note_read(body["relation"], frozenset(), found)
+    written = kind in MODIFIES or kind == "CopyStmt" or kind in READS
+    hidden = {"withClause", "intoClause", "into", "lockingClause", "relation" if written else ""}
+    walk_reads({key: value for key, value in body.items() if key not in hidden}, ctes, found)
 
 
 def walk_statement(node, found):
@@ -149,7 +273,12 @@ def walk(node, found):
 def look(kind, body, found):
     if kind in MODIFIES:
         found.write(body["relation"], MODIFIES[kind])
-    if kind in ("UpdateStmt", "DeleteStmt") and "whereClause" not in body:
+    if kind in ("UpdateStmt", "DeleteStmt") and "CurrentOfExpr" not in body.get("whereClause", {}) \
+            and not has_column(body.get("whereClause")):
+        found.without_where = True
+    if kind == "MergeStmt" and not has_column(body.get("joinCondition")) and \
+            any(when["MergeWhenClause"].get("commandType") in ("CMD_UPDATE", "CMD_DELETE")
+                for when in body.get("mergeWhenClauses", [])):
         found.without_where = True
     if kind == "InsertStmt" and \
             body.get("onConflictClause", {}).get("action") == "ONCONFLICT_UPDATE":

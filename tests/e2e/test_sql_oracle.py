@@ -2,17 +2,22 @@
 """`gatehouse sql analyze` beside PostgreSQL's own grammar: never a confident, different answer."""
 import json
 import os
+import random
 import subprocess
 
 import pytest
 
 from conftest import BINARY, ROOT
 from installed import node_packages
+from sql_corpus import Rewriter, statements
 from sql_grammar import Maker
 from sql_oracle import COMPARED, Grammar, effects_of
 
 COUNT = 12_000
 UNKNOWN_MAX = 0.01
+CORPUS_SAMPLE = 2_500  # of PostgreSQL's own statements, where tests have to be short
+CORPUS_WRONG_MAX = 0.0002
+CORPUS_UNKNOWN_MAX = 0.001
 
 
 MANUAL = os.path.join(ROOT, "tests/e2e/sql_manual.txt")
@@ -45,10 +50,29 @@ def analyzed(text):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def names_of(items):
+    return {(item["schema"], item["name"]) for item in items}
+
+
+def difference_read(ours, effects):
+    """Of what is read and called. What is more than the grammar says counts in queries."""
+    read = names_of(relation for relation in ours["relations"]
+                    if relation["read"] and not relation["all"])
+    called = names_of(function for function in ours["functions"] if not function["field"])
+    columns = {(column["qualifier"], column["name"]) for column in ours["columns"]}
+    if not effects.read <= read or (effects.is_query and read != effects.read):
+        return f"reads {sorted(read)}, not {sorted(effects.read)}"
+    if not effects.functions <= called or (effects.is_query and called != effects.functions):
+        return f"calls {sorted(called)}, not {sorted(effects.functions)}"
+    if effects.is_query and not effects.columns <= columns:
+        return f"lacks the columns {sorted(effects.columns - columns)}"
+    return None
+
+
 def difference(ours, effects):
     """In words; None: the same."""
-    written = {(relation["schema"], relation["name"]) for relation in ours["relations"]
-               if relation["written"]}
+    written = names_of(relation for relation in ours["relations"]
+                       if relation["written"] and not relation["all"])
     operations = set(ours["operations"]) & COMPARED
     if effects.operations & COMPARED != operations:
         return f"operations {sorted(operations)}, not {sorted(effects.operations & COMPARED)}"
@@ -100,3 +124,56 @@ def test_each_construct_of_the_manuals_is_understood(grammar):
     assert not wrong, "\n".join([f"{len(wrong)} of {count}", *wrong[:30]])
     assert unknown <= UNKNOWN_MAX * count
     assert count >= (0.85 if isinstance(grammar, Grammar) else 0.99) * len(texts)
+
+
+# PostgreSQL's own ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    grammar = Grammar()
+    try:
+        texts = statements(grammar.library)
+    except OSError as error:
+        pytest.skip(f"PostgreSQL's own SQL is NOT compared: {error}")
+    if os.environ.get("GATEHOUSE_LONG_TESTS") != "1":
+        texts = random.Random(15).sample(texts, CORPUS_SAMPLE)
+    sound = [(text, tree[0]) for text, tree in zip(texts, grammar.parse_all(texts))
+             if tree and len(tree) == 1]
+    return grammar, sound
+
+
+def judge_all(sound):
+    found = analyzed("\n;\n".join(text for text, _ in sound) + "\n")
+    assert len(found) == len(sound), "the statements are cut elsewhere"
+    unknown, wrong = [], []
+    for ours, (text, tree) in zip(found, sound):
+        effects = effects_of(tree)
+        if ours["unknown"]:
+            unknown += [] if effects.is_open else [f"{ours['why']}: {text}"]
+            continue
+        words = "known" if effects.is_open else \
+            difference(ours, effects) or difference_read(ours, effects)
+        wrong += [f"{words}: {text}"] if words else []
+    return unknown, wrong
+
+
+def report(sound, unknown, wrong):
+    print(f"{len(sound)} statements, {len(unknown)} of them unknown, {len(wrong)} different")
+    assert len(wrong) <= CORPUS_WRONG_MAX * len(sound), "\n".join(wrong[:40])
+    assert len(unknown) <= CORPUS_UNKNOWN_MAX * len(sound), "\n".join(unknown[:40])
+
+
+def test_the_tests_of_the_server_say_what_the_grammar_says(corpus):
+    _, sound = corpus
+    report(sound, *judge_all(sound))
+
+
+def test_other_spellings_of_them_say_the_same(corpus):
+    grammar, sound = corpus
+    rewriter = Rewriter(7)
+    texts = [rewriter.rewrite(text) for text, _ in sound]
+    spelled = [(text, tree[0]) for text, tree in zip(texts, grammar.parse_all(texts))
+               if tree and len(tree) == 1]
+    assert len(spelled) > 0.95 * len(sound)
+    report(spelled, *judge_all(spelled))
