@@ -83,6 +83,71 @@ RULES = [
 ]
 
 
+# Salaries are not to be read, by those who write either.
+READS = [
+    "SELECT * FROM hr.pay", "UPDATE hr.pay SET a = a + 1", "DELETE FROM hr.pay WHERE a > 1",
+    "UPDATE hr.pay SET a = 1 RETURNING b", "INSERT INTO hr.pay VALUES (1) RETURNING *",
+    "INSERT INTO hr.pay VALUES (1) ON CONFLICT (a) DO NOTHING",
+    "INSERT INTO public.kept SELECT a, b FROM hr.pay",
+    "UPDATE public.kept SET name = (SELECT max(b) FROM hr.pay) WHERE id = 1",
+    "DELETE FROM public.kept USING hr.pay p WHERE p.a = id", "CREATE INDEX ON hr.pay (b)",
+    "CREATE UNIQUE INDEX ON hr.pay (length(b))", "ALTER TABLE hr.pay ADD CHECK (a < 5)",
+    "ALTER TABLE hr.pay ALTER b TYPE int USING length(b)",
+    "ALTER TABLE hr.pay SET SCHEMA public", "ALTER TABLE hr.pay RENAME TO x",
+    "ALTER SCHEMA hr RENAME TO x", "CREATE TABLE c (a int REFERENCES hr.pay)",
+    "ALTER TABLE public.kept ADD FOREIGN KEY (id) REFERENCES hr.pay", "CREATE TABLE c (LIKE hr.pay)",
+    "CREATE TABLE c () INHERITS (hr.pay)", "CREATE TABLE c AS TABLE hr.pay",
+    "CREATE MATERIALIZED VIEW m AS TABLE hr.pay", "CREATE VIEW v AS TABLE hr.pay",
+    "CREATE PUBLICATION p FOR TABLE hr.pay WHERE (a > 1)", "CREATE PUBLICATION p FOR ALL TABLES",
+    "CREATE PUBLICATION p FOR TABLES IN SCHEMA hr", "CREATE POLICY p ON hr.pay USING (a = 1)",
+    "CREATE STATISTICS s ON a, b FROM hr.pay", "ANALYZE hr.pay", "REINDEX TABLE hr.pay",
+    "CREATE RULE r AS ON INSERT TO public.kept DO ALSO SELECT * FROM hr.pay",
+    "CREATE FUNCTION f() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT a FROM hr.pay; END",
+    "COPY hr.pay TO STDOUT", "COPY (SELECT * FROM hr.pay) TO STDOUT", "LOCK hr.pay",
+    "DECLARE c CURSOR FOR SELECT * FROM hr.pay", "EXPLAIN ANALYZE SELECT * FROM hr.pay",
+    "PREPARE p AS SELECT * FROM hr.pay", "SELECT " + "(" * 2001 + "SELECT a FROM hr.pay" + ")" * 2001,
+    "SELECT * FROM public.kept LIMIT (SELECT a FROM hr.pay LIMIT 1)", "FROBNICATE hr.pay",
+]
+NO_READS = ["UPDATE hr.pay SET b = 'y'", "INSERT INTO hr.pay VALUES (7, 'z')",
+            "SELECT count(*) FROM public.kept", "UPDATE public.kept SET name = name WHERE id = 1"]
+
+# All rows at once, or a number of them that nobody counts.
+BULK = [
+    "TRUNCATE kept", "DELETE FROM kept WHERE true", "DELETE FROM kept WHERE 1 = 1",
+    "DELETE FROM kept WHERE now() > '2000-01-01'", "UPDATE kept SET name = 'x' WHERE NOT false",
+    "DELETE FROM kept WHERE (SELECT true)", "DELETE FROM kept WHERE 'a' <> 'b' RETURNING id",
+    "MERGE INTO kept k USING (SELECT 1 AS x) s ON true WHEN MATCHED THEN DELETE",
+    "ALTER TABLE kept ALTER name TYPE text USING 'x'", "ALTER TABLE kept ALTER name TYPE int USING 0",
+    "COPY kept FROM STDIN", "TRUNCATE TABLE ONLY kept CASCADE",
+]
+
+# Each calls what reads a file of the server; none looks like a call of it.
+CALLS = [
+    "SELECT ('/etc/hostname'::text).pg_read_file", "SELECT (n).pg_read_file FROM (VALUES ('x')) v (n)",
+    "SELECT (ARRAY['/etc/hostname'])[1].pg_read_file", "SELECT treat('/etc/hostname' AS pg_read_file)",
+    "SELECT pg_catalog.\"pg_read_file\"('/etc/hostname')", "SELECT * FROM pg_read_file('/etc/hostname')",
+    "CREATE OPERATOR #! (FUNCTION = pg_read_file, RIGHTARG = text)",
+    "CREATE AGGREGATE f (text) (SFUNC = pg_read_file, STYPE = text)",
+    "SELECT cube(1)", "SELECT name, cube(1) FROM kept GROUP BY name", "SELECT rollup(1)",
+    "SELECT substring(1)", "SELECT overlay(1, 2)", "SELECT json_scalar(1)",
+    "SELECT information_schema.zap()", "SELECT * FROM substring(1) AS x",
+    "SELECT name FROM kept GROUP BY name HAVING cube(1) > 1",
+]
+NO_CALLS = ["SELECT substring(name FROM 1 FOR 2) FROM kept",
+            "SELECT name FROM kept GROUP BY CUBE (name)", "SELECT (k).name FROM kept k",
+            "SELECT overlay(name PLACING 'x' FROM 1) FROM kept",
+            "SELECT name FROM kept GROUP BY GROUPING SETS (ROLLUP (name), ())"]
+
+# What is done to everything is done to salaries.
+CASCADES = [
+    "DROP SCHEMA hr", "DROP SCHEMA hr CASCADE", "GRANT SELECT ON ALL TABLES IN SCHEMA hr TO PUBLIC",
+    "REVOKE ALL ON ALL TABLES IN SCHEMA public, hr FROM PUBLIC", "ALTER SCHEMA hr RENAME TO x",
+    "DROP OWNED BY CURRENT_USER", "REASSIGN OWNED BY CURRENT_USER TO CURRENT_USER",
+    "DROP TABLE public.kept CASCADE", "TRUNCATE public.kept CASCADE", "REINDEX SCHEMA hr", "VACUUM",
+    "ALTER DEFAULT PRIVILEGES IN SCHEMA hr GRANT SELECT ON TABLES TO PUBLIC",
+]
+
+
 def extended(text_of_statement, kind=b"P"):
     assert kind == b"P"
     return (message(b"P", text("", text_of_statement) + struct.pack("!H", 0)),
@@ -123,7 +188,9 @@ def shop(postgres):
     sql(postgres, f"""SET ROLE {target.user};
         CREATE TABLE kept (id int PRIMARY KEY, name text);
         INSERT INTO kept SELECT i, 'name ' || i FROM generate_series(1, 10) i;
-        CREATE PROCEDURE wipe() LANGUAGE sql AS 'DELETE FROM kept';""", target.database)
+        CREATE PROCEDURE wipe() LANGUAGE sql AS 'DELETE FROM kept';
+        CREATE SCHEMA hr; CREATE TABLE hr.pay (a int PRIMARY KEY, b text);
+        INSERT INTO hr.pay VALUES (1, 'x');""", target.database)
     target.count = lambda: sql(postgres, "SELECT count(*) FROM kept WHERE name LIKE 'name %'",
                                target.database)
     return target
@@ -185,6 +252,59 @@ def test_with_a_where_it_is_allowed(wire, run, shop):
     assert run(wire, "DELETE FROM kept WHERE id = 11") == []
     assert run(wire, "WITH d AS (DELETE FROM kept WHERE id = 11 RETURNING *) SELECT * FROM d") == []
     assert shop.count() == "10"
+
+
+RULES_OF = {
+    "reads": ({"relations": [{"name": "hr.*", "access": "read"}]}, READS, NO_READS),
+    "without where": ({"operations": ["delete", "update"], "without_where": True}, BULK[:-2],
+                      ["DELETE FROM kept WHERE id = 77", "SELECT 1"]),
+    "rows": ({"max_rows": 10}, ["TRUNCATE kept", "COPY kept FROM STDIN", *BULK[8:]],
+             ["UPDATE kept SET name = name WHERE id = 1"]),
+    "calls": ({"functions": ["pg_read_file", "cube", "rollup", "substring", "overlay", "json_scalar",
+                             "information_schema.zap"]}, CALLS, NO_CALLS),
+    "unknown calls": ({"operations": ["insert"]}, CALLS[:6] + CALLS[8:11] + CALLS[14:15], NO_CALLS),
+    "cascades": ({"relations": [{"name": "hr.*", "access": "write"}], "safe_functions": ["*"]},
+                 CASCADES, ["SELECT * FROM hr.pay", "COMMENT ON TABLE public.kept IS 'x'"]),
+}
+
+
+@pytest.mark.parametrize("kind", RULES_OF)
+def test_each_kind_of_rule_meets_all_ways(gateway, shop, kind):
+    rule, ways, others = RULES_OF[kind]
+    made = guarded(gateway, shop, [{"type": "sql", "name": kind, **rule}])
+    passed = []
+    with Wire(made) as wire:
+        for way in ways:
+            for run in RUNS.values():
+                try:
+                    run(wire, way)
+                    passed.append(way)
+                except Refused as refused:
+                    passed += [] if refused.fields["C"] == "42501" and "guard rail" in \
+                        refused.fields["M"] else [f"{refused.fields}: {way}"]
+        for other in others:
+            for run in RUNS.values():
+                run(wire, other.replace("(7,", "(8,") if run is run_extended else other)
+    assert not passed, "\n".join(passed)
+    assert shop.count() == "10"
+    sql(shop.server, "DELETE FROM hr.pay WHERE a > 1; UPDATE hr.pay SET b = 'x'", shop.database)
+
+
+def test_a_byte_of_another_encoding_hides_no_reading(gateway, shop):
+    made = guarded(gateway, shop, [{"type": "sql", "relations": [{"name": "hr.*", "access": "read"}]}])
+    with Wire(made) as wire:
+        run_simple(wire, "SET client_encoding = 'LATIN1'")
+        for way in b"SELECT b FROM hr.pay WHERE b <> '\xe4'", b"SELECT b AS \"\xe4\" FROM hr.pay":
+            wire.send(message(b"Q", way + b"\0"))
+            with pytest.raises(Refused) as refused:
+                wire.until_ready()
+            assert refused.value.fields["C"] == "42501", refused.value
+        wire.send(message(b"Q", b"SELECT name FROM public.kept WHERE name = '\xe4'\0"))
+        wire.until_ready()
+        run_simple(wire, "SET client_encoding = 'SJIS'")
+        with pytest.raises(Refused) as refused:
+            run_simple(wire, "SELECT b FROM hr.pay")
+        assert refused.value.fields["C"] == "42501"
 
 
 def test_in_a_transaction_what_is_told_of_it_is_true(wire, shop):
