@@ -23,8 +23,8 @@ struct cache_finding {
     enum guard_direction direction;
 };
 
-/* What a verdict depends on, beside the text. */
-struct cache_key {
+/* What a verdict depends on, beside the text that it is kept with. */
+struct cache_stamp {
     uint64_t hash; /* of the text, and what sets scopes apart */
     uint64_t scope[2];
     uint64_t names_id;
@@ -36,7 +36,7 @@ struct cache_entry {
     void *memory; /* of all that it points to; NULL: the entry is free */
     size_t size;
     struct slice text;
-    struct cache_key key;
+    struct cache_stamp stamp;
     uint32_t next;  /* in the same bucket */
     bool was_asked; /* since the hand came by */
     enum guard_action action;
@@ -96,22 +96,21 @@ static uint32_t *cache_bucket(struct guard_cache *cache, uint64_t hash)
     return &cache->buckets[hash % CACHE_BUCKETS];
 }
 
-static struct cache_key cache_key_of(const struct guard_cache *cache,
-                                     const struct guard_scope *scope,
-                                     const struct sql_settings *settings, struct slice text,
-                                     uint64_t names_id)
+static struct cache_stamp cache_stamp_of(const struct guard_cache *cache,
+                                         const struct guard_cache_key *key)
 {
-    bool may_be_kept = text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
-    return (struct cache_key){
-        .hash = may_be_kept ? hash_of(cache->key, text) ^ scope->id[0] ^ names_id : 0,
+    bool may_be_kept = key->text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
+    const struct guard_scope *scope = key->scope;
+    return (struct cache_stamp){
+        .hash = may_be_kept ? hash_of(cache->key, key->text) ^ scope->id[0] ^ key->names_id : 0,
         .scope = {scope->id[0], scope->id[1]},
-        .names_id = names_id,
-        .is_backslash_quoted = settings->is_backslash_quoted,
-        .dialect = settings->dialect,
+        .names_id = key->names_id,
+        .is_backslash_quoted = key->settings->is_backslash_quoted,
+        .dialect = key->settings->dialect,
     };
 }
 
-static bool cache_is_key(const struct cache_key *a, const struct cache_key *b)
+static bool cache_is_stamp(const struct cache_stamp *a, const struct cache_stamp *b)
 {
     return a->hash == b->hash && a->scope[0] == b->scope[0] && a->scope[1] == b->scope[1] &&
            a->names_id == b->names_id && a->is_backslash_quoted == b->is_backslash_quoted &&
@@ -121,7 +120,7 @@ static bool cache_is_key(const struct cache_key *a, const struct cache_key *b)
 static void cache_evict(struct guard_cache *cache, uint32_t index)
 {
     struct cache_entry *entry = &cache->entries[index];
-    uint32_t *link = cache_bucket(cache, entry->key.hash);
+    uint32_t *link = cache_bucket(cache, entry->stamp.hash);
     while (*link != index) {
         link = &cache->entries[*link].next;
     }
@@ -205,13 +204,14 @@ static void cache_fill(struct cache_entry *entry, const struct guard_verdict *ve
 }
 
 /* A place in the table for what was judged just now. */
-static struct cache_entry *cache_add(struct guard_cache *cache, const struct cache_key *key,
+static struct cache_entry *cache_add(struct guard_cache *cache, const struct cache_stamp *stamp,
                                      size_t size)
 {
     uint32_t index = cache_make_room(cache, size);
     struct cache_entry *entry = &cache->entries[index];
-    *entry = (struct cache_entry){.memory = memory_resize(NULL, size), .size = size, .key = *key};
-    uint32_t *bucket = cache_bucket(cache, key->hash);
+    *entry =
+        (struct cache_entry){.memory = memory_resize(NULL, size), .size = size, .stamp = *stamp};
+    uint32_t *bucket = cache_bucket(cache, stamp->hash);
     entry->next = *bucket;
     *bucket = index;
     cache->counts.entries++;
@@ -303,19 +303,18 @@ static bool cache_is_kept(const struct guard_scope *scope, struct slice text,
     return !scope->is_broken && text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
 }
 
-bool guard_cache_find(struct guard_cache *cache, const struct guard_scope *scope,
-                      const struct sql_settings *settings, struct slice text, uint64_t names_id,
+bool guard_cache_find(struct guard_cache *cache, const struct guard_cache_key *key,
                       struct guard_verdict *ret_verdict, struct guard_facts *ret_facts)
 {
-    struct cache_key key = cache_key_of(cache, scope, settings, text, names_id);
-    bool may_be_kept = text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
-    uint32_t index = may_be_kept ? *cache_bucket(cache, key.hash) : CACHE_NONE;
+    struct cache_stamp stamp = cache_stamp_of(cache, key);
+    bool may_be_kept = key->text.len <= LIMIT_GUARD_CACHE_TEXT_SIZE;
+    uint32_t index = may_be_kept ? *cache_bucket(cache, stamp.hash) : CACHE_NONE;
     for (; index != CACHE_NONE; index = cache->entries[index].next) {
         struct cache_entry *entry = &cache->entries[index];
-        if (cache_is_key(&entry->key, &key) && slice_equals(entry->text, text)) {
+        if (cache_is_stamp(&entry->stamp, &stamp) && slice_equals(entry->text, key->text)) {
             entry->was_asked = true;
             cache->counts.hits++;
-            cache_answer(entry, scope, ret_verdict, ret_facts);
+            cache_answer(entry, key->scope, ret_verdict, ret_facts);
             return true;
         }
     }
@@ -323,16 +322,16 @@ bool guard_cache_find(struct guard_cache *cache, const struct guard_scope *scope
     return false;
 }
 
-void guard_cache_keep(struct guard_cache *cache, const struct guard_scope *scope,
-                      const struct sql_settings *settings, struct slice text, uint64_t names_id,
+void guard_cache_keep(struct guard_cache *cache, const struct guard_cache_key *key,
                       const struct sql_script *script, const struct guard_verdict *verdict,
                       struct guard_facts *ret_facts)
 {
-    *ret_facts = cache_facts_of(script, text);
-    if (cache_is_kept(scope, text, verdict)) {
-        struct cache_key key = cache_key_of(cache, scope, settings, text, names_id);
-        struct cache_entry *entry = cache_add(cache, &key, cache_size_of(text, verdict, ret_facts));
-        cache_fill(entry, verdict, ret_facts, text);
+    *ret_facts = cache_facts_of(script, key->text);
+    if (cache_is_kept(key->scope, key->text, verdict)) {
+        struct cache_stamp stamp = cache_stamp_of(cache, key);
+        struct cache_entry *entry =
+            cache_add(cache, &stamp, cache_size_of(key->text, verdict, ret_facts));
+        cache_fill(entry, verdict, ret_facts, key->text);
     }
 }
 
@@ -340,7 +339,8 @@ void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scop
                        const struct sql_settings *settings, struct slice text,
                        struct guard_verdict *ret_verdict, struct guard_facts *ret_facts)
 {
-    if (guard_cache_find(cache, scope, settings, text, 0, ret_verdict, ret_facts)) {
+    const struct guard_cache_key key = {scope, settings, text, 0};
+    if (guard_cache_find(cache, &key, ret_verdict, ret_facts)) {
         return;
     }
     arena_reset(&cache->arena);
@@ -349,8 +349,8 @@ void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scop
     __builtin_prefetch(oldest, 1);
     __builtin_prefetch(&oldest->facts, 1);
     struct sql_script script = sql_analyze_effects(&cache->arena, settings, text);
-    __builtin_prefetch(cache_bucket(cache, oldest->key.hash), 1);
+    __builtin_prefetch(cache_bucket(cache, oldest->stamp.hash), 1);
     __builtin_prefetch(oldest->memory, 1);
     guard_judge_input(scope, text, settings, &script, ret_verdict);
-    guard_cache_keep(cache, scope, settings, text, 0, &script, ret_verdict, ret_facts);
+    guard_cache_keep(cache, &key, &script, ret_verdict, ret_facts);
 }

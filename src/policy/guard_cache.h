@@ -29,17 +29,24 @@ struct guard_facts {
     struct slice prepared; /* of the first statement: as sql_statement has it */
 };
 
-/* The verdict from before, on the same text by the same rules. 'names_id' stands for what was known
- * of names: 0 for guard_judge_input(), for guard_judge_named() a number that changes whenever an
- * answer may (search path, catalog, database). False: there is none. */
-bool guard_cache_find(struct guard_cache *cache, const struct guard_scope *scope,
-                      const struct sql_settings *settings, struct slice text, uint64_t names_id,
+/* What a verdict depends on. */
+struct guard_cache_key {
+    const struct guard_scope *scope;
+    const struct sql_settings *settings;
+    struct slice text;
+    /* What was known of names: 0 for guard_judge_input(), for guard_judge_named() a number that
+     * changes whenever an answer may (search path, catalog, database). */
+    uint64_t names_id;
+};
+
+/* The verdict from before. False: there is none. */
+bool guard_cache_find(struct guard_cache *cache, const struct guard_cache_key *key,
                       struct guard_verdict *ret_verdict, struct guard_facts *ret_facts) MUST_USE;
 /* Keeps one that was not found, and tells the facts of the script. */
-void guard_cache_keep(struct guard_cache *cache, const struct guard_scope *scope,
-                      const struct sql_settings *settings, struct slice text, uint64_t names_id,
+void guard_cache_keep(struct guard_cache *cache, const struct guard_cache_key *key,
                       const struct sql_script *script, const struct guard_verdict *verdict,
                       struct guard_facts *ret_facts);
+
 /* guard_judge_input() of what sql_analyze_effects() says about the text, or the same verdict from
  * before. */
 void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scope,

@@ -119,21 +119,6 @@ static uint8_t sql_collect(struct sql_splitter *splitter)
     }
 }
 
-/* Each is what the bytes say; those beyond ASCII may be of any encoding. */
-static void sql_doubt_names(struct sql_scan *scan)
-{
-    struct sql_statement *statement = scan->statement;
-    sql_unknown(scan, "the text is not UTF-8");
-    for (size_t i = 0; i < statement->relation_count; i++) {
-        const struct sql_name *name = &statement->relations[i].name;
-        if (!text_is_utf8(name->name) || !text_is_utf8(name->schema)) {
-            sql_add_all(scan, SLICE_NONE, 0);
-            sql_names_finish(scan);
-            return;
-        }
-    }
-}
-
 static void sql_read_collected(struct sql_splitter *splitter)
 {
     struct sql_scan *scan = &splitter->scan;
@@ -142,10 +127,9 @@ static void sql_read_collected(struct sql_splitter *splitter)
     scan->statement = sql_add_statement(splitter);
     scan->statement->offset = first->offset;
     scan->statement->len = (size_t)last->offset + last->len - first->offset;
+    scan->is_utf8 = splitter->lexer.is_utf8 ||
+                    text_is_utf8(slice_sub(scan->text, first->offset, scan->statement->len));
     sql_statement_read(scan);
-    if (!splitter->lexer.is_utf8) {
-        sql_doubt_names(scan);
-    }
 }
 
 /* NULL: it can be read. */

@@ -145,6 +145,7 @@ struct sql_scan {
     bool is_kept;       /* what the outermost query gives does not go to the client */
     bool is_combined;   /* there is a UNION, INTERSECT or EXCEPT: columns take others' names */
     bool is_schema;     /* elements of CREATE SCHEMA are read, up to 'schema_end' */
+    bool is_utf8;       /* the text */
     bool is_stopped;
     size_t head_at;    /* where the statement, or the element of a schema, that is read begins */
     size_t stopped_at; /* what is behind it was not looked at */
@@ -295,6 +296,15 @@ void sql_statement_read(struct sql_scan *scan);
 /* sql_define.c, sql_utility.c: those that are no queries, from behind their first word on. Where a
  * query comes behind, they return true, with 'at' before it. */
 bool sql_define_create(struct sql_scan *scan);
+/* The rest defines something: the functions and subqueries in it are seen. Returns false. */
+bool sql_define_rest(struct sql_scan *scan);
+/* [IF [NOT] EXISTS] name. */
+bool sql_define_relation(struct sql_scan *scan, uint64_t operations);
+/* Whether what is defined runs later, or is about other servers. */
+void sql_define_nature(struct sql_scan *scan, enum sql_word kind);
+/* FOR or ADD, SET, DROP: [TABLE] name [(columns)] [WHERE (…)], TABLES IN SCHEMA name, … */
+void sql_define_publication(struct sql_scan *scan);
+/* sql_alter.c */
 void sql_define_alter(struct sql_scan *scan);
 void sql_define_drop(struct sql_scan *scan);
 void sql_utility_read(struct sql_scan *scan, enum sql_word verb);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sql/sql_internal.h"
 
+#include "base/text.h"
+
 bool sql_skip_parentheses(struct sql_scan *scan)
 {
     size_t depth = 0;
@@ -234,6 +236,21 @@ static bool sql_next_element(struct sql_scan *scan)
     return true;
 }
 
+/* Each is what the bytes say; those beyond ASCII may be of any encoding. */
+static void sql_doubt_names(struct sql_scan *scan)
+{
+    const struct sql_statement *statement = scan->statement;
+    bool is_doubtful = false;
+    for (size_t i = 0; i < statement->relation_count && !is_doubtful; i++) {
+        const struct sql_name *name = &statement->relations[i].name;
+        is_doubtful = !text_is_utf8(name->name) || !text_is_utf8(name->schema);
+    }
+    sql_unknown(scan, "the text is not UTF-8");
+    if (is_doubtful) {
+        sql_add_all(scan, SLICE_NONE, 0);
+    }
+}
+
 void sql_statement_read(struct sql_scan *scan)
 {
     scan->at = 0;
@@ -265,6 +282,9 @@ void sql_statement_read(struct sql_scan *scan)
     }
     if (scan->is_stopped) {
         sql_guess_rest(scan);
+    }
+    if (!scan->is_utf8) {
+        sql_doubt_names(scan);
     }
     sql_names_finish(scan);
 }

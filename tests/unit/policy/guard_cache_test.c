@@ -100,6 +100,30 @@ static bool is_counted(const char *text)
     return facts.is_counted_write;
 }
 
+/* Whose names are is known for one search path, and not for the next. */
+static void what_is_known_of_names_sets_verdicts_apart(void **state)
+{
+    (void)state;
+    use("{\"type\": \"sql\", \"operations\": [\"delete\"]}");
+    struct guard_cache_key key = {&scope, &settings, SLICE("select lower(1)"), 7};
+    struct sql_script script = sql_analyze(&arena, &settings, key.text);
+    judge(key.text);
+    assert_int_equal(verdict.action, GUARD_PASS);
+    assert_false(guard_cache_find(cache, &key, &verdict, &facts));
+    struct guard_names names = guard_names_in(&arena, &scope, &script);
+    names.items[0].identity = GUARD_IDENTITY_USER;
+    guard_judge_named(&scope, key.text, &settings, &script, &names, &verdict);
+    guard_cache_keep(cache, &key, &script, &verdict, &facts);
+    memset(&verdict, 0, sizeof(verdict));
+    assert_true(guard_cache_find(cache, &key, &verdict, &facts));
+    assert_int_equal(verdict.action, GUARD_BLOCK);
+    assert_int_equal(facts.verb, SQL_SELECT);
+    key.names_id = 8;
+    assert_false(guard_cache_find(cache, &key, &verdict, &facts));
+    judge(key.text);
+    assert_int_equal(verdict.action, GUARD_PASS);
+}
+
 static void writes_whose_tag_counts_them_all_are_told(void **state)
 {
     (void)state;
@@ -210,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_was_judged_is_answered_the_same),
         TEST(other_rules_scopes_and_settings_are_judged_anew),
+        TEST(what_is_known_of_names_sets_verdicts_apart),
         TEST(writes_whose_tag_counts_them_all_are_told),
         TEST(facts_tell_what_a_script_is),
         TEST(memory_is_bounded_and_old_ones_make_room),

@@ -272,6 +272,12 @@ static void what_was_found_is_kept_of_what_is_not_understood(void **state)
     assert_found("select * from t, h.s where a = '\xe4'",
                  "select t:r h.s:r ? the text is not UTF-8");
     assert_found("select * from \"\xe4\"", "select \xe4:r *:r ? the text is not UTF-8");
+    assert_found("table t; table \"\xe4\"",
+                 "select t:r\nselect \xe4:r *:r ? the text is not UTF-8");
+    const struct shape_of_text odd = {"select * from \"\xe4\"", ",t#"};
+    for (size_t size = 40; size < 200; size++) { /* also where all room is taken */
+        assert_true(analyze(shape_fill(&arena, &odd, size)).statements[0].is_unknown);
+    }
     assert_found("frobnicate h.s with f(1)", "other h.s:r f:r f() ? not a statement of PostgreSQL");
     assert_found("select 1 from t) union select a from h.s",
                  "select t:r a:r h.s:r ? parentheses do not match");
