@@ -150,6 +150,18 @@ static const char *sql_take_text(struct sql_splitter *splitter, struct slice tex
     return refused;
 }
 
+/* Where the statement begins that cannot be read to its end. */
+static size_t sql_rest_offset(const struct sql_splitter *splitter)
+{
+    const struct sql_script *script = &splitter->script;
+    if (script->count == 0) {
+        return 0;
+    }
+    const struct sql_statement *last = &script->statements[script->count - 1];
+    return splitter->scan.token_count > 0 ? splitter->scan.tokens[0].offset
+                                          : last->offset + last->len;
+}
+
 static struct sql_script sql_split(struct arena *arena, const struct sql_settings *settings,
                                    struct slice text, bool wants_columns)
 {
@@ -177,8 +189,7 @@ static struct sql_script sql_split(struct arena *arena, const struct sql_setting
     for (uint8_t kind = SQL_TOKEN_SEMICOLON; kind == SQL_TOKEN_SEMICOLON;) {
         kind = sql_collect(&splitter);
         if (kind == SQL_TOKEN_BAD) {
-            size_t offset = splitter.scan.token_count > 0 ? splitter.scan.tokens[0].offset : 0;
-            sql_add_rest(&splitter, splitter.script.count == 0 ? 0 : offset, splitter.lexer.why);
+            sql_add_rest(&splitter, sql_rest_offset(&splitter), splitter.lexer.why);
         } else if (splitter.scan.token_count > 0 && splitter.script.count == LIMIT_SQL_STATEMENTS) {
             sql_add_rest(&splitter, splitter.scan.tokens[0].offset, "too many statements");
             break;

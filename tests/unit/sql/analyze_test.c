@@ -278,6 +278,9 @@ static void what_was_found_is_kept_of_what_is_not_understood(void **state)
     for (size_t size = 40; size < 200; size++) { /* also where all room is taken */
         assert_true(analyze(shape_fill(&arena, &odd, size)).statements[0].is_unknown);
     }
+    assert_found("table t;\x1d",
+                 "select t:r\nother *:r ? a character that PostgreSQL does not know");
+    assert_int_equal(analyze(SLICE("table t;\x1d")).statements[1].offset, 7);
     assert_found("frobnicate h.s with f(1)", "other h.s:r f:r f() ? not a statement of PostgreSQL");
     assert_found("select 1 from t) union select a from h.s",
                  "select t:r a:r h.s:r ? parentheses do not match");
