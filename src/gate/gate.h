@@ -30,11 +30,11 @@ struct gate_settings {
     struct seal_keys *keys;
     struct session_files *files; /* of secrets, for as long as sessions are */
     const struct secret_trust *secret_trust;
-    struct pool *sync;           /* of recordings */
-    const char *recordings;      /* their folder */
-    int64_t recording_days;      /* how long they are kept; 0: for ever */
-    uint64_t newcomer_limit;     /* connections of one address that have not signed in */
-    bool is_strict;              /* nothing is passed on before its record is on the disk */
+    struct pool *sync;       /* of recordings */
+    const char *recordings;  /* their folder */
+    int64_t recording_days;  /* how long they are kept; 0: for ever */
+    uint64_t newcomer_limit; /* connections of one address that have not signed in */
+    bool is_strict;          /* nothing is passed on before its record is on the disk */
 };
 
 /* The settings are copied, what they name must last as long. */

@@ -166,8 +166,7 @@ static enum err keep(struct pg_target *target, struct slice body)
     err = err != ERR_NONE ? err : buf_append(&target->greeting, body);
     if (err != ERR_NONE) {
         return fail(&target->error, ERR_LIMIT,
-                    "the target sends more than %zu bytes before it is ready",
-                    LIMIT_GREETING_SIZE);
+                    "the target sends more than %zu bytes before it is ready", LIMIT_GREETING_SIZE);
     }
     return ERR_NONE;
 }
