@@ -28,6 +28,7 @@ struct agent_program {
     struct tls_client *tls;
     struct fault fault;
     bool has_fault;
+    uint64_t busy_wait_us;
     struct agent_files files;
     struct sandbox_state sandbox;
     struct resolver *resolver;
@@ -124,6 +125,8 @@ static struct agent_metadata agent_machine(struct arena *arena)
 
 static enum err agent_confine(struct agent_program *program, struct error *reterr)
 {
+    program->busy_wait_us =
+        settings_busy_wait_us(program->settings); /* what it reads is shut off */
     fetch_start();
     if (settings_is(program->settings, SETTING_SANDBOX, "off")) {
         log_line(LOG_APP, LOG_WARN, "the sandbox is off",
@@ -192,8 +195,7 @@ static enum err agent_start(struct agent_program *program, struct error *reterr)
         pool_new(settings_number(program->settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT);
     program->slow_pool = pool_new(LIMIT_SLOW_POOL_THREADS, LIMIT_SLOW_POOL_QUEUE_COUNT);
     program->worker = worker_new(0, program->has_fault ? &program->fault : NULL);
-    loop_set_patience(worker_loop(program->worker),
-                      settings_number(program->settings, SETTING_BUSY_WAIT));
+    loop_set_patience(worker_loop(program->worker), program->busy_wait_us);
     program->sign_ins = secret_cache_new(worker_loop(program->worker), LIMIT_SIGN_IN_KEYS_IDLE_MS);
     program->side_settings.place = (struct agent_place){.worker = program->worker,
                                                         .resolver = program->resolver,

@@ -155,8 +155,7 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
 {
     for (size_t i = 0; i < serve->worker_count; i++) {
         serve->workers[i] = worker_new(i, serve->has_fault ? &serve->fault : NULL);
-        loop_set_patience(worker_loop(serve->workers[i]),
-                          settings_number(serve->settings, SETTING_BUSY_WAIT));
+        loop_set_patience(worker_loop(serve->workers[i]), serve->busy_wait_us);
         serve->https[i] = http_worker_new(&serve->server, serve->workers[i], serve->listen_fds[i],
                                           i == 0 ? serve->control_fd : -1, serve->tls);
         native_clients_start(&serve->clients, i, serve->workers[i]);

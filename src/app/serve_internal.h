@@ -31,6 +31,7 @@ struct serve {
     struct fault fault;
     bool has_fault;
     size_t worker_count;
+    uint64_t busy_wait_us; /* none where the processor is rationed */
     int listen_fds[LIMIT_WORKER_COUNT];
     int control_fd;
     unsigned port;

@@ -155,6 +155,7 @@ static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
     const char *folder = settings_text(serve->settings, SETTING_DATA_DIR);
     struct slice address = slice_of_text(settings_text(serve->settings, SETTING_LISTEN));
     serve->worker_count = settings_number(serve->settings, SETTING_WORKERS);
+    serve->busy_wait_us = settings_busy_wait_us(serve->settings);
     if (serve->worker_count == 0) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         serve->worker_count = processors < 1 ? 1 : (size_t)processors;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "codec/url.h"
+#include "io/cpu_quota.h"
 #include "io/fault.h"
 #include "io/log.h"
 #include "model/name.h"
@@ -437,6 +438,11 @@ const char *settings_text(const struct settings *settings, enum setting setting)
 uint64_t settings_number(const struct settings *settings, enum setting setting)
 {
     return strtoull(settings->values[setting], NULL, 10); /* checked when it was read */
+}
+
+uint64_t settings_busy_wait_us(const struct settings *settings)
+{
+    return cpu_quota_is_set("") ? 0 : settings_number(settings, SETTING_BUSY_WAIT);
 }
 
 bool settings_is(const struct settings *settings, enum setting setting, const char *word)

@@ -99,7 +99,8 @@ enum setting_kind {
     X(SETTING_WORKERS, "workers", SETTING_NUMBER, "0", "COUNT", 0, LIMIT_WORKER_COUNT,             \
       "threads that own connections; 0: one a processor")                                          \
     X(SETTING_BUSY_WAIT, "busy-wait", SETTING_NUMBER, "50", "MICROSECONDS", 0, 1000,               \
-      "how long such a thread looks for more, awake, after it carried something; 0: never")        \
+      "how long such a thread looks for more, awake, after it carried something; 0: never; "       \
+      "never either under a quota of the processor (cgroup)")                                      \
     X(SETTING_METRICS_ACCESS, "metrics-access", SETTING_CHOICE, "loopback", "loopback|anyone", 0,  \
       0,                                                                                           \
       "who may read /metrics; loopback: this machine, unless --public-url leads elsewhere, for "   \
@@ -163,6 +164,9 @@ enum err settings_read_agent(struct arena *arena, char **arguments, char **envir
 const char *setting_flag(enum setting setting);
 const char *settings_text(const struct settings *settings, enum setting setting);
 uint64_t settings_number(const struct settings *settings, enum setting setting);
+/* How long a thread may look for more, awake: as --busy-wait says, and never where a cgroup rations
+ * the processor. Reads /proc and /sys: before the sandbox. */
+uint64_t settings_busy_wait_us(const struct settings *settings);
 bool settings_is(const struct settings *settings, enum setting setting, const char *word);
 
 void settings_print_help(FILE *out, enum settings_scope scope);
