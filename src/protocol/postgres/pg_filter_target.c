@@ -277,26 +277,6 @@ enum err pg_filter_put_message(struct pg_filter *filter, struct slice message, b
                : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
 }
 
-static enum err pg_filter_take_target_header(struct pg_filter *filter, struct error *reterr_error)
-{
-    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
-    const struct pgwire_frame *frame = &way->framer.frame;
-    bool passes = false;
-    bool is_wanted = pg_filter_mask_wants(filter, frame->type);
-    bool is_large = is_wanted && frame->size > LIMIT_MASK_MESSAGE_SIZE;
-    way->is_masked = false;
-    if ((is_wanted && !is_large) || pg_filter_is_collected(frame)) {
-        return pgwire_framer_collect(&way->framer, &way->body, reterr_error);
-    }
-    enum err err = pg_filter_decide(filter, frame, SLICE_NONE, &passes, reterr_error);
-    way->is_dropped = !passes;
-    if (err != ERR_NONE || !passes) {
-        return err;
-    }
-    return is_large ? pg_filter_mask_large(filter, reterr_error)
-                    : pg_filter_put_header(filter, reterr_error);
-}
-
 static enum err pg_filter_take_target_body(struct pg_filter *filter, struct slice body,
                                            struct error *reterr_error)
 {
@@ -323,6 +303,30 @@ static enum err pg_filter_take_target_body(struct pg_filter *filter, struct slic
     buf_clear(&filter->whole);
     buf_clear(&way->body);
     return err;
+}
+
+static enum err pg_filter_take_target_header(struct pg_filter *filter, struct error *reterr_error)
+{
+    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
+    const struct pgwire_frame *frame = &way->framer.frame;
+    bool passes = false;
+    bool is_wanted = pg_filter_mask_wants(filter, frame->type);
+    bool is_large = is_wanted && frame->size > LIMIT_MASK_MESSAGE_SIZE;
+    way->is_masked = false;
+    if ((is_wanted && !is_large) || pg_filter_is_collected(frame)) {
+        /* Behind an empty body nothing may come for long: it is taken with its header. */
+        return frame->size > 0
+                   ? pgwire_framer_collect(&way->framer, &way->body, reterr_error)
+                   : pg_filter_take_target_body(
+                         filter, slice_sub(way->start, PGWIRE_HEADER_SIZE, 0), reterr_error);
+    }
+    enum err err = pg_filter_decide(filter, frame, SLICE_NONE, &passes, reterr_error);
+    way->is_dropped = !passes;
+    if (err != ERR_NONE || !passes) {
+        return err;
+    }
+    return is_large ? pg_filter_mask_large(filter, reterr_error)
+                    : pg_filter_put_header(filter, reterr_error);
 }
 
 /* Behind a row come, as a rule, many more, with which the same is done. */
