@@ -22,11 +22,16 @@ enum err pgwire_query_write(struct buf *buf, struct slice text)
 
 /* The extended protocol ----------------------------------------------------------------------- */
 
+struct slice pgwire_name_read(struct reader *reader)
+{
+    return slice_sub(reader_view_text(reader), 0, PGWIRE_NAME_SIZE);
+}
+
 enum err pgwire_parse_read(struct slice body, struct pgwire_parse *ret_parse,
                            struct error *reterr_error)
 {
     struct reader reader = reader_of(body);
-    ret_parse->statement = reader_view_text(&reader);
+    ret_parse->statement = pgwire_name_read(&reader);
     ret_parse->text = reader_view_text(&reader);
     ret_parse->types = pgwire_oids_read(&reader);
     return pgwire_read_done(&reader, "parse message", reterr_error);
@@ -51,8 +56,8 @@ enum err pgwire_bind_read(struct slice body, struct pgwire_bind *ret_bind,
                           struct error *reterr_error)
 {
     struct reader reader = reader_of(body);
-    ret_bind->portal = reader_view_text(&reader);
-    ret_bind->statement = reader_view_text(&reader);
+    ret_bind->portal = pgwire_name_read(&reader);
+    ret_bind->statement = pgwire_name_read(&reader);
     ret_bind->formats = pgwire_formats_read(&reader);
     ret_bind->values = pgwire_values_read(&reader);
     ret_bind->result_formats = pgwire_formats_read(&reader);
@@ -92,7 +97,7 @@ enum err pgwire_object_read(struct slice body, struct pgwire_object *ret_object,
     struct reader reader = reader_of(body);
     uint8_t kind = reader_u8(&reader);
     ret_object->kind = kind == PGWIRE_PORTAL ? PGWIRE_PORTAL : PGWIRE_STATEMENT;
-    ret_object->name = reader_view_text(&reader);
+    ret_object->name = pgwire_name_read(&reader);
     reader.failed = reader.failed || kind != ret_object->kind;
     return pgwire_read_done(&reader, "describe or close message", reterr_error);
 }
@@ -119,7 +124,7 @@ enum err pgwire_execute_read(struct slice body, struct pgwire_execute *ret_execu
                              struct error *reterr_error)
 {
     struct reader reader = reader_of(body);
-    ret_execute->portal = reader_view_text(&reader);
+    ret_execute->portal = pgwire_name_read(&reader);
     ret_execute->row_count_max = (int32_t)reader_u32(&reader);
     return pgwire_read_done(&reader, "execute message", reterr_error);
 }

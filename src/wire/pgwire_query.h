@@ -9,11 +9,18 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/reader.h"
 #include "wire/pgwire_value.h"
 
 enum err pgwire_query_read(struct slice body, struct slice *ret_text,
                            struct error *reterr_error) MUST_USE;
 enum err pgwire_query_write(struct buf *buf, struct slice text) MUST_USE;
+
+/* Servers cut the names of statements and portals there, amid a character if need be; names within
+ * SQL are cut before a character (StorePreparedStatement(), CreatePortal(); truncate_identifier()).
+ * What is read here is cut likewise, so that names which are the same to a server are the same. */
+#define PGWIRE_NAME_SIZE 63
+struct slice pgwire_name_read(struct reader *reader);
 
 /* An empty name is that of the unnamed statement or portal. */
 struct pgwire_parse {

@@ -8,10 +8,8 @@
 /* Verdicts --------------------------------------------------------------------------------------
  */
 
-/* Whether the verdict lets the message pass; if not, it was refused. */
-static enum err pg_filter_enforce(struct pg_filter *filter, char type,
-                                  const struct guard_verdict *verdict, bool *ret_passes,
-                                  struct error *reterr_error)
+enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct guard_verdict *verdict,
+                           bool *ret_passes, struct error *reterr_error)
 {
     struct buf words CLEANUP(buf_release);
     buf_init(&words, LIMIT_PG_FILTER_WORDS_SIZE);
@@ -35,10 +33,9 @@ static void pg_filter_warn(struct pg_filter *filter, uint64_t id,
     }
 }
 
-static enum err pg_filter_send_judged(struct pg_filter *filter,
-                                      const struct pg_filter_message *message,
-                                      const struct guard_verdict *verdict, uint64_t *ret_id,
-                                      struct error *reterr_error)
+enum err pg_filter_send_judged(struct pg_filter *filter, const struct pg_filter_message *message,
+                               const struct guard_verdict *verdict, uint64_t *ret_id,
+                               struct error *reterr_error)
 {
     enum err err = pg_filter_send_message(filter, message, ret_id, reterr_error);
     if (err == ERR_NONE) {
@@ -47,11 +44,9 @@ static enum err pg_filter_send_judged(struct pg_filter *filter,
     return err;
 }
 
-/* Whether the message may be sent next: by its verdict, by what is masked, and as pg_mask has room
- * for it; if not, it was refused. */
-static enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
-                                struct slice text, const struct pg_filter_judgement *judgement,
-                                bool *ret_passes, struct error *reterr_error)
+enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
+                         struct slice text, const struct pg_filter_judgement *judgement,
+                         bool *ret_passes, struct error *reterr_error)
 {
     enum err err =
         pg_filter_enforce(filter, message->type, &judgement->verdict, ret_passes, reterr_error);
@@ -68,9 +63,8 @@ static enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter
 /* The simple protocol ---------------------------------------------------------------------------
  */
 
-/* What SQL prepares holds when the server has done it, one statement after the other. */
-static void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id, struct slice text,
-                                      const struct sql_script *script)
+void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id, struct slice text,
+                               const struct sql_script *script)
 {
     for (size_t i = 0; i < script->count; i++) {
         const struct sql_statement *statement = &script->statements[i];
@@ -79,9 +73,10 @@ static void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id, str
             continue; /* none, or all */
         }
         if (statement->verb == SQL_PREPARE) {
+            struct pg_filter_statement *prepared = pg_filter_statement_new(filter, part);
+            prepared->is_of_sql = true;
             pg_filter_change_add(filter, pg_filter_request_add(filter, id),
-                                 PG_FILTER_DEFINES_STATEMENT, statement->prepared,
-                                 pg_filter_statement_new(filter, part));
+                                 PG_FILTER_DEFINES_STATEMENT, statement->prepared, prepared);
         } else if (statement->verb == SQL_DEALLOCATE) {
             pg_filter_change_add(filter, pg_filter_request_add(filter, id),
                                  PG_FILTER_ENDS_STATEMENT, statement->prepared, NULL);
@@ -105,6 +100,11 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     pg_filter_judge(filter, text, &judgement);
     if (judgement.is_early) {
         return ERR_AGAIN;
+    }
+    err = pg_filter_check_script_names(filter, message->type, &judgement.script, &passes,
+                                       reterr_error);
+    if (err != ERR_NONE || !passes) {
+        return err;
     }
     if (judgement.script.count > 0 && pg_filter_is_full(filter, text.len)) {
         return pg_filter_refuse_for(filter, message->type, "53400",
@@ -167,243 +167,6 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
     return pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
 }
 
-/* The extended protocol -------------------------------------------------------------------------
- */
-
-static enum err pg_filter_take_parse(struct pg_filter *filter,
-                                     const struct pg_filter_message *message,
-                                     struct error *reterr_error)
-{
-    struct pgwire_parse parse;
-    struct pg_filter_judgement judgement;
-    bool passes = false;
-    uint64_t id = 0;
-    enum err err = pgwire_parse_read(message->body, &parse, reterr_error);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    if (pg_filter_is_full(filter, parse.text.len)) {
-        return pg_filter_refuse_for(filter, message->type, "53400",
-                                    "more prepared statements than can be followed", reterr_error);
-    }
-    pg_filter_judge(filter, parse.text, &judgement);
-    if (judgement.is_early) {
-        return ERR_AGAIN;
-    }
-    err = pg_filter_admit(filter, message, parse.text, &judgement, &passes, reterr_error);
-    if (err != ERR_NONE || !passes) {
-        return err;
-    }
-    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
-    if (err == ERR_NONE) {
-        struct pg_filter_statement *statement = pg_filter_statement_new(filter, parse.text);
-        statement->facts = judgement.facts;
-        statement->generation = filter->policy.generation;
-        pg_filter_change_add(filter, pg_filter_request_add(filter, id), PG_FILTER_DEFINES_STATEMENT,
-                             parse.statement, statement);
-    }
-    return err;
-}
-
-static enum err pg_filter_judge_values(struct pg_filter *filter, struct pgwire_values values,
-                                       bool *ret_passes, struct error *reterr_error)
-{
-    struct slice value;
-    *ret_passes = true;
-    while (filter->policy.looks_at_values && *ret_passes && pgwire_value_next(&values, &value)) {
-        struct pg_filter_judgement judgement;
-        if (value.at != NULL) {
-            pg_filter_judge_value(filter, value, &judgement);
-            enum err err = pg_filter_enforce(filter, PGWIRE_CLIENT_BIND, &judgement.verdict,
-                                             ret_passes, reterr_error);
-            if (err != ERR_NONE) {
-                return err;
-            }
-        }
-    }
-    return ERR_NONE;
-}
-
-/* What a name stands for was judged when it was defined: by other rules, maybe, or it says EXECUTE
- * and so depends on a name itself. Then it is judged again. */
-static void pg_filter_judge_named(struct pg_filter *filter, struct pg_filter_statement *statement,
-                                  struct pg_filter_judgement *judgement)
-{
-    if (statement == NULL) {
-        pg_filter_judge_unknown(filter, judgement);
-        return;
-    }
-    if (statement->generation != filter->policy.generation || statement->facts.executes) {
-        pg_filter_judge(filter, buf_view(&statement->text), judgement);
-        statement->facts = judgement->facts;
-        return;
-    }
-    *judgement = (struct pg_filter_judgement){
-        .verdict = {.action = GUARD_PASS, .max_rows = PG_FILTER_NO_LIMIT},
-        .facts = statement->facts,
-    };
-}
-
-/* What a name stands for: the rules may be others than those that it was judged by. What they block
- * is judged again each time. */
-static enum err pg_filter_enforce_named(struct pg_filter *filter, char type,
-                                        struct pg_filter_statement *statement,
-                                        const struct pg_filter_judgement *judgement,
-                                        bool *ret_passes, struct error *reterr_error)
-{
-    bool is_new = statement == NULL || statement->generation != filter->policy.generation;
-    struct slice text = statement == NULL ? SLICE_NONE : buf_view(&statement->text);
-    enum err err = pg_filter_enforce(filter, type, &judgement->verdict, ret_passes, reterr_error);
-    if (err == ERR_NONE && *ret_passes && is_new) {
-        err = pg_filter_mask_check(filter, type, text, judgement, ret_passes, reterr_error);
-    }
-    if (err == ERR_NONE && *ret_passes && statement != NULL) {
-        statement->generation = filter->policy.generation;
-    }
-    return err;
-}
-
-static enum err pg_filter_take_bind(struct pg_filter *filter,
-                                    const struct pg_filter_message *message,
-                                    struct error *reterr_error)
-{
-    struct pgwire_bind bind;
-    struct pg_filter_statement *statement = NULL;
-    struct pg_filter_judgement judgement;
-    bool passes = false;
-    uint64_t id = 0;
-    enum err err = pgwire_bind_read(message->body, &bind, reterr_error);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    if (!pg_filter_find(filter, PG_FILTER_DEFINES_STATEMENT, bind.statement, &statement)) {
-        return ERR_AGAIN;
-    }
-    if (map_count(&filter->portals) >= LIMIT_PG_FILTER_NAMES) {
-        return pg_filter_refuse_for(filter, message->type, "53400",
-                                    "more portals than can be followed", reterr_error);
-    }
-    pg_filter_judge_named(filter, statement, &judgement);
-    if (judgement.is_early) {
-        return ERR_AGAIN;
-    }
-    err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
-                                  reterr_error);
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_judge_values(filter, bind.values, &passes, reterr_error);
-    }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
-    }
-    if (err != ERR_NONE || !passes) {
-        return err;
-    }
-    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
-    if (err == ERR_NONE) {
-        if (statement != NULL) {
-            pg_filter_change_add(filter, pg_filter_request_add(filter, id),
-                                 PG_FILTER_DEFINES_PORTAL, bind.portal,
-                                 pg_filter_statement_ref(statement));
-        }
-    }
-    return err;
-}
-
-static void pg_filter_note_run(struct pg_filter *filter, uint64_t id,
-                               const struct pg_filter_statement *statement)
-{
-    filter->has_run = true;
-    if (statement == NULL) {
-        return;
-    }
-    filter->has_begun = filter->has_begun || statement->facts.begins;
-    filter->has_controlled = filter->has_controlled || statement->facts.controls;
-    if (statement->facts.prepares) {
-        const struct sql_settings settings = {.dialect = SQL_POSTGRES,
-                                              .is_backslash_quoted = filter->is_backslash_quoted};
-        struct slice text = buf_view(&statement->text);
-        struct sql_script script = filter->policy.analyze(&filter->arena, &settings, text);
-        pg_filter_define_prepared(filter, id, text, &script);
-    }
-}
-
-/* A portal that is not known is one of SQL's cursors, which was judged when it was declared. */
-static enum err pg_filter_take_execute(struct pg_filter *filter,
-                                       const struct pg_filter_message *message,
-                                       struct error *reterr_error)
-{
-    struct pgwire_execute execute;
-    struct pg_filter_statement *statement = NULL;
-    struct pg_filter_judgement judgement = {
-        .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
-    enum pg_filter_way_on way = PG_FILTER_GOES;
-    bool passes = true;
-    uint64_t id = 0;
-    enum err err = pgwire_execute_read(message->body, &execute, reterr_error);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    if (!pg_filter_find(filter, PG_FILTER_DEFINES_PORTAL, execute.portal, &statement)) {
-        return ERR_AGAIN;
-    }
-    if (statement != NULL) {
-        pg_filter_judge_named(filter, statement, &judgement);
-    }
-    if (judgement.is_early) {
-        return ERR_AGAIN;
-    }
-    if (judgement.verdict.action != GUARD_BLOCK) {
-        err =
-            pg_filter_budget_check(filter, message->type, &judgement.facts, &passes, reterr_error);
-        if (err != ERR_NONE || !passes) {
-            return err;
-        }
-        err = pg_filter_limit_execute(filter, &judgement.facts, &execute, &way, reterr_error);
-        if (err != ERR_NONE || way == PG_FILTER_WAITS) {
-            return err == ERR_NONE ? ERR_AGAIN : err;
-        }
-    }
-    if (statement != NULL) {
-        err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
-                                      reterr_error);
-    }
-    if (err == ERR_NONE && passes && way == PG_FILTER_GOES) {
-        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
-    }
-    if (err != ERR_NONE || !passes || way == PG_FILTER_STAYS) {
-        return err;
-    }
-    err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
-    if (err == ERR_NONE) {
-        pg_filter_limit_request(filter, id, &judgement.facts);
-        pg_filter_note_run(filter, id, statement);
-    }
-    return err;
-}
-
-/* Close and Describe. */
-static enum err pg_filter_take_object(struct pg_filter *filter,
-                                      const struct pg_filter_message *message,
-                                      struct error *reterr_error)
-{
-    struct pgwire_object object;
-    bool passes = false;
-    uint64_t id = 0;
-    enum err err = pgwire_object_read(message->body, &object, reterr_error);
-    err = err == ERR_NONE ? pg_filter_mask_request(filter, message, &passes, reterr_error) : err;
-    if (err != ERR_NONE || !passes) {
-        return err;
-    }
-    err = pg_filter_send_message(filter, message, &id, reterr_error);
-    if (err == ERR_NONE && message->type == PGWIRE_CLIENT_CLOSE) {
-        pg_filter_change_add(filter, pg_filter_request_add(filter, id),
-                             object.kind == PGWIRE_STATEMENT ? PG_FILTER_ENDS_STATEMENT
-                                                             : PG_FILTER_ENDS_PORTAL,
-                             object.name, NULL);
-    }
-    return err;
-}
-
 /* Messages --------------------------------------------------------------------------------------
  */
 
@@ -441,14 +204,11 @@ static enum err pg_filter_take_whole(struct pg_filter *filter,
     case PGWIRE_CLIENT_QUERY:
         return pg_filter_take_query(filter, message, reterr_error);
     case PGWIRE_CLIENT_PARSE:
-        return pg_filter_take_parse(filter, message, reterr_error);
     case PGWIRE_CLIENT_BIND:
-        return pg_filter_take_bind(filter, message, reterr_error);
     case PGWIRE_CLIENT_EXECUTE:
-        return pg_filter_take_execute(filter, message, reterr_error);
     case PGWIRE_CLIENT_CLOSE:
     case PGWIRE_CLIENT_DESCRIBE:
-        return pg_filter_take_object(filter, message, reterr_error);
+        return pg_filter_take_extended(filter, message, reterr_error);
     case PGWIRE_CLIENT_FUNCTION_CALL:
         return pg_filter_take_call(filter, message, reterr_error);
     case PGWIRE_CLIENT_COPY_DATA:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Guard rails on a session, between their files: pg_filter.c what comes and goes, _client.c and
- * _target.c the messages of either side, _judge.c what a text is found to be, _limit.c limits of
- * rows, _names.c what prepared statements and portals stand for, _mask.c what pg_mask is told,
- * _budget.c how much is read, _refuse.c what stands in the place of what is refused. */
+/* Guard rails on a session, between their files: pg_filter.c what comes and goes, _client.c,
+ * _extended.c and _target.c the messages of either side, _judge.c what a text is found to be,
+ * _limit.c limits of rows, _names.c what prepared statements and portals stand for, _mask.c what
+ * pg_mask is told, _budget.c how much is read, _refuse.c what stands in the place of what is
+ * refused. */
 #ifndef GH_POSTGRES_PG_FILTER_INTERNAL_H
 #define GH_POSTGRES_PG_FILTER_INTERNAL_H
 
@@ -39,7 +40,10 @@ struct pg_filter_statement {
     unsigned references;
     uint64_t generation; /* facts are of these rules */
     struct pg_filter_facts facts;
-    struct buf text; /* SQL's PREPARE itself, or what Parse had */
+    struct buf text;          /* SQL's PREPARE itself, or what Parse had */
+    bool is_of_sql;           /* that is a PREPARE */
+    bool is_backslash_quoted; /* as the server read it */
+    bool is_ambiguous;        /* or maybe otherwise */
 };
 
 enum pg_filter_definition {
@@ -192,6 +196,8 @@ struct pg_filter {
     bool is_waiting;    /* for all that is owed; then 'pending' goes on */
     bool is_backslash_quoted;
     bool is_encoding_unsafe; /* bytes of ASCII may be part of other characters */
+    bool is_client_utf8;
+    bool is_server_utf8;
     struct pg_filter_limit limit;
     struct pg_filter_reading reading;
     struct buf pending; /* of the client: not looked at yet */
@@ -204,6 +210,8 @@ struct pg_filter_message {
     struct slice body;
     struct slice bytes; /* all of it, if it lies in one piece; at == NULL otherwise */
 };
+
+struct pg_filter_judgement;
 
 /* pg_filter.c */
 void pg_filter_put(struct pg_filter_out *out, struct slice bytes); /* of what came */
@@ -229,6 +237,26 @@ void pg_filter_request_drop(struct pg_filter *filter, struct pg_filter_request *
  * be looked at again later. */
 enum err pg_filter_take_client(struct pg_filter *filter, struct slice *rest,
                                struct error *reterr_error) MUST_USE;
+/* For pg_filter_extended.c: whether the verdict lets the message pass; if not, it was refused. */
+enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct guard_verdict *verdict,
+                           bool *ret_passes, struct error *reterr_error) MUST_USE;
+/* Whether the message may be sent next: by its verdict, by what is masked, and as pg_mask has room
+ * for it; if not, it was refused. */
+enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
+                         struct slice text, const struct pg_filter_judgement *judgement,
+                         bool *ret_passes, struct error *reterr_error) MUST_USE;
+/* With what a verdict warns of before its answer. */
+enum err pg_filter_send_judged(struct pg_filter *filter, const struct pg_filter_message *message,
+                               const struct guard_verdict *verdict, uint64_t *ret_id,
+                               struct error *reterr_error) MUST_USE;
+/* What SQL prepares holds when the server has done it, one statement after the other. */
+void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id, struct slice text,
+                               const struct sql_script *script);
+
+/* pg_filter_extended.c: Parse, Bind, Execute, Describe and Close. ERR_AGAIN as above. */
+enum err pg_filter_take_extended(struct pg_filter *filter, const struct pg_filter_message *message,
+                                 struct error *reterr_error) MUST_USE;
+
 /* pg_filter_refuse.c */
 /* In the place of a message of that type; what the client is told was written to 'words'. */
 enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words,
@@ -295,6 +323,13 @@ enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice 
                               struct error *reterr_error) MUST_USE;
 void pg_filter_judge(struct pg_filter *filter, struct slice text,
                      struct pg_filter_judgement *ret_judgement);
+/* What runs when a message names it: also of one that SQL prepared. */
+void pg_filter_judge_statement(struct pg_filter *filter,
+                               const struct pg_filter_statement *statement,
+                               struct pg_filter_judgement *ret_judgement);
+/* With a setting that is on its way to change, backslashes may or may not hide what follows; and in
+ * some encodings a byte of ASCII can be part of another character. */
+bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text);
 /* What has no text that is known. */
 void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgement *ret_judgement);
 /* The value of a parameter. */
@@ -386,6 +421,14 @@ void pg_filter_changes_drop(struct pg_filter *filter, struct pg_filter_request *
  * False: it depends on what is owed for earlier batches. */
 bool pg_filter_find(struct pg_filter *filter, enum pg_filter_definition kind, struct slice name,
                     struct pg_filter_statement **ret_statement);
+/* Whether what a name will mean to the server can be told; if not, it was refused. ERR_AGAIN: when
+ * what is owed was answered. */
+enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice name,
+                              bool *ret_passes, struct error *reterr_error) MUST_USE;
+/* Of all that its PREPARE, EXECUTE and DEALLOCATE name. */
+enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
+                                      const struct sql_script *script, bool *ret_passes,
+                                      struct error *reterr_error) MUST_USE;
 void pg_filter_names_init(struct pg_filter *filter);
 void pg_filter_names_release(struct pg_filter *filter);
 

@@ -147,9 +147,8 @@ static bool pg_filter_has_word(struct slice text, struct slice word)
 
 /* What the name stands for when the script comes to its statement of that index; a script of no
  * statement: nothing that is known. False: it depends on what is owed. */
-static bool pg_filter_prepared_as(struct pg_filter *filter, const struct sql_settings *settings,
-                                  const struct sql_script *script, size_t index,
-                                  struct sql_script *ret_prepared, bool *ret_has_with)
+static bool pg_filter_prepared_as(struct pg_filter *filter, const struct sql_script *script,
+                                  size_t index, struct sql_script *ret_prepared, bool *ret_has_with)
 {
     static struct sql_statement nothing = {.why = ""};
     struct slice name = script->statements[index].prepared;
@@ -166,9 +165,13 @@ static bool pg_filter_prepared_as(struct pg_filter *filter, const struct sql_set
         return false;
     }
     if (found != NULL) {
+        const struct sql_settings settings = {.dialect = SQL_POSTGRES,
+                                              .is_backslash_quoted = found->is_backslash_quoted};
         struct slice text = buf_view(&found->text);
-        *ret_prepared = filter->policy.analyze(&filter->arena, settings, text);
-        if (ret_prepared->count == 0) {
+        *ret_prepared = filter->policy.analyze(&filter->arena, &settings, text);
+        if (found->is_ambiguous) {
+            *ret_prepared = (struct sql_script){0};
+        } else if (ret_prepared->count == 0) {
             ret_prepared->statements = &nothing;
             ret_prepared->count = 1;
         }
@@ -177,8 +180,8 @@ static bool pg_filter_prepared_as(struct pg_filter *filter, const struct sql_set
     return true;
 }
 
-static bool pg_filter_resolve(struct pg_filter *filter, const struct sql_settings *settings,
-                              struct sql_script *script, bool *ret_has_with)
+static bool pg_filter_resolve(struct pg_filter *filter, struct sql_script *script,
+                              bool *ret_has_with)
 {
     for (size_t i = 0; i < script->count; i++) {
         struct sql_statement *statement = &script->statements[i];
@@ -186,7 +189,7 @@ static bool pg_filter_resolve(struct pg_filter *filter, const struct sql_setting
         if ((statement->operations & SQL_BIT(SQL_EXECUTE)) == 0 || statement->prepared.len == 0) {
             continue;
         }
-        if (!pg_filter_prepared_as(filter, settings, script, i, &prepared, ret_has_with)) {
+        if (!pg_filter_prepared_as(filter, script, i, &prepared, ret_has_with)) {
             return false;
         }
         bool is_plain =
@@ -311,7 +314,7 @@ static void pg_filter_judge_names(struct pg_filter *filter, const struct sql_set
         return;
     }
     bool has_with = false;
-    if (!pg_filter_resolve(filter, settings, &judgement->script, &has_with)) {
+    if (!pg_filter_resolve(filter, &judgement->script, &has_with)) {
         judgement->is_early = true;
         return;
     }
@@ -324,9 +327,7 @@ static void pg_filter_judge_names(struct pg_filter *filter, const struct sql_set
     pg_filter_join(&judgement->verdict, &verdict);
 }
 
-/* With a setting that is on its way to change, backslashes may or may not hide what follows; and in
- * some encodings a byte of ASCII can be part of another character. */
-static bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text)
+bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text)
 {
     return slice_find_byte(text, '\\') < text.len &&
            (filter->state.count > 0 || filter->is_encoding_unsafe);
@@ -341,20 +342,19 @@ static bool pg_filter_has_high_bytes(struct slice text)
     return is_high;
 }
 
-void pg_filter_judge(struct pg_filter *filter, struct slice text,
-                     struct pg_filter_judgement *ret_judgement)
+static void pg_filter_judge_as(struct pg_filter *filter, struct sql_settings settings,
+                               bool is_ambiguous, struct slice text,
+                               struct pg_filter_judgement *ret_judgement)
 {
-    struct sql_settings settings = {.dialect = SQL_POSTGRES,
-                                    .is_backslash_quoted = filter->is_backslash_quoted};
     struct guard_facts facts;
-    *ret_judgement = (struct pg_filter_judgement){.verdict = verdict_none};
+    *ret_judgement =
+        (struct pg_filter_judgement){.verdict = verdict_none, .is_ambiguous = is_ambiguous};
     filter->policy.judge(filter->policy.context, &settings, text, &ret_judgement->verdict, &facts);
     if ((facts.operations &
          (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_DEALLOCATE))) != 0) {
         pg_filter_judge_names(filter, &settings, text, ret_judgement, &facts);
     }
-    ret_judgement->is_ambiguous = pg_filter_is_ambiguous(filter, text);
-    if (ret_judgement->is_ambiguous) {
+    if (is_ambiguous) {
         struct guard_verdict other = verdict_none;
         settings.is_backslash_quoted = !settings.is_backslash_quoted;
         filter->policy.judge(filter->policy.context, &settings, text, &other, &facts);
@@ -366,6 +366,50 @@ void pg_filter_judge(struct pg_filter *filter, struct slice text,
         }
     }
     pg_filter_keep_facts(&ret_judgement->verdict, &facts, &ret_judgement->facts);
+}
+
+void pg_filter_judge(struct pg_filter *filter, struct slice text,
+                     struct pg_filter_judgement *ret_judgement)
+{
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES,
+                                          .is_backslash_quoted = filter->is_backslash_quoted};
+    pg_filter_judge_as(filter, settings, pg_filter_is_ambiguous(filter, text), text, ret_judgement);
+}
+
+/* As an EXECUTE of it would be. */
+static void pg_filter_judge_prepared(struct pg_filter *filter, const struct sql_settings *settings,
+                                     struct slice text, struct pg_filter_judgement *ret_judgement)
+{
+    struct sql_script script = filter->policy.analyze(&filter->arena, settings, text);
+    if (script.count != 1 || script.statements[0].verb != SQL_PREPARE) {
+        pg_filter_judge_unknown(filter, ret_judgement);
+        return;
+    }
+    script.statements[0].verb = SQL_EXECUTE;
+    script.statements[0].operations &= ~SQL_BIT(SQL_PREPARE);
+    *ret_judgement = (struct pg_filter_judgement){.verdict = verdict_none};
+    struct guard_facts facts =
+        pg_filter_facts_of(&script, !pg_filter_has_word(text, SLICE("with")));
+    facts.operations |= SQL_BIT(SQL_EXECUTE);
+    filter->policy.judge_script(filter->policy.context, settings, text, &script,
+                                &ret_judgement->verdict);
+    pg_filter_keep_facts(&ret_judgement->verdict, &facts, &ret_judgement->facts);
+}
+
+void pg_filter_judge_statement(struct pg_filter *filter,
+                               const struct pg_filter_statement *statement,
+                               struct pg_filter_judgement *ret_judgement)
+{
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES,
+                                          .is_backslash_quoted = statement->is_backslash_quoted};
+    struct slice text = buf_view(&statement->text);
+    if (!statement->is_of_sql) {
+        pg_filter_judge_as(filter, settings, statement->is_ambiguous, text, ret_judgement);
+    } else if (statement->is_ambiguous) {
+        pg_filter_judge_unknown(filter, ret_judgement);
+    } else {
+        pg_filter_judge_prepared(filter, &settings, text, ret_judgement);
+    }
 }
 
 void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgement *ret_judgement)

@@ -6,8 +6,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
-
-#define NAME_SIZE_MAX LIMIT_PG_FILTER_MESSAGE_SIZE /* a message holds it */
+#include "base/text.h"
 
 /* Statements ------------------------------------------------------------------------------------
  */
@@ -19,6 +18,8 @@ struct pg_filter_statement *pg_filter_statement_new(struct pg_filter *filter, st
     statement->facts.max_rows = PG_FILTER_NO_LIMIT;
     buf_init(&statement->text, text.len);
     must(buf_append(&statement->text, text) == ERR_NONE);
+    statement->is_backslash_quoted = filter->is_backslash_quoted;
+    statement->is_ambiguous = pg_filter_is_ambiguous(filter, text);
     filter->text_size += text.len;
     return statement;
 }
@@ -65,7 +66,7 @@ void pg_filter_change_add(struct pg_filter *filter, struct pg_filter_request *re
     filter->changing_count += pg_filter_is_of_statement(kind);
     change->kind = kind;
     change->statement = take_statement;
-    buf_init(&change->name, NAME_SIZE_MAX);
+    buf_init(&change->name, PGWIRE_NAME_SIZE);
     must(buf_append(&change->name, name) == ERR_NONE);
     list_append(&request->changes, &change->link);
 }
@@ -105,6 +106,39 @@ void pg_filter_changes_drop(struct pg_filter *filter, struct pg_filter_request *
 
 /* Names -----------------------------------------------------------------------------------------
  */
+
+/* Beyond ASCII servers convert names before they cut and compare them. What comes of that is known
+ * where nothing has to be converted, nor is about to. */
+enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice name,
+                              bool *ret_passes, struct error *reterr_error)
+{
+    *ret_passes = text_is_ascii(name);
+    if (*ret_passes) {
+        return ERR_NONE;
+    }
+    if (pgwire_state_owes_ready(&filter->state)) {
+        return ERR_AGAIN;
+    }
+    *ret_passes = filter->is_client_utf8 && filter->is_server_utf8 && !filter->has_run;
+    return *ret_passes ? ERR_NONE
+                       : pg_filter_refuse_for(filter, type, "42602",
+                                              "a name of letters beyond ASCII can be followed in "
+                                              "UTF8 only, and as the first in a batch",
+                                              reterr_error);
+}
+
+enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
+                                      const struct sql_script *script, bool *ret_passes,
+                                      struct error *reterr_error)
+{
+    enum err err = ERR_NONE;
+    *ret_passes = true;
+    for (size_t i = 0; i < script->count && err == ERR_NONE && *ret_passes; i++) {
+        err = pg_filter_check_name(filter, type, script->statements[i].prepared, ret_passes,
+                                   reterr_error);
+    }
+    return err;
+}
 
 /* The last change of the name by a request; NULL: there is none. */
 static struct pg_filter_change *pg_filter_change_of(const struct pg_filter_request *request,

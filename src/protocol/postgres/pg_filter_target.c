@@ -23,7 +23,10 @@ void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body)
     }
     if (slice_equals(name, SLICE("standard_conforming_strings"))) {
         filter->is_backslash_quoted = !slice_equals(value, SLICE("on"));
+    } else if (slice_equals(name, SLICE("server_encoding"))) {
+        filter->is_server_utf8 = slice_equals_nocase(value, SLICE("UTF8"));
     } else if (slice_equals(name, SLICE("client_encoding"))) {
+        filter->is_client_utf8 = slice_equals_nocase(value, SLICE("UTF8"));
         filter->is_encoding_unsafe = false;
         for (size_t i = 0; i < COUNT_OF(unsafe); i++) {
             filter->is_encoding_unsafe =

@@ -87,8 +87,6 @@ struct portal {
     char *format_bytes;
 };
 
-#define NAME_MAX_LEN 63 /* servers cut the names of statements and portals here */
-
 /* A message of the client that is not answered yet. */
 struct asked {
     struct list link;
@@ -96,10 +94,10 @@ struct asked {
     char type;
     char object; /* of Describe and Close: 'S' or 'P' */
     bool is_own;
-    struct statement *statement; /* of Parse and Query */
-    struct portal *portal;       /* of Bind: what it makes, without its statement */
-    char name[NAME_MAX_LEN];     /* of what Parse, Bind, Describe, Execute, Close name */
-    char other[NAME_MAX_LEN];    /* of the statement that Bind names */
+    struct statement *statement;  /* of Parse and Query */
+    struct portal *portal;        /* of Bind: what it makes, without its statement */
+    char name[PGWIRE_NAME_SIZE];  /* of what Parse, Bind, Describe, Execute, Close name */
+    char other[PGWIRE_NAME_SIZE]; /* of the statement that Bind names */
     uint8_t name_len;
     uint8_t other_len;
 };

@@ -159,22 +159,19 @@ static void asked_free(struct pg_mask *mask, struct asked *asked)
     }
 }
 
-static bool take_name(struct slice name, char *at, uint8_t *ret_len)
+static void take_name(struct slice name, char *at, uint8_t *ret_len)
 {
-    if (name.len > NAME_MAX_LEN) {
-        return false;
-    }
+    must(name.len <= PGWIRE_NAME_SIZE);
     if (name.len > 0) {
         memcpy(at, name.at, name.len);
     }
     *ret_len = (uint8_t)name.len;
-    return true;
 }
 
-static bool take_names(struct asked *asked, struct slice name, struct slice other)
+static void take_names(struct asked *asked, struct slice name, struct slice other)
 {
-    return take_name(name, asked->name, &asked->name_len) &&
-           take_name(other, asked->other, &asked->other_len);
+    take_name(name, asked->name, &asked->name_len);
+    take_name(other, asked->other, &asked->other_len);
 }
 
 static void read_copy(struct statement *statement, const struct pg_mask_request *request)
@@ -206,36 +203,23 @@ static struct statement *statement_of_text(struct pg_mask *mask,
     return statement;
 }
 
-/* What is only a beginning holds the names, as they stand first. */
-static void parse_names(struct slice body, struct slice *ret_first, struct slice *ret_second)
+static void take_parse(struct pg_mask *mask, struct asked *asked,
+                       const struct pg_mask_request *request)
 {
-    struct reader reader = reader_of(body);
-    *ret_first = reader_view_text(&reader);
-    *ret_second = reader_view_text(&reader);
-}
-
-static enum err take_parse(struct pg_mask *mask, struct asked *asked,
-                           const struct pg_mask_request *request, struct error *reterr_error)
-{
-    struct slice name;
-    struct slice text;
-    parse_names(request->body, &name, &text);
-    if (!take_names(asked, name, SLICE(""))) {
-        return fail(reterr_error, ERR_LIMIT, "the name of a statement is too long");
-    }
+    struct reader reader = reader_of(request->body); /* maybe the beginning only */
+    take_names(asked, pgwire_name_read(&reader), SLICE(""));
     asked->statement = statement_of_text(mask, request);
-    return ERR_NONE;
 }
 
 static enum err take_bind(struct asked *asked, const struct pg_mask_request *request,
                           struct error *reterr_error)
 {
     struct pgwire_bind bind = {.formats = {.count = 0}};
-    parse_names(request->body, &bind.portal, &bind.statement);
+    struct reader reader = reader_of(request->body); /* maybe the beginning only */
+    bind.portal = pgwire_name_read(&reader);
+    bind.statement = pgwire_name_read(&reader);
     asked->portal = memory_new(sizeof(*asked->portal));
-    if (!take_names(asked, bind.portal, bind.statement)) {
-        return fail(reterr_error, ERR_LIMIT, "the name of a statement or portal is too long");
-    }
+    take_names(asked, bind.portal, bind.statement);
     if (request->is_cut) {
         return ERR_NONE;
     }
@@ -265,9 +249,7 @@ static enum err take_object(struct asked *asked, struct slice body, struct error
         return err;
     }
     asked->object = (char)object.kind;
-    if (!take_names(asked, object.name, SLICE(""))) {
-        return fail(reterr_error, ERR_LIMIT, "the name of a statement or portal is too long");
-    }
+    take_names(asked, object.name, SLICE(""));
     return ERR_NONE;
 }
 
@@ -275,8 +257,8 @@ static enum err take_execute(struct asked *asked, struct slice body, struct erro
 {
     struct pgwire_execute execute;
     enum err err = pgwire_execute_read(body, &execute, reterr_error);
-    if (err == ERR_NONE && !take_names(asked, execute.portal, SLICE(""))) {
-        return fail(reterr_error, ERR_LIMIT, "the name of a portal is too long");
+    if (err == ERR_NONE) {
+        take_names(asked, execute.portal, SLICE(""));
     }
     return err;
 }
@@ -289,7 +271,8 @@ static enum err take(struct pg_mask *mask, struct asked *asked,
         asked->statement = statement_of_text(mask, request);
         return ERR_NONE;
     case PGWIRE_CLIENT_PARSE:
-        return take_parse(mask, asked, request, reterr_error);
+        take_parse(mask, asked, request);
+        return ERR_NONE;
     case PGWIRE_CLIENT_BIND:
         return take_bind(asked, request, reterr_error);
     case PGWIRE_CLIENT_DESCRIBE:

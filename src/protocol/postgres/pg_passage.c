@@ -10,13 +10,14 @@
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"
 
-#define SETTING_COUNT    2
+#define SETTING_COUNT    3
 #define SETTING_SIZE_MAX 200
 #define ERROR_HEAD_SIZE  128 /* holds the severity, which comes first */
 
 /* Those that change how statements are read. */
 static const struct slice setting_names[SETTING_COUNT] = {
-    SLICE_INIT("client_encoding"), SLICE_INIT("standard_conforming_strings")};
+    SLICE_INIT("client_encoding"), SLICE_INIT("server_encoding"),
+    SLICE_INIT("standard_conforming_strings")};
 
 struct pg_passage {
     struct passage passage;

@@ -52,7 +52,7 @@ static void client_parse(struct pg_replay *self, const struct pg_replay_message 
                          bool is_cut)
 {
     struct reader reader = reader_of(buf_view(&message->body));
-    struct slice name = reader_view_text(&reader);
+    struct slice name = pgwire_name_read(&reader);
     struct slice text = client_text(&reader);
     struct pgwire_oids types = pgwire_oids_read(&reader);
     struct pg_replay_statement *statement = pg_replay_statement_put(self, name, text);
@@ -77,8 +77,8 @@ static struct client_bind client_read_bind(struct slice body)
     struct client_bind bind = {0};
     struct reader reader = reader_of(body);
     struct slice value = SLICE_NONE;
-    bind.portal = reader_view_text(&reader);
-    bind.statement = reader_view_text(&reader);
+    bind.portal = pgwire_name_read(&reader);
+    bind.statement = pgwire_name_read(&reader);
     bind.formats = pgwire_formats_read(&reader);
     size_t count = reader_u16(&reader);
     bind.values = pg_replay_values_of(count, reader, NULL);
@@ -161,7 +161,7 @@ static void client_object(struct pg_replay *self, const struct pg_replay_message
         pg_replay_statement_drop(self, object.name);
     } else if (message->type == PGWIRE_CLIENT_CLOSE) {
         pg_replay_portal_drop(self, object.name);
-    } else if (request != NULL && object.name.len <= PG_REPLAY_NAME_MAX) {
+    } else if (request != NULL) {
         char *copy = memory_new(object.name.len + 1);
         if (object.name.len > 0) {
             (void)memcpy(copy, object.name.at, object.name.len);

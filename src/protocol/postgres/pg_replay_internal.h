@@ -11,7 +11,6 @@
 #include "wire/pgwire_query.h"
 
 #define PG_REPLAY_COLUMNS_MAX 2048 /* a server has 1,664 */
-#define PG_REPLAY_NAME_MAX    256
 
 /* The columns of a result, or the parameters of a statement. Shared: x_unref when done. */
 struct pg_replay_shape {

@@ -136,7 +136,7 @@ struct pg_replay_statement *pg_replay_statement_put(struct pg_replay *self, stru
                                                     struct slice text)
 {
     pg_replay_statement_drop(self, name);
-    if (self->kept_count >= LIMIT_RECORDING_STATEMENTS || name.len > PG_REPLAY_NAME_MAX) {
+    if (self->kept_count >= LIMIT_RECORDING_STATEMENTS) {
         return NULL;
     }
     struct pg_replay_statement *statement = memory_new(sizeof(*statement));
@@ -174,7 +174,7 @@ struct pg_replay_portal *pg_replay_portal_put(struct pg_replay *self, struct sli
                                               struct slice body)
 {
     pg_replay_portal_drop(self, name);
-    if (map_count(&self->portals) >= LIMIT_RECORDING_STATEMENTS || name.len > PG_REPLAY_NAME_MAX) {
+    if (map_count(&self->portals) >= LIMIT_RECORDING_STATEMENTS) {
         return NULL;
     }
     struct pg_replay_portal *portal = memory_new(sizeof(*portal));

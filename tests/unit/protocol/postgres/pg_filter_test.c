@@ -251,6 +251,52 @@ static void a_name_means_what_the_server_took_it_for(void **state)
     must_have_run(play, "");
 }
 
+#define LONG_NAME "a23456789b23456789c23456789d23456789e23456789f23456789g23456789"
+
+static void names_are_cut_as_servers_cut_them(void **state)
+{
+    struct play *play = *state;
+    play->rules.max_rows = 5;
+    const struct pgwire_object object = {PGWIRE_STATEMENT, SLICE(LONG_NAME "two")};
+    play_parse(&play->client, LONG_NAME "one", "select 1");
+    play_sync(&play->client);
+    assert_int_equal(pgwire_close_write(&play->client, &object), ERR_NONE);
+    play_parse(&play->client, LONG_NAME "two", "update 9");
+    play_bind(&play->client, LONG_NAME "portal", LONG_NAME "one");
+    play_execute(&play->client, LONG_NAME, 0);
+    play_sync(&play->client);
+    assert_told(play, "1 Z(I) 3 1 2 E(42501) Z(I) ");
+    assert_int_equal(play->server.committed, 0);
+}
+
+static void names_that_nobody_can_follow_are_refused(void **state)
+{
+    struct play *play = *state;
+    play_parse(&play->client, "\xc3\xa9", "select 1");
+    play_sync(&play->client);
+    play_query(&play->client, "prepare \xc3\xa9 as select 1");
+    play_bind(&play->client, "\xe9", "");
+    play_sync(&play->client);
+    assert_told(play, "E(42602) Z(I) E(42602) Z(I) E(42602) Z(I) ");
+    must_have_run(play, "");
+}
+
+static void what_sql_prepared_is_judged_when_a_message_names_it(void **state)
+{
+    struct play *play = *state;
+    play->rules.max_rows = 5;
+    play_query(&play->client, "prepare one as update 9");
+    play_bind(&play->client, "", "one");
+    play_execute(&play->client, "", 0);
+    play_sync(&play->client);
+    play_query(&play->client, "prepare two as update 5");
+    play_bind(&play->client, "", "two");
+    play_execute(&play->client, "", 0);
+    play_sync(&play->client);
+    assert_told(play, "C(PREPARE) Z(I) 2 E(42501) Z(I) C(PREPARE) Z(I) 2 C(UPDATE 5) Z(I) ");
+    assert_int_equal(play->server.committed, 5);
+}
+
 static void execute_does_what_was_prepared(void **state)
 {
     struct play *play = *state;
@@ -442,6 +488,9 @@ int main(void)
         TEST(what_other_rules_block_is_blocked_each_time),
         TEST(a_changed_rule_applies_to_what_was_prepared),
         TEST(a_name_means_what_the_server_took_it_for),
+        TEST(names_are_cut_as_servers_cut_them),
+        TEST(names_that_nobody_can_follow_are_refused),
+        TEST(what_sql_prepared_is_judged_when_a_message_names_it),
         TEST(execute_does_what_was_prepared),
         TEST(copies_pass),
         TEST(too_many_rows_are_taken_back),
