@@ -63,17 +63,18 @@ enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_messag
 /* The simple protocol ---------------------------------------------------------------------------
  */
 
-void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id, struct slice text,
-                               const struct sql_script *script)
+void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id,
+                               const struct pg_filter_text *text, const struct sql_script *script)
 {
     for (size_t i = 0; i < script->count; i++) {
         const struct sql_statement *statement = &script->statements[i];
-        struct slice part = slice_sub(text, statement->offset, statement->len);
+        struct pg_filter_text part = *text;
+        part.bytes = slice_sub(text->bytes, statement->offset, statement->len);
         if (statement->prepared.len == 0) {
             continue; /* none, or all */
         }
         if (statement->verb == SQL_PREPARE) {
-            struct pg_filter_statement *prepared = pg_filter_statement_new(filter, part);
+            struct pg_filter_statement *prepared = pg_filter_statement_new(filter, &part);
             prepared->is_of_sql = true;
             pg_filter_change_add(filter, pg_filter_request_add(filter, id),
                                  PG_FILTER_DEFINES_STATEMENT, statement->prepared, prepared);
@@ -101,8 +102,7 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_check_script_names(filter, message->type, &judgement.script, &passes,
-                                       reterr_error);
+    err = pg_filter_check_script_names(filter, message->type, &judgement, &passes, reterr_error);
     if (err != ERR_NONE || !passes) {
         return err;
     }
@@ -139,7 +139,9 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     }
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
-        pg_filter_define_prepared(filter, id, text, &judgement.script);
+        const struct pg_filter_text read = {text, filter->is_backslash_quoted,
+                                            judgement.is_ambiguous};
+        pg_filter_define_prepared(filter, id, &read, &judgement.script);
         pg_filter_limit_request(filter, id, &judgement.facts);
     }
     return err;

@@ -24,8 +24,7 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_check_script_names(filter, message->type, &judgement.script, &passes,
-                                       reterr_error);
+    err = pg_filter_check_script_names(filter, message->type, &judgement, &passes, reterr_error);
     if (err != ERR_NONE || !passes) {
         return err;
     }
@@ -35,7 +34,9 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     }
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
-        struct pg_filter_statement *statement = pg_filter_statement_new(filter, parse.text);
+        const struct pg_filter_text read = {parse.text, filter->is_backslash_quoted,
+                                            judgement.is_ambiguous};
+        struct pg_filter_statement *statement = pg_filter_statement_new(filter, &read);
         statement->facts = judgement.facts;
         statement->generation = filter->policy.generation;
         pg_filter_change_add(filter, pg_filter_request_add(filter, id), PG_FILTER_DEFINES_STATEMENT,
@@ -160,9 +161,10 @@ static void pg_filter_note_run(struct pg_filter *filter, uint64_t id,
     if (statement->facts.prepares) {
         const struct sql_settings settings = {
             .dialect = SQL_POSTGRES, .is_backslash_quoted = statement->is_backslash_quoted};
-        struct slice text = buf_view(&statement->text);
-        struct sql_script script = filter->policy.analyze(&filter->arena, &settings, text);
-        pg_filter_define_prepared(filter, id, text, &script);
+        const struct pg_filter_text text = {
+            buf_view(&statement->text), statement->is_backslash_quoted, statement->is_ambiguous};
+        struct sql_script script = filter->policy.analyze(&filter->arena, &settings, text.bytes);
+        pg_filter_define_prepared(filter, id, &text, &script);
     }
 }
 

@@ -35,6 +35,13 @@ struct pg_filter_facts {
     bool reads;                /* it is there to give rows */
 };
 
+/* A text, and how the server reads it. */
+struct pg_filter_text {
+    struct slice bytes;
+    bool is_backslash_quoted;
+    bool is_ambiguous; /* or otherwise */
+};
+
 /* A prepared statement: shared by its name, portals, and what is under way. */
 struct pg_filter_statement {
     unsigned references;
@@ -250,8 +257,8 @@ enum err pg_filter_send_judged(struct pg_filter *filter, const struct pg_filter_
                                const struct guard_verdict *verdict, uint64_t *ret_id,
                                struct error *reterr_error) MUST_USE;
 /* What SQL prepares holds when the server has done it, one statement after the other. */
-void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id, struct slice text,
-                               const struct sql_script *script);
+void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id,
+                               const struct pg_filter_text *text, const struct sql_script *script);
 
 /* pg_filter_extended.c: Parse, Bind, Execute, Describe and Close. ERR_AGAIN as above. */
 enum err pg_filter_take_extended(struct pg_filter *filter, const struct pg_filter_message *message,
@@ -315,6 +322,7 @@ struct pg_filter_judgement {
     struct sql_script script; /* in filter->arena; only of what prepares */
     bool is_ambiguous;        /* the server may read the text otherwise */
     bool is_early;            /* it depends on what is owed; the rest says nothing */
+    bool is_uncertain;        /* as is_ambiguous, and it is about names */
 };
 /* pg_filter_mask.c: whether the text may be asked; if not, it was refused. at == NULL: none that is
  * known. */
@@ -328,7 +336,8 @@ void pg_filter_judge_statement(struct pg_filter *filter,
                                const struct pg_filter_statement *statement,
                                struct pg_filter_judgement *ret_judgement);
 /* With a setting that is on its way to change, backslashes may or may not hide what follows; and in
- * some encodings a byte of ASCII can be part of another character. */
+ * some encodings a byte of ASCII can be part of another character. What ran in the open batch may
+ * have changed it: servers say so at its end. */
 bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text);
 /* What has no text that is known. */
 void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgement *ret_judgement);
@@ -404,7 +413,8 @@ enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
                                struct error *reterr_error) MUST_USE;
 
 /* pg_filter_names.c */
-struct pg_filter_statement *pg_filter_statement_new(struct pg_filter *filter, struct slice text);
+struct pg_filter_statement *pg_filter_statement_new(struct pg_filter *filter,
+                                                    const struct pg_filter_text *text);
 struct pg_filter_statement *pg_filter_statement_ref(struct pg_filter_statement *statement);
 void pg_filter_statement_unref(struct pg_filter *filter, struct pg_filter_statement *statement);
 /* So many texts are kept that there is no room for this one. */
@@ -427,7 +437,7 @@ enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice 
                               bool *ret_passes, struct error *reterr_error) MUST_USE;
 /* Of all that its PREPARE, EXECUTE and DEALLOCATE name. */
 enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
-                                      const struct sql_script *script, bool *ret_passes,
+                                      const struct pg_filter_judgement *judgement, bool *ret_passes,
                                       struct error *reterr_error) MUST_USE;
 void pg_filter_names_init(struct pg_filter *filter);
 void pg_filter_names_release(struct pg_filter *filter);

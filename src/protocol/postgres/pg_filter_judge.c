@@ -8,6 +8,7 @@
 
 #define WRITES                                                                                     \
     (SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE) | SQL_BIT(SQL_MERGE))
+#define OF_NAMES         (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_DEALLOCATE))
 #define MESSAGE_SIZE_MAX 8000 /* of a rule's own words */
 
 /* Verdicts --------------------------------------------------------------------------------------
@@ -330,7 +331,7 @@ static void pg_filter_judge_names(struct pg_filter *filter, const struct sql_set
 bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text)
 {
     return slice_find_byte(text, '\\') < text.len &&
-           (filter->state.count > 0 || filter->is_encoding_unsafe);
+           (filter->state.count > 0 || filter->has_run || filter->is_encoding_unsafe);
 }
 
 static bool pg_filter_has_high_bytes(struct slice text)
@@ -342,6 +343,31 @@ static bool pg_filter_has_high_bytes(struct slice text)
     return is_high;
 }
 
+/* Which names a text defines, or runs, has to be certain. */
+static void pg_filter_judge_otherwise(struct pg_filter *filter, struct sql_settings settings,
+                                      struct slice text, struct pg_filter_judgement *judgement,
+                                      struct guard_facts *facts)
+{
+    struct guard_verdict other = verdict_none;
+    struct guard_facts other_facts;
+    settings.is_backslash_quoted = !settings.is_backslash_quoted;
+    filter->policy.judge(filter->policy.context, &settings, text, &other, &other_facts);
+    pg_filter_join(&judgement->verdict, &other);
+    bool is_high = pg_filter_has_high_bytes(text);
+    bool has_names = ((facts->operations | other_facts.operations) & OF_NAMES) != 0;
+    if (is_high) {
+        filter->policy.judge_script(filter->policy.context, &settings, text, NULL, &other);
+        pg_filter_join(&judgement->verdict, &other);
+    }
+    judgement->is_early =
+        judgement->is_early || (has_names && pgwire_state_owes_ready(&filter->state));
+    judgement->is_uncertain = has_names;
+    facts->is_unknown = facts->is_unknown || is_high || other_facts.is_unknown ||
+                        other_facts.operations != facts->operations ||
+                        other_facts.statement_count != facts->statement_count;
+    facts->operations |= other_facts.operations;
+}
+
 static void pg_filter_judge_as(struct pg_filter *filter, struct sql_settings settings,
                                bool is_ambiguous, struct slice text,
                                struct pg_filter_judgement *ret_judgement)
@@ -350,20 +376,11 @@ static void pg_filter_judge_as(struct pg_filter *filter, struct sql_settings set
     *ret_judgement =
         (struct pg_filter_judgement){.verdict = verdict_none, .is_ambiguous = is_ambiguous};
     filter->policy.judge(filter->policy.context, &settings, text, &ret_judgement->verdict, &facts);
-    if ((facts.operations &
-         (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_DEALLOCATE))) != 0) {
+    if ((facts.operations & OF_NAMES) != 0) {
         pg_filter_judge_names(filter, &settings, text, ret_judgement, &facts);
     }
     if (is_ambiguous) {
-        struct guard_verdict other = verdict_none;
-        settings.is_backslash_quoted = !settings.is_backslash_quoted;
-        filter->policy.judge(filter->policy.context, &settings, text, &other, &facts);
-        pg_filter_join(&ret_judgement->verdict, &other);
-        if (pg_filter_has_high_bytes(text)) {
-            filter->policy.judge_script(filter->policy.context, &settings, text, NULL, &other);
-            pg_filter_join(&ret_judgement->verdict, &other);
-            facts.is_unknown = true;
-        }
+        pg_filter_judge_otherwise(filter, settings, text, ret_judgement, &facts);
     }
     pg_filter_keep_facts(&ret_judgement->verdict, &facts, &ret_judgement->facts);
 }

@@ -139,7 +139,6 @@ enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice 
 static void pg_filter_analyze_message(struct pg_filter *filter,
                                       const struct pg_filter_message *message)
 {
-    const struct pg_filter_judgement plain = {.is_early = false};
     struct pgwire_parse parse = {.text = SLICE_NONE};
     bool is_text = false;
     if (message->type == PGWIRE_CLIENT_QUERY) {
@@ -148,7 +147,9 @@ static void pg_filter_analyze_message(struct pg_filter *filter,
         is_text = pgwire_parse_read(message->body, &parse, NULL) == ERR_NONE;
     }
     if (is_text && !filter->has_script) {
-        pg_filter_keep_script(filter, parse.text, &plain);
+        const struct pg_filter_judgement judgement = {
+            .is_ambiguous = pg_filter_is_ambiguous(filter, parse.text)};
+        pg_filter_keep_script(filter, parse.text, &judgement);
     }
 }
 

@@ -11,16 +11,17 @@
 /* Statements ------------------------------------------------------------------------------------
  */
 
-struct pg_filter_statement *pg_filter_statement_new(struct pg_filter *filter, struct slice text)
+struct pg_filter_statement *pg_filter_statement_new(struct pg_filter *filter,
+                                                    const struct pg_filter_text *text)
 {
     struct pg_filter_statement *statement = memory_new(sizeof(*statement));
     statement->references = 1;
     statement->facts.max_rows = PG_FILTER_NO_LIMIT;
-    buf_init(&statement->text, text.len);
-    must(buf_append(&statement->text, text) == ERR_NONE);
-    statement->is_backslash_quoted = filter->is_backslash_quoted;
-    statement->is_ambiguous = pg_filter_is_ambiguous(filter, text);
-    filter->text_size += text.len;
+    buf_init(&statement->text, text->bytes.len);
+    must(buf_append(&statement->text, text->bytes) == ERR_NONE);
+    statement->is_backslash_quoted = text->is_backslash_quoted;
+    statement->is_ambiguous = text->is_ambiguous;
+    filter->text_size += text->bytes.len;
     return statement;
 }
 
@@ -128,11 +129,19 @@ enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice 
 }
 
 enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
-                                      const struct sql_script *script, bool *ret_passes,
+                                      const struct pg_filter_judgement *judgement, bool *ret_passes,
                                       struct error *reterr_error)
 {
+    const struct sql_script *script = &judgement->script;
     enum err err = ERR_NONE;
-    *ret_passes = true;
+    *ret_passes = !judgement->is_uncertain;
+    if (judgement->is_uncertain) {
+        return pg_filter_refuse_for(
+            filter, type, "42601",
+            "what it prepares or executes depends on how the server reads a "
+            "backslash, which is not certain here",
+            reterr_error);
+    }
     for (size_t i = 0; i < script->count && err == ERR_NONE && *ret_passes; i++) {
         err = pg_filter_check_name(filter, type, script->statements[i].prepared, ret_passes,
                                    reterr_error);

@@ -33,6 +33,7 @@ struct pg_passage {
     char error_head[ERROR_HEAD_SIZE]; /* of the server's last error */
     size_t error_head_len;
     struct buf settings[SETTING_COUNT]; /* ParameterStatus of those that a filter has to know */
+    struct buf setting;                 /* the body of one that comes in pieces */
     uint8_t seed[HASH_SEED_SIZE];
 };
 
@@ -64,6 +65,25 @@ static void passage_learn_setting(struct pg_passage *self, struct slice body)
             must(pgwire_header_write(setting, &frame) == ERR_NONE &&
                  buf_append(setting, body) == ERR_NONE);
         }
+    }
+}
+
+/* One that passes, maybe in pieces. None that is wanted is larger than what is kept of it. */
+static void passage_look_at_setting(struct pg_passage *self, const struct pg_record *record)
+{
+    if (record->kind == PG_RECORD_MESSAGE && record->is_last) {
+        passage_learn_setting(self, record->bytes);
+        return;
+    }
+    if (record->kind == PG_RECORD_MESSAGE) {
+        buf_clear(&self->setting);
+    }
+    size_t room = SETTING_SIZE_MAX + 1 - self->setting.len;
+    must(buf_append(&self->setting, slice_sub(record->bytes, 0, room)) == ERR_NONE);
+    if (record->is_last) {
+        passage_learn_setting(self, buf_view(&self->setting));
+        buf_release(&self->setting);
+        buf_init(&self->setting, SETTING_SIZE_MAX + 1);
     }
 }
 
@@ -109,6 +129,15 @@ static void passage_look_at_error(struct pg_passage *self, const struct pg_recor
             self->has_fatal ||
             (!reader.failed && is_severity &&
              (slice_equals(text, SLICE("FATAL")) || slice_equals(text, SLICE("PANIC"))));
+    }
+}
+
+static void passage_look_at(struct pg_passage *self, const struct pg_record *record)
+{
+    if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_ERROR) {
+        passage_look_at_error(self, record);
+    } else if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_PARAMETER_STATUS) {
+        passage_look_at_setting(self, record);
     }
 }
 
@@ -163,18 +192,11 @@ static void passage_on_record(void *owner, const struct pg_record *record)
     case PG_RECORD_MESSAGE:
         self->has_terminated =
             self->has_terminated || (record->side == PUMP_CLIENT && record->type == 'X');
-        if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_ERROR) {
-            passage_look_at_error(self, record);
-        }
-        if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_PARAMETER_STATUS) {
-            passage_learn_setting(self, record->bytes);
-        }
+        passage_look_at(self, record);
         passage_add_message(self, record);
         break;
     case PG_RECORD_MORE:
-        if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_ERROR) {
-            passage_look_at_error(self, record);
-        }
+        passage_look_at(self, record);
         recorder_add(self->recorder, RECORD_MORE, passage_side(record->side), &record->bytes, 1);
         break;
     case PG_RECORD_ROWS:
@@ -346,6 +368,7 @@ static struct passage *passage_start(const struct passage_settings *settings,
     self->events = events;
     self->owner = owner;
     self->recorder = settings->recorder;
+    buf_init(&self->setting, SETTING_SIZE_MAX + 1);
     memcpy(self->seed, settings->seed, sizeof(self->seed));
     self->tap = pg_tap_new(&tap);
     passage_learn_greeting(self, settings->arrival->greeting);
@@ -371,6 +394,7 @@ static void passage_free(struct passage *passage)
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         buf_release(&self->settings[i]);
     }
+    buf_release(&self->setting);
     memory_free(self);
 }
 
