@@ -103,6 +103,40 @@ def test_names_beyond_ascii_are_those_of_the_server_or_refused(quick, target, ta
     assert count(target, table) == 20
 
 
+def once(name, statement):
+    """Prepared by a message, and run by the portal of that name."""
+    return [parse(name, statement), bind(name, name), execute(name)]
+
+
+EXECUTES = {
+    "bound before": lambda again: [parse("e", "EXECUTE s"), bind("p", "e"), *again, execute("p")],
+    "bound behind": lambda again: [parse("e", "EXECUTE s"), *again, bind("p", "e"), execute("p")],
+    "unnamed": lambda again: [parse("", "EXECUTE s"), *again, bind("", ""), execute("")],
+    "flushed": lambda again: [parse("e", "EXECUTE s"), message(b"H"), bind("p", "e"),
+                              message(b"H"), *again, message(b"H"), execute("p")],
+    "by a message": lambda again: [bind("", "s"), execute(""), *again, bind("", "s"), execute("")],
+    "explained": lambda again: [*again, *once("x", "EXPLAIN ANALYZE EXECUTE s")],
+    "as a query": lambda again: [*again, message(b"Q", text("EXECUTE s"))],
+    "behind a failure": lambda again: [*once("x", "SELECT 1 / 0"), SYNC, *again,
+                                       *once("y", "EXECUTE s")],
+}
+
+
+@pytest.mark.parametrize("way", EXECUTES)
+def test_an_execute_of_what_was_prepared_anew_in_the_batch_is_judged_again(quick, target, table,
+                                                                           way):
+    again = [*once("d", "DEALLOCATE s"), *once("r", f"PREPARE s AS DELETE FROM {table}")]
+    with Wire(guarded(quick, target, ROWS)) as wire:
+        wire.ask("PREPARE s AS SELECT 1")
+        wire.send(*EXECUTES[way](again), SYNC, message(b"Q", text("SELECT 'end'")))
+        told = ""
+        while "end" not in told:
+            kind, body = wire.read()
+            told += kinds([(kind, body)]) + (" end" if b"end" in body else " ")
+        assert "E:42501" in told and "DELETE" not in told, told
+    assert count(target, table) == 20
+
+
 def test_long_names_are_masked_and_not_refused(quick, target, table):
     with Wire(masked(quick, target, column(f"public.{table}.secret"))) as wire:
         name = "s" * 90

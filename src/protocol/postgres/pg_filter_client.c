@@ -71,7 +71,8 @@ void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id,
         struct pg_filter_text part = *text;
         part.bytes = slice_sub(text->bytes, statement->offset, statement->len);
         if (statement->prepared.len == 0) {
-            continue; /* none, or all */
+            filter->ended_count++; /* none, or all */
+            continue;
         }
         if (statement->verb == SQL_PREPARE) {
             struct pg_filter_statement *prepared = pg_filter_statement_new(filter, &part);

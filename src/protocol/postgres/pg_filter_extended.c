@@ -141,6 +141,8 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
         if (statement != NULL) {
+            statement->bound_at = statement->is_bound ? statement->bound_at : filter->ended_count;
+            statement->is_bound = true;
             pg_filter_change_add(filter, pg_filter_request_add(filter, id),
                                  PG_FILTER_DEFINES_PORTAL, bind.portal,
                                  pg_filter_statement_ref(statement));
@@ -168,6 +170,18 @@ static void pg_filter_note_run(struct pg_filter *filter, uint64_t id,
     }
 }
 
+/* Servers choose when they bind how they run an EXECUTE: of one that was to give rows they count
+ * the rows that it gave, whatever the name stands for later. */
+static void pg_filter_check_count(const struct pg_filter *filter,
+                                  const struct pg_filter_statement *statement,
+                                  struct pg_filter_facts *facts)
+{
+    if (facts->executes && statement->bound_at != filter->ended_count) {
+        facts->why_unlimited = "the limit on rows cannot be held for an EXECUTE that was bound "
+                               "before a prepared statement was ended";
+    }
+}
+
 /* A portal that is not known is one of SQL's cursors, which was judged when it was declared. */
 static enum err pg_filter_take_execute(struct pg_filter *filter,
                                        const struct pg_filter_message *message,
@@ -189,6 +203,7 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
     }
     if (statement != NULL) {
         pg_filter_judge_named(filter, statement, &judgement);
+        pg_filter_check_count(filter, statement, &judgement.facts);
     }
     if (judgement.is_early) {
         return ERR_AGAIN;

@@ -49,6 +49,8 @@ struct pg_filter_statement {
     struct pg_filter_facts facts;
     struct buf text;          /* SQL's PREPARE itself, or what Parse had */
     bool is_of_sql;           /* that is a PREPARE */
+    bool is_bound;            /* and then: */
+    uint64_t bound_at;        /* filter->ended_count at the first time */
     bool is_backslash_quoted; /* as the server read it */
     bool is_ambiguous;        /* or maybe otherwise */
 };
@@ -192,6 +194,7 @@ struct pg_filter {
     struct map portals;
     size_t text_size;      /* of all statements */
     size_t changing_count; /* changes of statements that do not hold yet */
+    uint64_t ended_count;  /* of statements that the client, or SQL, has ended */
     uint64_t sent_batch;   /* that the last message was part of */
     uint64_t number;       /* of the client's message at hand, and then of the next */
     uint64_t batch;        /* how many messages were sent that ReadyForQuery answers */

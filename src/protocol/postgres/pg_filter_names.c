@@ -65,6 +65,7 @@ void pg_filter_change_add(struct pg_filter *filter, struct pg_filter_request *re
 {
     struct pg_filter_change *change = memory_new(sizeof(*change));
     filter->changing_count += pg_filter_is_of_statement(kind);
+    filter->ended_count += kind == PG_FILTER_ENDS_STATEMENT;
     change->kind = kind;
     change->statement = take_statement;
     buf_init(&change->name, PGWIRE_NAME_SIZE);

@@ -55,6 +55,7 @@ struct statement_nature {
     bool uses_masked;   /* it names one at all, or may */
     bool changes_names; /* statements and portals may mean others afterwards */
     bool changes_tables;
+    bool runs_others;   /* what a name means: EXECUTE, FETCH */
     bool is_copy_known; /* 'copy' is of the only COPY in it */
     bool is_alone;      /* it is one statement */
 };

@@ -22,6 +22,7 @@ static struct statement_nature nature_of_one(const struct mask_rules *rules, boo
     struct statement_nature nature = {
         .changes_names = statement->is_unknown || (statement->operations & CHANGES_NAMES) != 0,
         .changes_tables = statement->is_unknown || (statement->operations & CHANGES_TABLES) != 0,
+        .runs_others = (statement->operations & RUNS_OTHERS) != 0,
         .uses_masked = has_columns && statement->is_unknown,
         .is_tainted = has_columns && statement->is_unknown,
     };
@@ -49,9 +50,10 @@ struct statement_nature pg_mask_nature_of(const struct mask_rules *rules, bool h
     for (size_t i = 0; script != NULL && i < script->count; i++) {
         const struct sql_statement *statement = &script->statements[i];
         struct statement_nature one = nature_of_one(rules, has_columns, statement);
-        bool runs_tainted = has_tainted && (statement->operations & RUNS_OTHERS) != 0;
+        bool runs_tainted = has_tainted && one.runs_others;
         nature.is_tainted = nature.is_tainted || one.is_tainted || runs_tainted;
         nature.uses_masked = nature.uses_masked || one.uses_masked || runs_tainted;
+        nature.runs_others = nature.runs_others || one.runs_others;
         nature.changes_names = nature.changes_names || one.changes_names;
         nature.changes_tables = nature.changes_tables || one.changes_tables;
         has_tainted = has_tainted || one.is_tainted;

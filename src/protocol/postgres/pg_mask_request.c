@@ -97,7 +97,7 @@ void pg_mask_forget_names(struct pg_mask *mask, bool keeps_unnamed)
         statement_unref(statement);
     }
     map_clear(&mask->statements);
-    if (unnamed != NULL && keeps_unnamed) {
+    if (unnamed != NULL && keeps_unnamed && !unnamed->nature.runs_others) {
         (void)map_put(&mask->statements, SLICE(""), unnamed); /* no words of SQL reach it */
     } else {
         statement_unref(unnamed);

@@ -337,6 +337,29 @@ static void names_that_sql_changes_are_forgotten(void **state)
     talk_end(&talk);
 }
 
+/* SQL cannot name the unnamed statement, but what that executes. */
+static void an_execute_is_not_what_it_was_when_names_have_changed(void **state)
+{
+    static const struct said executes = {.operations = SQL_BIT(SQL_EXECUTE)};
+    static const struct said prepares = {.operations = SQL_BIT(SQL_PREPARE)};
+    const struct column computed[] = {{.name = "x", .type = TEXT}};
+    for (int has_changed = 0; has_changed < 2; has_changed++) {
+        struct talk talk;
+        (void)state;
+        start(&talk);
+        complete(&talk, talk_parse(&talk, "p", "select", has_changed ? &prepares : &plain), '1');
+        complete(&talk, talk_parse(&talk, "", "select", &executes), '1');
+        complete(&talk, talk_bind(&talk, "", "p", 0), '2');
+        uint64_t run = talk_execute(&talk, "");
+        say(&talk, 'C', SLICE("PREPARE\0"));
+        talk_answer(&talk, run, PG_MASK_SAME);
+        complete(&talk, talk_bind(&talk, "", "", 0), '2');
+        describe(&talk, talk_describe(&talk, 'P', ""), computed, 1);
+        assert_int_equal(masked_of(&talk, talk_execute(&talk, ""), 1), has_changed);
+        talk_end(&talk);
+    }
+}
+
 #define LONG_NAME "a23456789b23456789c23456789d23456789e23456789f23456789g23456789"
 
 static void names_are_cut_as_servers_cut_them(void **state)
@@ -469,6 +492,7 @@ int main(void)
         cmocka_unit_test(rows_that_nobody_described_are_masked_whole),
         cmocka_unit_test(a_parse_that_fails_changes_nothing),
         cmocka_unit_test(names_that_sql_changes_are_forgotten),
+        cmocka_unit_test(an_execute_is_not_what_it_was_when_names_have_changed),
         cmocka_unit_test(names_are_cut_as_servers_cut_them),
         cmocka_unit_test(predicates_are_refused_where_rules_say_so),
         cmocka_unit_test(words_are_looked_into),
