@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 
+struct askers;
 struct gate;
 struct reader_slots;
 struct seal_keys;
@@ -46,6 +47,7 @@ struct api {
     struct rate_limit *address_rate; /* of sign-ins */
     struct rate_limit *account_rate;
     struct refusals *refusals;
+    struct askers *askers;   /* who waits for the identity provider */
     struct pool *hashing;    /* of passwords */
     struct slice public_url; /* under which people reach this gateway, without a slash at the end */
     bool knows_public_url;   /* it was given, or is this machine */
@@ -84,6 +86,11 @@ struct api_call {
     struct json body;
     struct shape_texts warnings; /* about members of it; the answer has them */
 };
+
+/* For what asks the identity provider: ERR_NONE where it may; else ERR_AGAIN, to be returned at
+ * once, and the handler is run again where it may. What can be known without asking is found out
+ * before. */
+enum err api_may_ask(const struct api_call *call, struct error *reterr) MUST_USE;
 
 /* Who calls, asked again in the course of a long answer. ERR_UNAUTHENTICATED: nobody any more. */
 enum err api_verify_again(const struct api_call *call, struct arena *arena,

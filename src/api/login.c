@@ -66,7 +66,9 @@ struct login {
 static enum err login_open(struct login *login, struct error *reterr)
 {
     struct api_call *call = login->call;
-    enum err err = sign_in_check_rate(call, SLICE_NONE, reterr);
+    login->there.may_ask = call->http->may_ask;
+    enum err err = login->there.may_ask ? ERR_NONE /* counted before it waited */
+                                        : sign_in_check_rate(call, SLICE_NONE, reterr);
     if (err == ERR_NONE) {
         err = identity_provider(call->api->identity, &login->provider, reterr);
     }
@@ -324,6 +326,14 @@ const struct shape login_callback_query_shape = {.name = "LoginCallbackQuery",
                                                  .size = sizeof(struct login_callback_query),
                                                  SHAPE_FIELDS(login_callback_fields)};
 
+/* What nobody has begun costs a look into the store and no more. */
+static enum err login_look_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct login *login = context;
+    struct login_attempt found = {0};
+    return login_store_find(tx, login->call->arena, &login->attempt, clock_now(), &found, reterr);
+}
+
 static enum err login_take_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct login *login = context;
@@ -400,8 +410,11 @@ static enum err login_finish(struct login *login, struct slice code, struct erro
 {
     struct api_call *call = login->call;
     struct error cause = {0};
-    enum err err = provider_exchange_in(call->arena, login->provider, &login->there, code,
-                                        &login->profile, &cause);
+    enum err err = provider_check_answer(login->provider, &login->there, &cause);
+    if (err == ERR_NONE) {
+        err = provider_exchange_in(call->arena, login->provider, &login->there, code,
+                                   &login->profile, &cause);
+    }
     if (err == ERR_UNAVAILABLE) {
         return fail(reterr, err, "%s", cause.message);
     }
@@ -413,6 +426,22 @@ static enum err login_finish(struct login *login, struct slice code, struct erro
                             arena_copy(call->arena, slice_of_text(cause.message)), reterr);
     }
     return err == ERR_NONE ? login_arrive(login, reterr) : fail(reterr, err, "%s", cause.message);
+}
+
+/* It said no: in its own words, if they are its own. */
+static enum err login_hear_no(struct login *login, const struct login_callback_query *query,
+                              struct error *reterr)
+{
+    struct error cause = {0};
+    struct slice reason = query->error_description.len > 0 ? query->error_description
+                                                           : SLICE("the identity provider refused");
+    enum err err = provider_check_answer(login->provider, &login->there, &cause);
+    if (err == ERR_UNAUTHENTICATED) {
+        return login_refuse(login, SLICE("sign_in_refused"),
+                            arena_copy(login->call->arena, slice_of_text(cause.message)), reterr);
+    }
+    return err == ERR_NONE ? login_refuse(login, query->error, reason, reterr)
+                           : fail(reterr, err, "%s", cause.message);
 }
 
 static enum err login_back(struct login *login, struct error *reterr)
@@ -430,15 +459,18 @@ static enum err login_back(struct login *login, struct error *reterr)
     }
     login_derive(login);
     login->there.issuer = query.issuer;
-    err = store_write(call->api->store, login_take_body, login, reterr);
+    err = store_read(call->api->store, login_look_body, login, reterr);
+    if (err == ERR_NONE) {
+        err = api_may_ask(call, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, login_take_body, login, reterr);
+    }
     if (err != ERR_NONE) {
         return err == ERR_NOT_FOUND ? login_over(reterr) : err;
     }
     if (query.error.len > 0) {
-        struct slice reason = query.error_description.len > 0
-                                  ? query.error_description
-                                  : SLICE("the identity provider refused");
-        return login_refuse(login, query.error, reason, reterr);
+        return login_hear_no(login, &query, reterr);
     }
     return query.code.len > 0
                ? login_finish(login, query.code, reterr)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/api.h"
+#include "api/askers.h"
 #include "api/idle_members.h"
 #include "api/refusals.h"
 #include "api/routes.h"
 #include "api/sign_in.h"
 #include "base/limits.h"
 #include "base/must.h"
+#include "base/timestamp.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "model/organization.h"
@@ -199,6 +201,12 @@ static bool api_is_mutating(const struct api_call *call)
     return strcmp(api_action(call), "read") != 0;
 }
 
+enum err api_may_ask(const struct api_call *call, struct error *reterr)
+{
+    return call->http->may_ask ? ERR_NONE
+                               : fail(reterr, ERR_AGAIN, "the identity provider must be asked");
+}
+
 /* What did not succeed is an entry too, before the answer; when it cannot be written, that is the
  * answer. An entry of success that a transaction took back with itself does not count. */
 static enum err api_audit_failure(struct api_call *call, enum err err, struct error *reterr)
@@ -328,11 +336,32 @@ static enum err api_check_page(const struct api_call *call, struct error *reterr
                                                              : ERR_NONE;
 }
 
+/* A proof that the provider was asked for goes with the call back to the route's own pool: the
+ * handler must not hold a thread that is for asking. */
+static enum err api_prove(struct api_call *call, const struct identity_credential *credential,
+                          struct identity_proof *ret_proof, struct error *reterr)
+{
+    const struct identity_proof *known = call->http->state;
+    if (known != NULL) {
+        *ret_proof = *known;
+        return ERR_NONE;
+    }
+    enum err err = identity_verify(call->api->identity, call->arena, credential, ret_proof, reterr);
+    if (err == ERR_NONE && call->http->may_ask) {
+        struct identity_proof *proof = arena_alloc(call->arena, sizeof(*proof));
+        *proof = *ret_proof;
+        call->http->state = proof;
+        return fail(reterr, ERR_AGAIN, "known");
+    }
+    return err;
+}
+
 static enum err api_authenticate(struct api_call *call, struct error *reterr)
 {
     struct identity_credential credential = api_credential(call);
     struct identity_proof proof = {0};
-    enum err err = identity_verify(call->api->identity, call->arena, &credential, &proof, reterr);
+    credential.may_ask = call->http->may_ask;
+    enum err err = api_prove(call, &credential, &proof, reterr);
     if (err == ERR_UNAUTHENTICATED) {
         return fail(reterr, ERR_UNAUTHENTICATED, "access denied: sign in, or send a valid API key");
     }
@@ -374,6 +403,44 @@ static enum err api_authorize(struct api_call *call, struct error *reterr)
     return ERR_NONE;
 }
 
+static enum err api_answer_call(struct api_call *call, struct error *reterr)
+{
+    bool is_open = call->route->who <= API_CONTROL && !call->request->needs_credential;
+    enum err err = is_open ? api_check_page(call, reterr) : api_authenticate(call, reterr);
+    if (!is_open || call->route->hands_out_tokens) {
+        http_response_header(call->response, SLICE("Cache-Control"), SLICE("no-store"));
+    }
+    if (err == ERR_NONE) {
+        err = api_authorize(call, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = call->route->handler(call, reterr);
+    }
+    if (err != ERR_NONE && err != ERR_AGAIN) {
+        bool has_tried = is_open || api_credential(call).kind != IDENTITY_NOTHING;
+        if (has_tried) {
+            api_audit_stranger(call, err, reterr);
+        }
+        return api_audit_failure(call, err, reterr);
+    }
+    if (err == ERR_NONE) {
+        must(call->route->body == NULL || call->has_body);
+        must(is_open || call->audited_status != 0 || !api_is_mutating(call));
+    }
+    return err;
+}
+
+/* Who is to wait for the identity provider counts as one of his address from here until he has. */
+static enum err api_wait_turn(struct api_call *call, struct error *reterr)
+{
+    if (askers_enter(call->api->askers, sign_in_address(call))) {
+        return ERR_AGAIN;
+    }
+    enum err err = sign_in_busy(call, TIMESTAMP_SECOND, reterr);
+    api_audit_stranger(call, err, reterr);
+    return err;
+}
+
 enum err api_run(struct http_call *http, struct error *reterr)
 {
     struct api_call call = {
@@ -384,25 +451,10 @@ enum err api_run(struct http_call *http, struct error *reterr)
         .request = http->request,
         .response = http->response,
     };
-    bool is_open = call.route->who <= API_CONTROL && !call.request->needs_credential;
-    enum err err = is_open ? api_check_page(&call, reterr) : api_authenticate(&call, reterr);
-    if (!is_open || call.route->hands_out_tokens) {
-        http_response_header(call.response, SLICE("Cache-Control"), SLICE("no-store"));
+    enum err err = api_answer_call(&call, reterr);
+    if (http->may_ask) {
+        askers_leave(call.api->askers, sign_in_address(&call));
+        return err;
     }
-    if (err == ERR_NONE) {
-        err = api_authorize(&call, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = call.route->handler(&call, reterr);
-    }
-    if (err != ERR_NONE) {
-        bool has_tried = is_open || api_credential(&call).kind != IDENTITY_NOTHING;
-        if (has_tried) {
-            api_audit_stranger(&call, err, reterr);
-        }
-        return api_audit_failure(&call, err, reterr);
-    }
-    must(call.route->body == NULL || call.has_body);
-    must(is_open || call.audited_status != 0 || !api_is_mutating(&call));
-    return ERR_NONE;
+    return err == ERR_AGAIN ? api_wait_turn(&call, reterr) : err;
 }

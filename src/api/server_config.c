@@ -265,6 +265,12 @@ static enum err server_config_make_provider(struct server_config_call *self, str
     const struct provider_settings settings = identity_settings_of(&self->config);
     enum err err = provider_new(&settings, &self->provider, reterr);
     if (err == ERR_NONE) {
+        err = api_may_ask(self->call, reterr);
+    }
+    if (err == ERR_AGAIN) {
+        return err;
+    }
+    if (err == ERR_NONE) {
         err = provider_check(self->provider, reterr);
     }
     if (err != ERR_NONE) {

@@ -69,7 +69,7 @@ static void follow_on_event(void *context, const struct recording_event *event)
 }
 
 /* Who reads for hours may have lost the right to meanwhile. A store that does not answer ends
- * nothing. */
+ * nothing; whom the identity provider must be asked about asks again himself. */
 static bool follow_may_go_on(struct session_stream *self, int64_t now)
 {
     struct caller caller;
@@ -82,7 +82,7 @@ static bool follow_may_go_on(struct session_stream *self, int64_t now)
     bool may =
         err == ERR_NONE && (slice_equals(caller.id, self->user_id) || caller_reads_all(&caller));
     arena_reset(&self->scratch);
-    return may || (err != ERR_NONE && err != ERR_UNAUTHENTICATED);
+    return may || (err != ERR_NONE && err != ERR_UNAUTHENTICATED && err != ERR_AGAIN);
 }
 
 static enum err follow_read(struct session_stream *self, struct error *reterr)

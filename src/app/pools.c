@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "app/pools.h"
 
+#include "api/askers.h"
 #include "api/rate_limit.h"
 #include "api/reader_slots.h"
 #include "api/refusals.h"
@@ -15,10 +16,13 @@
 
 void pools_start(struct pools *pools, const struct settings *settings, size_t worker_count)
 {
+    /* Each asker has room in the queue, so that none is refused there. */
     *pools = (struct pools){
         .most = pool_new(settings_number(settings, SETTING_POOL_THREADS), LIMIT_POOL_QUEUE_COUNT),
         .slow = pool_new(LIMIT_SLOW_POOL_THREADS, LIMIT_SLOW_POOL_QUEUE_COUNT),
         .lasting = pool_new(LIMIT_LONG_POOL_THREADS, LIMIT_LONG_POOL_THREADS),
+        .asking = pool_new(LIMIT_ASKING_POOL_THREADS, 2 * LIMIT_ASKING_POOL_THREADS),
+        .askers = askers_new(2 * LIMIT_ASKING_POOL_THREADS, LIMIT_ASKING_EACH),
         .hashing = pool_new_background(worker_count < 2 ? 1 : worker_count / 2,
                                        LIMIT_SLOW_POOL_QUEUE_COUNT),
         .address_rate = rate_limit_new(ADDRESS_RATE, ADDRESS_BURST),
@@ -31,6 +35,7 @@ void pools_start(struct pools *pools, const struct settings *settings, size_t wo
 void pools_stop(struct pools *pools)
 {
     pool_free(pools->most);
+    pool_free(pools->asking);
     pool_free(pools->slow);
     pool_free(pools->lasting);
     pool_free(pools->hashing);
@@ -38,6 +43,7 @@ void pools_stop(struct pools *pools)
 
 void pools_free(struct pools *pools)
 {
+    askers_free(pools->askers);
     reader_slots_free(pools->readers);
     rate_limit_free(pools->address_rate);
     rate_limit_free(pools->account_rate);

@@ -12,7 +12,9 @@ struct pools {
     struct pool *most;
     struct pool *slow;    /* what takes long, or waits for others */
     struct pool *lasting; /* answers that wait for their readers */
+    struct pool *asking;  /* an identity provider, which may hang */
     struct pool *hashing; /* of passwords */
+    struct askers *askers;
     struct rate_limit *address_rate;
     struct rate_limit *account_rate;
     struct refusals *refusals;

@@ -230,6 +230,8 @@
 #define LIMIT_SLOW_POOL_THREADS     8
 #define LIMIT_SLOW_POOL_QUEUE_COUNT 100
 #define LIMIT_LONG_POOL_THREADS     16 /* and as many wait */
+#define LIMIT_ASKING_POOL_THREADS   16 /* of what asks an identity provider; and as many wait */
+#define LIMIT_ASKING_EACH           8  /* of one address, asking or waiting */
 #define LIMIT_ACCEPTS_PER_TURN      64
 #define LIMIT_ACCEPT_PAUSE_MS       200
 #define LIMIT_ACCEPT_LOG_MS         60000 /* until it is said again that there are pauses */
@@ -252,8 +254,8 @@
 #define LIMIT_FETCH_CONNECT_MS  4000
 #define LIMIT_FETCH_MS          8000
 #define LIMIT_FETCH_AT_ONCE     8
-#define LIMIT_PROVIDER_REQUESTS 8 /* to an identity provider at once */
-#define LIMIT_PROVIDER_WAITERS  8 /* for what it publishes */
+#define LIMIT_PROVIDER_REQUESTS 16 /* to an identity provider at once */
+#define LIMIT_PROVIDER_WAITERS  16 /* for what it publishes */
 
 /* the secrets of a connection */
 #define LIMIT_SECRETS_MS          15000 /* for all of them */

@@ -193,6 +193,14 @@ static void call_answer_error(struct http_call *call, const struct error *error)
     }
 }
 
+static void call_move(struct http_call *call)
+{
+    struct exchange *exchange = call->exchange;
+    http_response_restart(call->response, 200);
+    exchange->is_asking = !exchange->is_asking;
+    exchange->call_state = call->state;
+}
+
 void http_call_run(struct pool_job *job)
 {
     struct exchange *exchange = CONTAINER_OF(job, struct exchange, job);
@@ -202,9 +210,20 @@ void http_call_run(struct pool_job *job)
         .response = &exchange->response,
         .context = exchange->worker->server->context,
         .exchange = exchange,
+        .may_ask = exchange->is_asking,
+        .state = exchange->call_state,
     };
     struct error error = {.code = ERR_INTERNAL, .message = "unknown"};
     enum err err = exchange->route->on_pool(&call, &error);
+    if (err == ERR_AGAIN && exchange->handler == NULL &&
+        exchange->worker->server->asking_pool != NULL) {
+        call_move(&call);
+        if (pool_submit(exchange_pool(exchange), &exchange->job) == ERR_NONE) {
+            return;
+        }
+        call.retry_after_s = 1;
+        err = fail(&error, ERR_BUSY, "too many requests are waiting, try again in a moment");
+    }
     if (err != ERR_NONE && exchange->handler == NULL) {
         exchange->feed = NULL;
         error.code = err;

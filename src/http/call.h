@@ -14,6 +14,8 @@ struct http_call {
     struct http_response *response;
     void *context;
     struct exchange *exchange; /* for call.c */
+    bool may_ask;              /* on the pool of what asks others, see http_call_run */
+    void *state;               /* NULL at first; kept from one run to the next, in the arena */
     int64_t retry_after_s;     /* told with an error; 0: nothing is known */
 };
 
@@ -36,7 +38,9 @@ enum err http_call_upgrade(struct http_call *call, struct slice protocol,
                            exchange_upgraded_fn on_upgraded, void *owner,
                            struct error *reterr) MUST_USE;
 
-/* For exchange.c: runs the route's handler on this pool thread and sends the exchange back. */
+/* For exchange.c: runs the route's handler on this pool thread and sends the exchange back. A
+ * handler that returns ERR_AGAIN is run once more: one that may not ask others on the pool where it
+ * may, one that may on the route's own. What it has answered until then is forgotten. */
 void http_call_run(struct pool_job *job);
 
 #endif

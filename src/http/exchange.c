@@ -32,6 +32,8 @@ struct exchange *exchange_new(struct http_worker *worker,
     exchange->body_dropped = false;
     exchange->answered = false;
     exchange->on_pool = false;
+    exchange->is_asking = false;
+    exchange->call_state = NULL;
     exchange->on_sent = NULL;
     exchange->on_gone = NULL;
     exchange->handler = NULL;
@@ -201,14 +203,21 @@ enum err exchange_body(struct exchange *exchange, struct slice bytes)
     return err;
 }
 
+struct pool *exchange_pool(const struct exchange *exchange)
+{
+    const struct http_server *server = exchange->worker->server;
+    struct pool *pool = exchange->is_asking        ? server->asking_pool
+                        : exchange->route->is_slow ? server->slow_pool
+                        : exchange->route->is_long ? server->long_pool
+                                                   : server->pool;
+    return pool == NULL ? server->pool : pool;
+}
+
 /* A full queue of slow routes is their callers' doing, any other is ours. */
 static void exchange_submit(struct exchange *exchange)
 {
     const struct http_server *server = exchange->worker->server;
-    struct pool *pool = exchange->route->is_slow   ? server->slow_pool
-                        : exchange->route->is_long ? server->long_pool
-                                                   : server->pool;
-    pool = pool == NULL ? server->pool : pool;
+    struct pool *pool = exchange_pool(exchange);
     exchange->job.run = http_call_run;
     exchange->on_pool = true;
     exchange->worker->on_pool_count++;

@@ -60,6 +60,8 @@ struct exchange {
     bool answered; /* exchange_answer was called */
     bool on_pool;
     uint64_t started_ns;
+    bool is_asking;   /* its handler is on the pool where it may ask others (http/call.h) */
+    void *call_state; /* of the handler, from one run to the next */
     struct pool_job job;
     struct mail mail;
     /* Of whoever streams an answer or waits for events, set by the handler. */
@@ -91,6 +93,9 @@ void exchange_gone(struct exchange *exchange);
 /* The answer is out. The transport forgets the exchange. */
 void exchange_end(struct exchange *exchange);
 bool exchange_is_head(const struct exchange *exchange);
+
+/* For call.c: where the handler runs next. */
+struct pool *exchange_pool(const struct exchange *exchange);
 
 /* For handlers on the worker ------------------------------------------------------------------ */
 

@@ -34,9 +34,10 @@ struct http_server {
     /* Called for paths that no route has (files); answers always. */
     route_inline_fn on_other_path;
     struct pool *pool;
-    struct pool *slow_pool; /* of routes that take long; NULL: the same */
-    struct pool *long_pool; /* of answers that wait for their readers; likewise */
-    void *context;          /* for the handlers */
+    struct pool *slow_pool;   /* of routes that take long; NULL: the same */
+    struct pool *long_pool;   /* of answers that wait for their readers; likewise */
+    struct pool *asking_pool; /* where handlers may ask others; NULL: none does */
+    void *context;            /* for the handlers */
     bool metrics_for_anyone;
     bool has_proxies;       /* others than the trusted ones are likely, maybe on this machine */
     struct host_list hosts; /* by whose names it may be asked */

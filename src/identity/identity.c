@@ -426,17 +426,19 @@ static enum err identity_check_foreign(struct identity *identity, struct arena *
                : err;
 }
 
-static enum err identity_verify_provided(struct identity *identity, struct slice token,
+static enum err identity_verify_provided(struct identity *identity,
+                                         const struct identity_credential *credential,
                                          struct identity_look *look,
                                          struct identity_proof *ret_proof, struct error *reterr)
 {
     struct provider *provider = NULL;
-    enum err err = identity_check_foreign(identity, look->arena, token, reterr);
+    enum err err = identity_check_foreign(identity, look->arena, credential->text, reterr);
     if (err == ERR_NONE) {
         err = identity_provider(identity, &provider, reterr);
     }
     if (err == ERR_NONE) {
-        err = provider_verify_in(look->arena, provider, token, &look->provided, reterr);
+        err = provider_verify_in(look->arena, provider, credential->text, credential->may_ask,
+                                 &look->provided, reterr);
         provider_unref(provider);
     }
     if (err == ERR_NONE) {
@@ -455,7 +457,7 @@ static enum err identity_verify_token(struct identity *identity, struct arena *a
     struct identity_look look = {.arena = arena};
     enum err err = identity_verify_own(identity, credential->text, &look, ret_proof, reterr);
     if (err == ERR_NOT_FOUND && credential->kind == IDENTITY_BEARER) {
-        err = identity_verify_provided(identity, credential->text, &look, ret_proof, reterr);
+        err = identity_verify_provided(identity, credential, &look, ret_proof, reterr);
     }
     return err == ERR_NOT_FOUND ? fail(reterr, ERR_UNAUTHENTICATED, "the token is not valid") : err;
 }

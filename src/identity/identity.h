@@ -42,6 +42,10 @@ enum identity_kind {
 struct identity_credential {
     enum identity_kind kind;
     struct slice text;
+    /* Of the provider's tokens: the name of the organization that is meant. Empty: the one that the
+     * subject belongs to. */
+    struct slice organization;
+    bool may_ask; /* the provider, which blocks; else ERR_AGAIN when it would have to be */
 };
 
 struct identity_proof {
@@ -51,7 +55,7 @@ struct identity_proof {
 };
 
 /* ERR_UNAUTHENTICATED for every credential that is not good, without saying why; ERR_UNAVAILABLE
- * when that cannot be found out now. */
+ * when that cannot be found out now, ERR_AGAIN where asking the provider could. */
 enum err identity_verify(struct identity *identity, struct arena *arena,
                          const struct identity_credential *credential,
                          struct identity_proof *ret_proof, struct error *reterr) MUST_USE;

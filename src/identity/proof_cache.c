@@ -59,7 +59,8 @@ void proof_cache_free(struct proof_cache *cache)
     memory_free(cache);
 }
 
-/* The kind belongs to it: what is good as a cookie is not good as an API key. */
+/* The kind belongs to it: what is good as a cookie is not good as an API key. So does the
+ * organization, which no credential can hold: no header has a NUL. */
 struct proof_key proof_cache_key(const struct proof_cache *cache,
                                  const struct identity_credential *credential)
 {
@@ -70,6 +71,9 @@ struct proof_key proof_cache_key(const struct proof_cache *cache,
     (void)crypto_generichash_update(&state, &kind, 1);
     (void)crypto_generichash_update(&state, (const unsigned char *)credential->text.at,
                                     credential->text.len);
+    (void)crypto_generichash_update(&state, (const unsigned char *)"\0", 1);
+    (void)crypto_generichash_update(&state, (const unsigned char *)credential->organization.at,
+                                    credential->organization.len);
     (void)crypto_generichash_final(&state, key.bytes, sizeof(key.bytes));
     return key;
 }

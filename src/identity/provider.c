@@ -11,9 +11,12 @@
 #include "io/log.h"
 #include "wire/address.h"
 
-#define PROVIDER_FRESH    (3600 * TIMESTAMP_SECOND)
-#define PROVIDER_PAUSE    (2 * TIMESTAMP_SECOND)
-#define PROVIDER_KEY_STEP (10 * TIMESTAMP_SECOND)
+/* How long its keys are kept: as it says, within bounds. */
+#define PROVIDER_FRESH     (600 * TIMESTAMP_SECOND)
+#define PROVIDER_FRESH_MAX (3600 * TIMESTAMP_SECOND)
+#define PROVIDER_ANY_AGE   INT64_MAX
+#define PROVIDER_PAUSE     (2 * TIMESTAMP_SECOND)
+#define PROVIDER_KEY_STEP  (10 * TIMESTAMP_SECOND)
 
 /* Settings ------------------------------------------------------------------------------------- */
 
@@ -171,18 +174,36 @@ enum err provider_fetch_in(struct arena *arena, struct provider *provider,
 }
 
 static enum err provider_fetch_document_in(struct arena *arena, struct provider *provider,
-                                           struct slice url, struct slice *ret_body,
+                                           struct slice url, struct fetch_answer *ret_answer,
                                            struct error *reterr)
 {
     const struct fetch_request request = {.url = arena_text(arena, url)};
-    struct fetch_answer answer = {0};
-    enum err err = provider_fetch_in(arena, provider, &request, &answer, reterr);
-    if (err == ERR_NONE && answer.status != 200) {
-        return fail(reterr, ERR_UNAVAILABLE, "the identity provider answers %ld for '%.*s'",
-                    answer.status, SLICE_ARG(slice_sub(url, 0, 200)));
+    enum err err = provider_fetch_in(arena, provider, &request, ret_answer, reterr);
+    return err == ERR_NONE && ret_answer->status != 200
+               ? fail(reterr, ERR_UNAVAILABLE, "the identity provider answers %ld for '%.*s'",
+                      ret_answer->status, SLICE_ARG(slice_sub(url, 0, 200)))
+               : err;
+}
+
+/* RFC 9111 section 5.2.2.1. What must not be kept at all is kept as if nothing was said: else each
+ * token would be a question. */
+static int64_t provider_lifetime(struct slice cache_control)
+{
+    int64_t seconds = 0;
+    while (cache_control.len > 0) {
+        struct slice value = SLICE_NONE;
+        struct slice directive = slice_trim(slice_cut(cache_control, ',', &cache_control), " \t");
+        struct slice name = slice_cut(directive, '=', &value);
+        if (slice_equals_nocase(name, SLICE("max-age")) &&
+            text_parse_i64(slice_trim(value, "\""), &seconds) != ERR_NONE) {
+            seconds = 0;
+        }
     }
-    *ret_body = answer.body;
-    return err;
+    if (seconds <= 0) {
+        return PROVIDER_FRESH;
+    }
+    return seconds < PROVIDER_FRESH_MAX / TIMESTAMP_SECOND ? seconds * TIMESTAMP_SECOND
+                                                           : PROVIDER_FRESH_MAX;
 }
 
 /* What it publishes --------------------------------------------------------------------------- */
@@ -262,6 +283,8 @@ static enum err provider_read_discovery(const struct provider *provider,
         }
     }
     metadata->takes_basic = provider_takes_basic(document);
+    (void)!json_as_bool(json_member(document, "authorization_response_iss_parameter_supported"),
+                        &metadata->names_itself, NULL);
     return err;
 }
 
@@ -269,16 +292,16 @@ static enum err provider_fetch_discovery(struct provider *provider,
                                          struct provider_metadata *metadata, struct error *reterr)
 {
     struct json document;
-    struct slice body = SLICE_NONE;
+    struct fetch_answer answer = {0};
     struct arena *arena = &metadata->arena;
     struct slice base = provider_without_slash(provider->settings.issuer_url);
     struct slice url =
         arena_format(arena, "%.*s/.well-known/openid-configuration", SLICE_ARG(base));
-    enum err err = provider_fetch_document_in(arena, provider, url, &body, reterr);
+    enum err err = provider_fetch_document_in(arena, provider, url, &answer, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    err = json_parse_in(arena, body, &document, reterr);
+    err = json_parse_in(arena, answer.body, &document, reterr);
     if (err == ERR_NONE) {
         err = provider_read_discovery(provider, &document, metadata, reterr);
     }
@@ -291,13 +314,14 @@ static enum err provider_fetch_discovery(struct provider *provider,
 static enum err provider_fetch_keys(struct provider *provider, struct provider_metadata *metadata,
                                     struct error *reterr)
 {
-    struct slice body = SLICE_NONE;
+    struct fetch_answer answer = {0};
     enum err err =
-        provider_fetch_document_in(&metadata->arena, provider, metadata->keys_url, &body, reterr);
+        provider_fetch_document_in(&metadata->arena, provider, metadata->keys_url, &answer, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    err = jwk_set_new(body, &metadata->keys, reterr);
+    metadata->lifetime = provider_lifetime(answer.cache_control);
+    err = jwk_set_new(answer.body, &metadata->keys, reterr);
     if (err != ERR_NONE) {
         error_prefix(reterr, "the identity provider's keys are wrong: ");
     }
@@ -323,8 +347,14 @@ static enum err provider_ask(struct provider *provider, struct provider_metadata
     return ERR_NONE;
 }
 
-/* The known one, if it is not older than that. Within the pause after a failure the next one who
- * asks is told the same. */
+static bool provider_is_fresh(const struct provider_metadata *metadata, int64_t age_max)
+{
+    int64_t age = clock_monotonic() - metadata->fetched_at;
+    return age_max == PROVIDER_ANY_AGE || (age <= age_max && age < metadata->lifetime);
+}
+
+/* The known one, if it is not older than that, nor than its own lifetime. Within the pause after a
+ * failure the next one who asks is told the same. */
 static enum err provider_known(struct provider *provider, int64_t age_max,
                                struct provider_metadata **ret_metadata, struct error *reterr)
 {
@@ -332,7 +362,7 @@ static enum err provider_known(struct provider *provider, int64_t age_max,
     enum err err = ERR_NOT_FOUND;
     (void)pthread_mutex_lock(&provider->lock);
     struct provider_metadata *metadata = provider->metadata;
-    if (metadata != NULL && now - metadata->fetched_at <= age_max) {
+    if (metadata != NULL && provider_is_fresh(metadata, age_max)) {
         (void)atomic_fetch_add(&metadata->reference_count, 1);
         *ret_metadata = metadata;
         err = ERR_NONE;
@@ -381,43 +411,57 @@ static enum err provider_renew(struct provider *provider, int64_t age_max,
     return err;
 }
 
-static enum err provider_metadata_of_age(struct provider *provider, int64_t age_max,
+static enum err provider_metadata_of_age(struct provider *provider, int64_t age_max, bool may_ask,
                                          struct provider_metadata **ret_metadata,
                                          struct error *reterr)
 {
     enum err err = provider_known(provider, age_max, ret_metadata, reterr);
+    if (err == ERR_NOT_FOUND && !may_ask) {
+        return fail(reterr, ERR_AGAIN, "the identity provider must be asked first");
+    }
     return err == ERR_NOT_FOUND ? provider_renew(provider, age_max, ret_metadata, reterr) : err;
 }
 
-/* What is known stays in use while the provider does not answer. */
-enum err provider_metadata(struct provider *provider, struct provider_metadata **ret_metadata,
-                           struct error *reterr)
+enum err provider_metadata(struct provider *provider, bool may_ask,
+                           struct provider_metadata **ret_metadata, struct error *reterr)
 {
     struct error failure = {0};
-    enum err err = provider_metadata_of_age(provider, PROVIDER_FRESH, ret_metadata, &failure);
-    if (err != ERR_NONE) {
-        err = provider_known(provider, INT64_MAX, ret_metadata, NULL);
+    enum err err =
+        provider_metadata_of_age(provider, PROVIDER_FRESH_MAX, may_ask, ret_metadata, &failure);
+    if (err == ERR_UNAVAILABLE) {
+        err = provider_known(provider, PROVIDER_ANY_AGE, ret_metadata, NULL);
+        err = err == ERR_NONE ? err : ERR_UNAVAILABLE;
     }
-    return err == ERR_NONE ? err : fail(reterr, ERR_UNAVAILABLE, "%s", failure.message);
+    return err == ERR_NONE ? err : fail(reterr, err, "%s", failure.message);
 }
 
-enum err provider_verify_signature(struct provider *provider, const struct jwt *jwt,
-                                   struct error *reterr)
+static enum err provider_verify_by(const struct provider_metadata *metadata, const struct jwt *jwt,
+                                   int64_t *ret_fresh_for, struct error *reterr)
+{
+    int64_t age = clock_monotonic() - metadata->fetched_at;
+    *ret_fresh_for = metadata->lifetime > age ? metadata->lifetime - age : 0;
+    return jwk_set_verify(metadata->keys, jwt, reterr);
+}
+
+enum err provider_verify_signature(struct provider *provider, const struct jwt *jwt, bool may_ask,
+                                   int64_t *ret_fresh_for, struct error *reterr)
 {
     struct provider_metadata *metadata = NULL;
-    enum err err = provider_metadata(provider, &metadata, reterr);
+    enum err err =
+        provider_metadata_of_age(provider, PROVIDER_FRESH_MAX, may_ask, &metadata, reterr);
     if (err != ERR_NONE) {
         return err;
     }
     int64_t fetched_at = metadata->fetched_at;
-    err = jwk_set_verify(metadata->keys, jwt, reterr);
+    err = provider_verify_by(metadata, jwt, ret_fresh_for, reterr);
     provider_metadata_unref(metadata);
     /* Anybody can make up a key's name: a newer set is asked for once in a while only. */
     if (err == ERR_NOT_FOUND) {
-        err = provider_metadata_of_age(provider, PROVIDER_KEY_STEP, &metadata, reterr);
+        err = provider_metadata_of_age(provider, PROVIDER_KEY_STEP, may_ask, &metadata, reterr);
         if (err == ERR_NONE) {
-            err = metadata->fetched_at == fetched_at ? ERR_NOT_FOUND
-                                                     : jwk_set_verify(metadata->keys, jwt, reterr);
+            err = metadata->fetched_at == fetched_at
+                      ? ERR_NOT_FOUND
+                      : provider_verify_by(metadata, jwt, ret_fresh_for, reterr);
             provider_metadata_unref(metadata);
         }
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* An OpenID Connect provider: what it publishes about itself (discovery, keys), the sign-in with a
- * code and PKCE, and the access tokens that it gives to programs. Asking it blocks; what it
- * publishes is kept. Safe from any thread.
+ * code and PKCE, and the access tokens that it gives to programs. Asking it blocks, for as long as
+ * a provider that hangs likes, up to LIMIT_FETCH_MS: only threads that nothing else needs do that.
+ * What it publishes is kept for as long as it says, or ten minutes; no token is believed by keys
+ * that are older. Safe from any thread.
  *
+ * ERR_AGAIN: the provider would have to be asked, and the caller may not: again where one may.
  * ERR_UNAVAILABLE: it cannot be reached, or says nonsense; it is not asked again for
  * PROVIDER_PAUSE. */
 #ifndef GH_IDENTITY_PROVIDER_H
@@ -46,6 +49,7 @@ struct provider_login {
     struct slice issuer;      /* on the way back: 'iss' of RFC 9207; empty when it was not sent */
     struct slice prompt;      /* on the way there, may be empty */
     struct slice screen_hint; /* likewise */
+    bool may_ask;
 };
 
 enum err provider_login_url_in(struct arena *arena, struct provider *provider,
@@ -63,7 +67,12 @@ struct provider_profile {
     bool has_verified_email;
 };
 
-/* ERR_UNAUTHENTICATED when the provider does not take the code, or its id token is not good. */
+/* Whether the answer came from this provider: RFC 9207, for answers with an error, too. */
+enum err provider_check_answer(struct provider *provider, const struct provider_login *login,
+                               struct error *reterr) MUST_USE;
+
+/* ERR_UNAUTHENTICATED when the provider does not take the code, or its id token is not good. Asks.
+ */
 enum err provider_exchange_in(struct arena *arena, struct provider *provider,
                               const struct provider_login *login, struct slice code,
                               struct provider_profile *ret_profile, struct error *reterr) MUST_USE;
@@ -76,6 +85,7 @@ struct provider_token {
 
 /* An access token: a JWT for our audience, or an opaque one, which the provider is asked about. */
 enum err provider_verify_in(struct arena *arena, struct provider *provider, struct slice token,
-                            struct provider_token *ret_token, struct error *reterr) MUST_USE;
+                            bool may_ask, struct provider_token *ret_token,
+                            struct error *reterr) MUST_USE;
 
 #endif

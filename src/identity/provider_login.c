@@ -48,7 +48,7 @@ enum err provider_login_url_in(struct arena *arena, struct provider *provider,
                                struct error *reterr)
 {
     struct provider_metadata *metadata = NULL;
-    enum err err = provider_metadata(provider, &metadata, reterr);
+    enum err err = provider_metadata(provider, login->may_ask, &metadata, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -171,9 +171,10 @@ static enum err provider_verify_id_token(const struct exchange *exchange, struct
         .skew_s = PROVIDER_SKEW_S,
     };
     struct error cause = {0};
+    int64_t fresh_for = 0;
     enum err err = jwt_parse_in(exchange->arena, token, ret_jwt, &cause);
     if (err == ERR_NONE) {
-        err = provider_verify_signature(exchange->provider, ret_jwt, &cause);
+        err = provider_verify_signature(exchange->provider, ret_jwt, true, &fresh_for, &cause);
     }
     if (err == ERR_UNAVAILABLE) {
         return fail(reterr, err, "%s", cause.message);
@@ -353,19 +354,35 @@ static enum err provider_exchange(const struct exchange *exchange, struct slice 
     return err;
 }
 
+/* Section 2.4: one that names itself in all its answers is not meant by one without a name. */
+enum err provider_check_answer(struct provider *provider, const struct provider_login *login,
+                               struct error *reterr)
+{
+    struct provider_metadata *metadata = NULL;
+    enum err err = provider_metadata(provider, login->may_ask, &metadata, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    bool is_named = login->issuer.len > 0;
+    if (is_named && !slice_equals(login->issuer, metadata->issuer)) {
+        err = fail(reterr, ERR_UNAUTHENTICATED, "another identity provider gave this answer");
+    } else if (!is_named && metadata->names_itself) {
+        err = fail(reterr, ERR_UNAUTHENTICATED,
+                   "the answer does not say that the identity provider gave it ('iss')");
+    }
+    provider_metadata_unref(metadata);
+    return err;
+}
+
 enum err provider_exchange_in(struct arena *arena, struct provider *provider,
                               const struct provider_login *login, struct slice code,
                               struct provider_profile *ret_profile, struct error *reterr)
 {
     struct provider_metadata *metadata = NULL;
     *ret_profile = (struct provider_profile){0};
-    enum err err = provider_metadata(provider, &metadata, reterr);
+    enum err err = provider_metadata(provider, true, &metadata, reterr);
     if (err != ERR_NONE) {
         return err;
-    }
-    if (login->issuer.len > 0 && !slice_equals(login->issuer, metadata->issuer)) {
-        provider_metadata_unref(metadata);
-        return fail(reterr, ERR_UNAUTHENTICATED, "another identity provider gave this answer");
     }
     const struct exchange exchange = {.arena = arena,
                                       .provider = provider,
@@ -379,22 +396,30 @@ enum err provider_exchange_in(struct arena *arena, struct provider *provider,
 
 /* Access tokens -------------------------------------------------------------------------------- */
 
+struct token_question {
+    const struct provider_metadata *metadata;
+    struct slice token;
+    bool may_ask;
+};
+
 static enum err provider_verify_jwt(struct arena *arena, struct provider *provider,
-                                    const struct provider_metadata *metadata, struct slice token,
+                                    const struct token_question *question,
                                     struct provider_token *ret_token, struct error *reterr)
 {
     const struct provider_settings *settings = &provider->settings;
     const struct jwt_expectations expected = {
-        .issuer = metadata->issuer,
+        .issuer = question->metadata->issuer,
         .audience = settings->audience.len > 0 ? settings->audience : settings->client_id,
         .any_party = true,
         .now = clock_now(),
         .skew_s = PROVIDER_SKEW_S,
     };
     struct jwt jwt;
-    enum err err = jwt_parse_in(arena, token, &jwt, reterr);
+    int64_t fresh_for = 0;
+    int64_t expires_at = 0;
+    enum err err = jwt_parse_in(arena, question->token, &jwt, reterr);
     if (err == ERR_NONE) {
-        err = provider_verify_signature(provider, &jwt, reterr);
+        err = provider_verify_signature(provider, &jwt, question->may_ask, &fresh_for, reterr);
     }
     if (err == ERR_NONE) {
         err = jwt_check_claims(&jwt, &expected, reterr);
@@ -406,22 +431,27 @@ static enum err provider_verify_jwt(struct arena *arena, struct provider *provid
         err = json_as_text(json_member(&jwt.claims, "sub"), &ret_token->subject, reterr);
     }
     if (err == ERR_NONE) {
-        err = jwt_expiry(&jwt, &ret_token->expires_at, reterr);
-        ret_token->expires_at += PROVIDER_SKEW_S * TIMESTAMP_SECOND;
+        err = jwt_expiry(&jwt, &expires_at, reterr);
+        expires_at += PROVIDER_SKEW_S * TIMESTAMP_SECOND;
+        bool is_key_first = expected.now + fresh_for < expires_at;
+        ret_token->expires_at = is_key_first ? expected.now + fresh_for : expires_at;
     }
     return err;
 }
 
 static enum err provider_verify_opaque(struct arena *arena, struct provider *provider,
-                                       const struct provider_metadata *metadata, struct slice token,
+                                       const struct token_question *question,
                                        struct provider_token *ret_token, struct error *reterr)
 {
     struct json claims;
-    if (metadata->userinfo_url.len == 0) {
+    struct slice url = question->metadata->userinfo_url;
+    if (url.len == 0) {
         return fail(reterr, ERR_UNAUTHENTICATED, "the provider cannot be asked about a token");
     }
-    enum err err =
-        provider_userinfo_in(arena, provider, metadata->userinfo_url, token, &claims, reterr);
+    if (!question->may_ask) {
+        return fail(reterr, ERR_AGAIN, "the identity provider must be asked first");
+    }
+    enum err err = provider_userinfo_in(arena, provider, url, question->token, &claims, reterr);
     ret_token->expires_at = clock_now() + OPAQUE_FRESH;
     return err == ERR_NONE ? json_as_text(json_member(&claims, "sub"), &ret_token->subject, reterr)
                            : err;
@@ -429,19 +459,21 @@ static enum err provider_verify_opaque(struct arena *arena, struct provider *pro
 
 /* A JWT that is not for us is not asked about: userinfo does not tell for whom it is. */
 enum err provider_verify_in(struct arena *arena, struct provider *provider, struct slice token,
-                            struct provider_token *ret_token, struct error *reterr)
+                            bool may_ask, struct provider_token *ret_token, struct error *reterr)
 {
     struct provider_metadata *metadata = NULL;
     bool is_jwt = slice_find_byte(token, '.') < token.len;
-    enum err err = provider_metadata(provider, &metadata, reterr);
+    enum err err = provider_metadata(provider, may_ask, &metadata, reterr);
     if (err != ERR_NONE) {
         return err;
     }
-    err = is_jwt ? provider_verify_jwt(arena, provider, metadata, token, ret_token, reterr)
-                 : provider_verify_opaque(arena, provider, metadata, token, ret_token, reterr);
+    const struct token_question question = {
+        .metadata = metadata, .token = token, .may_ask = may_ask};
+    err = is_jwt ? provider_verify_jwt(arena, provider, &question, ret_token, reterr)
+                 : provider_verify_opaque(arena, provider, &question, ret_token, reterr);
     ret_token->issuer = arena_copy(arena, metadata->issuer);
     provider_metadata_unref(metadata);
-    return err == ERR_NONE || err == ERR_UNAVAILABLE
+    return err == ERR_NONE || err == ERR_UNAVAILABLE || err == ERR_AGAIN
                ? err
                : fail(reterr, ERR_UNAUTHENTICATED, "the token is not valid");
 }

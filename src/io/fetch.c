@@ -172,6 +172,11 @@ static enum err fetch_finish(struct fetch_handle *handle, struct arena *arena,
     }
     (void)curl_easy_getinfo(handle->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
     ret_answer->body = arena_copy(arena, buf_view(&handle->body));
+    struct curl_header *header = NULL;
+    if (curl_easy_header(handle->curl, "Cache-Control", 0, CURLH_HEADER, -1, &header) ==
+        CURLHE_OK) {
+        ret_answer->cache_control = arena_copy(arena, slice_of_text(header->value));
+    }
     return ERR_NONE;
 }
 

@@ -40,6 +40,7 @@ struct fetch_request {
 struct fetch_answer {
     long status;
     struct slice body;
+    struct slice cache_control; /* the header; empty: there was none */
 };
 
 /* Any status is an answer. ERR_UNAVAILABLE when there was none, with the host's name and the cause;

@@ -41,9 +41,9 @@ enum err login_store_begin(struct store_tx *tx, struct slice id, struct slice br
     return err == ERR_NONE && changed == 0 ? login_store_not_found(reterr) : err;
 }
 
-static enum err login_store_find(struct store_tx *tx, struct arena *arena,
-                                 const struct login_attempt *wanted, int64_t now,
-                                 struct login_attempt *ret_attempt, struct error *reterr)
+enum err login_store_find(struct store_tx *tx, struct arena *arena,
+                          const struct login_attempt *wanted, int64_t now,
+                          struct login_attempt *ret_attempt, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(

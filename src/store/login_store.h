@@ -22,7 +22,11 @@ enum err login_store_insert(struct store_tx *tx, const struct login_attempt *att
 /* A browser begins it, once. ERR_NOT_FOUND when there is none, or another has. */
 enum err login_store_begin(struct store_tx *tx, struct slice id, struct slice browser_hash,
                            int64_t now, struct error *reterr) MUST_USE;
-/* Of this browser and not expired, else ERR_NOT_FOUND. It is gone afterwards. */
+/* Of this browser and not expired, else ERR_NOT_FOUND. */
+enum err login_store_find(struct store_tx *tx, struct arena *arena,
+                          const struct login_attempt *wanted, int64_t now,
+                          struct login_attempt *ret_attempt, struct error *reterr) MUST_USE;
+/* The same, and it is gone afterwards. */
 enum err login_store_take(struct store_tx *tx, struct arena *arena,
                           const struct login_attempt *wanted, int64_t now,
                           struct login_attempt *ret_attempt, struct error *reterr) MUST_USE;

@@ -7,8 +7,8 @@ import urllib.parse as urls
 
 import pytest
 
-from api import Api, unique
-from oidc import CLI, Browser, SignIn, decode, query_of
+from api import Api, register, unique
+from oidc import CLI, SECRET_ENV, Browser, SignIn, Site, arguments_for, decode, query_of
 
 
 def is_bad_state(hop):
@@ -372,6 +372,35 @@ def test_a_code_of_another_sign_in(site):
     assert done.status == 302 and done.error and done.token is None, done
 
 
+def without_iss(address):
+    query = query_of(address)
+    assert query.pop("iss")
+    return address.split("?")[0] + "?" + urls.urlencode(query)
+
+
+def test_an_answer_must_name_its_provider(quick_site):
+    """RFC 9207: the provider says that it does so in each of its answers, a no included."""
+    site = quick_site
+    for person, change in ((site.provider.person(), without_iss),
+                           (None, without_iss),
+                           (None, lambda address: re.sub("iss=[^&]*", "iss=https%3A%2F%2Fx", address)),
+                           (site.provider.person(),
+                            lambda address: re.sub("iss=[^&]*", "iss=", address))):
+        browser = Browser(person)
+        answer = SignIn([], browser.open(change(site.to_callback(browser))))
+        assert answer.status == 302 and answer.error == "sign_in_refused", answer
+        assert answer.token is None and "no" not in answer.query["error_description"].split(" ")[:2]
+    assert site.provider.count("token") == 0
+
+
+def test_a_provider_that_does_not_name_itself_need_not(start, provider):
+    provider.set(discovery={"authorization_response_iss_parameter_supported": None})
+    site = Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
+    register(site.gateway)
+    browser = Browser(provider.person())
+    assert SignIn([], browser.open(without_iss(site.to_callback(browser)))).token
+
+
 def test_signing_out(site):
     api = site.enter(site.provider.person())
     assert api.get("/userinfo").status == 200
@@ -396,9 +425,10 @@ def test_organization_and_redirect_are_checked_first(quick_site):
     assert answer.status == 400 and quick_site.provider.count("auth") == 0
 
 
-def test_forged_callbacks_are_in_the_audit_log(quick_site):
+def test_forged_callbacks_are_in_the_audit_log(start, provider):
     """The first of an address, the tenth, the hundredth: enough to be seen, too few to fill it."""
-    site = quick_site
+    site = Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
+    site.admin = register(site.gateway)
 
     def entries():
         return [one for one in site.admin.get("/audit/logs?page_size=100").json["data"]

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from api import Api, resource, role, unique
+from api import Api, register, resource, role, unique
+from conftest import wait_for
 from oidc import CLI, SECRET_ENV, Browser, RelyingParty, Site, arguments_for, decode, new_site
 from oidc import Provider as ProviderProgram
 
@@ -167,6 +168,7 @@ def other_provider(tmp_path):
 def test_keys_change(start, other_provider):
     provider = other_provider
     site = Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
+    register(site.gateway)
     person = provider.person()
     site.enter(person)
     fetched = time.monotonic()
@@ -195,6 +197,47 @@ def test_keys_change(start, other_provider):
         assert {answer.status for answer in pool.map(site.who, [old, *strange])} == {401}
     assert site.who(new).status == 200
     assert provider.count("jwks") == before + 1
+
+
+def test_a_withdrawn_key_ends_with_its_time(start, other_provider):
+    """By then nothing is believed by it any more, whether the provider answers or not."""
+    provider = other_provider
+    provider.set(keys_cache="public, must-revalidate, max-age=2")
+    site = Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
+    register(site.gateway)
+    person = provider.person(groups=["dev"])
+    own = site.enter(person)
+    rp = RelyingParty(provider)
+    tokens = [rp.jwt(person) for _ in range(3)]
+    wait_for(lambda: site.who(tokens[0]).status == 200, what="the person")
+    provider.do("rotate")
+    time.sleep(2.1)
+    assert site.who(tokens[0]).status == 401  # though it was found good a moment ago
+    assert site.who(tokens[1]).status == 401
+    new = rp.jwt(person)
+    assert site.who(new).status == 200
+    provider.do("rotate")
+    provider.set(keys_cache="max-age=2", faults={"jwks": {"status": 500}})
+    time.sleep(2.1)
+    assert site.who(new).status == 503 and site.who(rp.jwt(person)).status == 503
+    assert site.sign_in(person).status == 503
+    assert own.get("/userinfo").status == 200
+    provider.do("reset")
+    wait_for(lambda: site.who(new).status == 401, what="the provider")
+
+
+@pytest.mark.parametrize("header", ["no-store", "no-cache", "max-age=0", "max-age=-1", "max-age=x",
+                                    "max-age=99999999999999999999", "", "private"])
+def test_keys_are_kept_a_while_whatever_is_said(start, provider, header):
+    """Else each token would be a question."""
+    provider.set(keys_cache=header)
+    site = Site(start(*arguments_for(provider), env=SECRET_ENV), provider)
+    register(site.gateway)
+    person = provider.person(groups=["dev"])
+    site.enter(person)
+    for _ in range(5):
+        assert site.who(RelyingParty(provider).jwt(person)).status == 200
+    assert provider.count("jwks") == 1
 
 
 # --- access tokens of the provider ---

@@ -71,6 +71,7 @@ function freshState() {
     id_token: null,        // {claims, header, sign, text} of the next id tokens
     discovery: {},         // members over those of the document
     userinfo: {},          // likewise
+    keys_cache: null,      // the header Cache-Control of the keys
     faults: {},            // by route: {status} {mode: cut|cut-body|garbage|huge|slow, ms}
     code_seconds: 60,
   };
@@ -226,6 +227,8 @@ async function change(ctx, next) {
         delete ctx.body.id_token;
       }
     }
+  } else if (route === 'jwks' && state.keys_cache) {
+    ctx.set('Cache-Control', state.keys_cache);
   } else if (route === 'discovery' || route === 'userinfo') {
     ctx.body = merge(ctx.body, state[route]);
   }
