@@ -72,6 +72,10 @@ static enum err login_open(struct login *login, struct error *reterr)
     if (err == ERR_NONE) {
         err = identity_provider(call->api->identity, &login->provider, reterr);
     }
+    if (err == ERR_NONE) {
+        login->attempt.issuer =
+            provider_plain_issuer(provider_settings(login->provider)->issuer_url);
+    }
     return err == ERR_NOT_FOUND ? fail(reterr, ERR_DENIED,
                                        "access denied: no identity provider is set up here, sign "
                                        "in with a password")

@@ -288,9 +288,14 @@ static struct identity_credential api_credential(const struct api_call *call)
     const struct http_request *request = call->request;
     struct slice authorization = http_request_header(request, SLICE("Authorization"));
     struct slice key = http_request_header(request, SLICE("Api-Key"));
-    struct identity_credential credential = {.kind = IDENTITY_NOTHING};
+    struct identity_credential credential = {
+        .kind = IDENTITY_NOTHING,
+        .organization = http_request_header(request, SLICE("Organization")),
+        .may_ask = call->http->may_ask,
+    };
     if (key.len > 0) {
-        credential = (struct identity_credential){.kind = IDENTITY_API_KEY, .text = key};
+        credential.kind = IDENTITY_API_KEY;
+        credential.text = key;
     } else if (authorization.len > 0) {
         struct slice rest = SLICE_NONE;
         struct slice scheme = slice_cut(authorization, ' ', &rest);
@@ -300,8 +305,8 @@ static struct identity_credential api_credential(const struct api_call *call)
     } else {
         struct slice cookie = api_cookie(call, SLICE(IDENTITY_COOKIE));
         if (cookie.len > 0) {
-            credential =
-                (struct identity_credential){.kind = IDENTITY_COOKIE_TOKEN, .text = cookie};
+            credential.kind = IDENTITY_COOKIE_TOKEN;
+            credential.text = cookie;
         }
     }
     return credential;
@@ -360,13 +365,18 @@ static enum err api_authenticate(struct api_call *call, struct error *reterr)
 {
     struct identity_credential credential = api_credential(call);
     struct identity_proof proof = {0};
-    credential.may_ask = call->http->may_ask;
     enum err err = api_prove(call, &credential, &proof, reterr);
     if (err == ERR_UNAUTHENTICATED) {
         return fail(reterr, ERR_UNAUTHENTICATED, "access denied: sign in, or send a valid API key");
     }
     if (err != ERR_NONE) {
         return err;
+    }
+    if (credential.organization.len > 0 &&
+        !slice_equals(credential.organization, proof.caller.organization_name)) {
+        return fail(reterr, ERR_UNAUTHENTICATED,
+                    "access denied: this credential is not of the organization that the header "
+                    "'Organization' names");
     }
     call->caller = proof.caller;
     call->token_id = proof.token_id;

@@ -11,6 +11,7 @@ struct service_account_call {
     struct slice name;              /* in the path: subject or id */
     struct service_account wanted;  /* what was sent */
     struct service_account account; /* what is stored then */
+    struct slice current_issuer;
 };
 
 struct service_accounts_listing {
@@ -81,6 +82,21 @@ static enum err service_account_audit(struct service_account_call *self, struct 
     return api_audit(self->call, tx, action, status, payload, reterr);
 }
 
+/* The provider that people sign in with is the only one whose tokens count: nobody can have an
+ * account of another, nor keep one when it changes without saying so. */
+static enum err service_account_choose_issuer(struct service_account_call *self,
+                                              struct slice before, struct slice *ret_issuer,
+                                              struct error *reterr)
+{
+    struct slice wanted = provider_plain_issuer(self->wanted.issuer);
+    *ret_issuer = wanted.len > 0 ? wanted : before;
+    return wanted.len == 0 || slice_equals(wanted, before) ||
+                   slice_equals(wanted, self->current_issuer)
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, "'issuer' is none of this gateway's: it is '%.*s'",
+                      SLICE_ARG(self->current_issuer));
+}
+
 static enum err service_account_post_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct service_account_call *self = context;
@@ -89,7 +105,11 @@ static enum err service_account_post_body(struct store_tx *tx, void *context, st
     account.organization_id = self->call->caller.organization_id;
     account.created_at = clock_now();
     account.updated_at = account.created_at;
-    enum err err = service_account_store_insert(tx, &account, reterr);
+    enum err err =
+        service_account_choose_issuer(self, self->current_issuer, &account.issuer, reterr);
+    if (err == ERR_NONE) {
+        err = service_account_store_insert(tx, &account, reterr);
+    }
     if (err == ERR_NONE) {
         err = service_account_find(self, tx, account.id, reterr);
     }
@@ -100,6 +120,9 @@ enum err service_accounts_post(struct api_call *call, struct error *reterr)
 {
     struct service_account_call self = {.call = call};
     enum err err = api_read_body(call, SHAPE_WHOLE, &service_account_shape, &self.wanted, reterr);
+    if (err == ERR_NONE) {
+        err = identity_issuer_in(call->arena, call->api->identity, &self.current_issuer, reterr);
+    }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, service_account_post_body, &self, reterr);
     }
@@ -124,7 +147,10 @@ static enum err service_account_put_body(struct store_tx *tx, void *context, str
     account.status = wanted->status;
     account.groups = wanted->groups.is_given ? wanted->groups : account.groups;
     account.updated_at = clock_now();
-    err = service_account_store_update(tx, &account, reterr);
+    err = service_account_choose_issuer(self, self->account.issuer, &account.issuer, reterr);
+    if (err == ERR_NONE) {
+        err = service_account_store_update(tx, &account, reterr);
+    }
     if (err == ERR_NONE) {
         err = service_account_find(self, tx, account.id, reterr);
     }
@@ -136,6 +162,9 @@ enum err service_accounts_put(struct api_call *call, struct error *reterr)
     struct service_account_call self = {.call = call, .name = call->request->values[0]};
     enum err err =
         api_read_body(call, SHAPE_WHOLE, &service_account_update_shape, &self.wanted, reterr);
+    if (err == ERR_NONE) {
+        err = identity_issuer_in(call->arena, call->api->identity, &self.current_issuer, reterr);
+    }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, service_account_put_body, &self, reterr);
     }

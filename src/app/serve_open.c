@@ -5,6 +5,7 @@
 #include "io/fetch.h"
 #include "io/log.h"
 #include "store/organization_store.h"
+#include "store/service_account_store.h"
 #include "target/secret_source.h"
 #include "wire/address.h"
 
@@ -127,6 +128,14 @@ static struct provider_settings serve_provider(const struct settings *settings)
     };
 }
 
+/* Once: see the migration that began to keep issuers. */
+static enum err serve_bind_service_accounts(struct serve *serve, struct error *reterr)
+{
+    struct slice issuer = SLICE_NONE;
+    enum err err = identity_issuer_in(&serve->arena, serve->identity, &issuer, reterr);
+    return err == ERR_NONE ? service_account_store_bind(serve->store, issuer, reterr) : err;
+}
+
 static enum err serve_open_identity(struct serve *serve, struct error *reterr)
 {
     const struct settings *settings = serve->settings;
@@ -146,6 +155,9 @@ static enum err serve_open_identity(struct serve *serve, struct error *reterr)
         error_prefix(reterr, "--master-key-file: ");
     } else if (err == ERR_INPUT) {
         error_prefix(reterr, "--oidc-issuer: ");
+    }
+    if (err == ERR_NONE) {
+        err = serve_bind_service_accounts(serve, reterr);
     }
     return err == ERR_NONE ? store_read(serve->store, serve_ask_for_users, serve, reterr) : err;
 }

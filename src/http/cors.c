@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/cors.h"
 
-#define CORS_HEADERS_IN  "Authorization, Api-Key, Content-Type, If-Match, If-None-Match"
+#define CORS_HEADERS_IN                                                                            \
+    "Authorization, Api-Key, Organization, Content-Type, If-Match, If-None-Match"
 #define CORS_HEADERS_OUT "Token, ETag, Retry-After"
 #define CORS_MAX_AGE_S   "600"
 

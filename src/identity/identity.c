@@ -248,6 +248,20 @@ enum err identity_provider(struct identity *identity, struct provider **ret_prov
     return err;
 }
 
+enum err identity_issuer_in(struct arena *arena, struct identity *identity,
+                            struct slice *ret_issuer, struct error *reterr)
+{
+    struct provider *provider = NULL;
+    enum err err = identity_provider(identity, &provider, reterr);
+    *ret_issuer = SLICE("");
+    if (err == ERR_NONE) {
+        *ret_issuer =
+            arena_copy(arena, provider_plain_issuer(provider_settings(provider)->issuer_url));
+    }
+    provider_unref(provider);
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
+}
+
 /* Verifying ------------------------------------------------------------------------------------ */
 
 /* One look at a credential: what it claims, and what the store knows about that. */
@@ -256,6 +270,7 @@ struct identity_look {
     struct slice key_hash; /* of an API key, else the token's claims */
     struct token_claims claims;
     struct provider_token provided; /* of the provider, by its subject */
+    struct slice organization;      /* in which it is to count; may be empty */
     struct caller caller;
     struct api_key_times times; /* of an API key */
 };
@@ -268,11 +283,13 @@ static enum err identity_look_up(struct store_tx *tx, void *context, struct erro
                                    reterr);
     }
     if (look->provided.subject.len > 0) {
-        enum err err = token_store_subject(tx, look->arena, look->provided.issuer,
-                                           look->provided.subject, &look->caller, reterr);
+        struct token_subject wanted = {.issuer = look->provided.issuer,
+                                       .subject = look->provided.subject,
+                                       .organization = look->organization};
+        enum err err = token_store_subject(tx, look->arena, &wanted, &look->caller, reterr);
+        wanted.issuer = provider_plain_issuer(wanted.issuer);
         return err == ERR_NOT_FOUND
-                   ? token_store_service_account(tx, look->arena, look->provided.subject,
-                                                 &look->caller, reterr)
+                   ? token_store_service_account(tx, look->arena, &wanted, &look->caller, reterr)
                    : err;
     }
     return token_store_user(tx, look->arena, &look->claims, &look->caller, reterr);
@@ -454,7 +471,7 @@ static enum err identity_verify_token(struct identity *identity, struct arena *a
                                       const struct identity_credential *credential,
                                       struct identity_proof *ret_proof, struct error *reterr)
 {
-    struct identity_look look = {.arena = arena};
+    struct identity_look look = {.arena = arena, .organization = credential->organization};
     enum err err = identity_verify_own(identity, credential->text, &look, ret_proof, reterr);
     if (err == ERR_NOT_FOUND && credential->kind == IDENTITY_BEARER) {
         err = identity_verify_provided(identity, credential, &look, ret_proof, reterr);

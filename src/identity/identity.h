@@ -67,6 +67,10 @@ struct provider_settings identity_settings_of(const struct auth_config *config);
 enum err identity_provider(struct identity *identity, struct provider **ret_provider,
                            struct error *reterr) MUST_USE;
 
+/* Whose word counts now: provider_plain_issuer, or empty when there is none. */
+enum err identity_issuer_in(struct arena *arena, struct identity *identity,
+                            struct slice *ret_issuer, struct error *reterr) MUST_USE;
+
 /* A token for the person, valid for IDENTITY_TOKEN_LIFETIME_S. */
 enum err identity_make_token_in(struct arena *arena, const struct identity *identity,
                                 struct slice user_id, struct slice *ret_token,

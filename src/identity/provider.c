@@ -124,6 +124,11 @@ const struct provider_settings *provider_settings(const struct provider *provide
     return &provider->settings;
 }
 
+struct slice provider_plain_issuer(struct slice issuer)
+{
+    return slice_ends_with(issuer, SLICE("/")) ? slice_sub(issuer, 0, issuer.len - 1) : issuer;
+}
+
 struct slice provider_kind(const struct provider *provider)
 {
     static const struct {
@@ -224,11 +229,6 @@ static enum err provider_read_url(const struct json *document, const char *name,
     return err == ERR_NONE ? provider_check_url(*ret_url, name, reterr) : err;
 }
 
-static struct slice provider_without_slash(struct slice url)
-{
-    return slice_ends_with(url, SLICE("/")) ? slice_sub(url, 0, url.len - 1) : url;
-}
-
 /* OpenID Connect Discovery 1.0 section 3: absent means client_secret_basic alone. */
 static bool provider_takes_basic(const struct json *document)
 {
@@ -252,7 +252,7 @@ static enum err provider_check_issuer(const struct provider *provider, struct sl
                                       struct error *reterr)
 {
     struct slice expected = provider->settings.issuer_url;
-    return slice_equals(provider_without_slash(issuer), provider_without_slash(expected))
+    return slice_equals(provider_plain_issuer(issuer), provider_plain_issuer(expected))
                ? ERR_NONE
                : fail(reterr, ERR_INPUT, "the issuer there is '%.*s', not '%.*s'",
                       SLICE_ARG(slice_sub(issuer, 0, 100)), SLICE_ARG(slice_sub(expected, 0, 100)));
@@ -294,7 +294,7 @@ static enum err provider_fetch_discovery(struct provider *provider,
     struct json document;
     struct fetch_answer answer = {0};
     struct arena *arena = &metadata->arena;
-    struct slice base = provider_without_slash(provider->settings.issuer_url);
+    struct slice base = provider_plain_issuer(provider->settings.issuer_url);
     struct slice url =
         arena_format(arena, "%.*s/.well-known/openid-configuration", SLICE_ARG(base));
     enum err err = provider_fetch_document_in(arena, provider, url, &answer, reterr);

@@ -34,6 +34,9 @@ enum err provider_new(const struct provider_settings *settings, struct provider 
 struct provider *provider_ref(struct provider *provider);
 void provider_unref(struct provider *provider);
 const struct provider_settings *provider_settings(const struct provider *provider);
+/* As it is kept beside what stands on its word: without a slash at the end, which people leave out
+ * and discovery documents have. */
+struct slice provider_plain_issuer(struct slice issuer);
 /* "keycloak", "okta", "microsoft-entra-id" … or "unknown": what the issuer's address tells. */
 struct slice provider_kind(const struct provider *provider);
 

@@ -38,6 +38,15 @@ static enum err service_account_check_subject(struct slice subject, struct error
          .check = service_account_check_subject,                                                   \
          .pattern = LINE_PATTERN,                                                                  \
          .about = "what the identity provider calls it: the claim 'sub' of its tokens"},           \
+        {.name = "issuer",                                                                         \
+         .kind = SHAPE_TEXT,                                                                       \
+         .flags = SHAPE_NULL_IN,                                                                   \
+         AT(issuer),                                                                               \
+         .max = 1024,                                                                              \
+         .check = line_check,                                                                      \
+         .pattern = LINE_PATTERN,                                                                  \
+         .about =                                                                                  \
+             "the identity provider whose tokens count: as it was, or the gateway's own now"},     \
         {.name = "name",                                                                           \
          .kind = SHAPE_TEXT,                                                                       \
          .flags = SHAPE_NULL_IN,                                                                   \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Callers and users that are no people. A service account stands for a client of the identity
- * provider and calls the API as a member of its groups. A machine identity never calls the API,
- * belongs to no group and is no admin: it may use the connections that it names, and those that
- * carry one of its attributes. */
+/* Callers and users that are no people. A service account stands for a client of one identity
+ * provider in one organization, and calls the API as a member of its groups. A machine identity
+ * never calls the API, belongs to no group and is no admin: it may use the connections that it
+ * names, and those that carry one of its attributes. */
 #ifndef GH_MODEL_MACHINE_H
 #define GH_MODEL_MACHINE_H
 
@@ -12,6 +12,7 @@ struct service_account {
     struct slice id;
     struct slice organization_id;
     struct slice subject; /* what the identity provider calls it; never changes */
+    struct slice issuer;  /* that provider, without a slash at the end; empty: none yet */
     struct slice name;
     struct slice status;
     struct shape_texts groups;

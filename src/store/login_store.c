@@ -16,11 +16,12 @@ enum err login_store_insert(struct store_tx *tx, const struct login_attempt *att
     }
     return store_exec(tx,
                       "INSERT INTO login_attempt (id, organization_id, redirect, browser_hash, "
-                      "may_found, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                      "may_found, created_at, expires_at, issuer) "
+                      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
                       PARAMS(store_text(attempt->id), store_text(attempt->organization_id),
                              store_text(attempt->redirect), browser,
                              store_int(attempt->may_found ? 1 : 0), store_int(now),
-                             store_int(attempt->expires_at)),
+                             store_int(attempt->expires_at), store_text(attempt->issuer)),
                       NULL, reterr);
 }
 
@@ -49,9 +50,10 @@ enum err login_store_find(struct store_tx *tx, struct arena *arena,
     enum err err = store_query_one(
         tx,
         "SELECT id, organization_id, redirect, may_found, expires_at FROM login_attempt "
-        "WHERE id = $1 AND browser_hash = $2 AND expires_at > $3",
-        PARAMS(store_text(wanted->id), store_blob(wanted->browser_hash), store_int(now)), &rows,
-        reterr);
+        "WHERE id = $1 AND browser_hash = $2 AND expires_at > $3 AND issuer = $4",
+        PARAMS(store_text(wanted->id), store_blob(wanted->browser_hash), store_int(now),
+               store_text(wanted->issuer)),
+        &rows, reterr);
     if (err == ERR_NONE) {
         *ret_attempt = (struct login_attempt){
             .id = rows_text_in(arena, &rows, 0),

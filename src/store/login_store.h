@@ -11,6 +11,7 @@ struct login_attempt {
     struct slice id; /* the hash of the state, as text */
     struct slice organization_id;
     struct slice redirect;
+    struct slice issuer;       /* of the provider that it goes to, and must come back from */
     struct slice browser_hash; /* empty: no browser has begun it yet */
     bool may_found;            /* may become the first admin */
     int64_t expires_at;
@@ -22,7 +23,7 @@ enum err login_store_insert(struct store_tx *tx, const struct login_attempt *att
 /* A browser begins it, once. ERR_NOT_FOUND when there is none, or another has. */
 enum err login_store_begin(struct store_tx *tx, struct slice id, struct slice browser_hash,
                            int64_t now, struct error *reterr) MUST_USE;
-/* Of this browser and not expired, else ERR_NOT_FOUND. */
+/* Of this browser and issuer and not expired, else ERR_NOT_FOUND. */
 enum err login_store_find(struct store_tx *tx, struct arena *arena,
                           const struct login_attempt *wanted, int64_t now,
                           struct login_attempt *ret_attempt, struct error *reterr) MUST_USE;

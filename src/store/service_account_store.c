@@ -6,7 +6,8 @@
 #include "store/user_store.h"
 
 #define COLUMNS                                                                                    \
-    "SELECT id, organization_id, subject, name, status, created_at, updated_at "                   \
+    "SELECT id, organization_id, subject, name, status, created_at, updated_at, "                  \
+    "coalesce(issuer, '') "                                                                        \
     "FROM service_account "
 
 static const struct rows_names service_account_groups = {offsetof(struct service_account, id),
@@ -23,6 +24,7 @@ static void service_account_store_take(struct arena *arena, const struct store_r
         .status = rows_text_in(arena, rows, 4),
         .created_at = store_rows_int(rows, 5),
         .updated_at = store_rows_int(rows, 6),
+        .issuer = rows_text_in(arena, rows, 7),
     };
 }
 
@@ -88,20 +90,39 @@ enum err service_account_store_find(struct store_tx *tx, struct arena *arena,
                : err;
 }
 
+/* Whoever was first with a subject stays the one that it means. */
+static enum err service_account_store_claim(struct store_tx *tx,
+                                            const struct service_account *account,
+                                            struct error *reterr)
+{
+    return account->issuer.len == 0
+               ? ERR_NONE
+               : store_exec(tx,
+                            "INSERT INTO service_account_owner (issuer, subject, organization_id) "
+                            "VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                            PARAMS(store_text(account->issuer), store_text(account->subject),
+                                   store_text(account->organization_id)),
+                            NULL, reterr);
+}
+
 enum err service_account_store_insert(struct store_tx *tx, const struct service_account *account,
                                       struct error *reterr)
 {
-    enum err err = store_exec(
-        tx,
-        "INSERT INTO service_account (id, organization_id, subject, name, status, "
-        "created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        PARAMS(store_text(account->id), store_text(account->organization_id),
-               store_text(account->subject), store_text(account->name), store_text(account->status),
-               store_int(account->created_at), store_int(account->updated_at)),
-        NULL, reterr);
+    enum err err =
+        store_exec(tx,
+                   "INSERT INTO service_account (id, organization_id, subject, name, status, "
+                   "created_at, updated_at, issuer) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                   PARAMS(store_text(account->id), store_text(account->organization_id),
+                          store_text(account->subject), store_text(account->name),
+                          store_text(account->status), store_int(account->created_at),
+                          store_int(account->updated_at), store_text(account->issuer)),
+                   NULL, reterr);
     if (err == ERR_CONFLICT) {
         return fail(reterr, ERR_CONFLICT, "a service account '%.*s' already exists",
                     SLICE_ARG(account->subject));
+    }
+    if (err == ERR_NONE) {
+        err = service_account_store_claim(tx, account, reterr);
     }
     return err == ERR_NONE ? group_store_set(tx, account->organization_id, account->id,
                                              &account->groups, reterr)
@@ -112,10 +133,15 @@ enum err service_account_store_update(struct store_tx *tx, const struct service_
                                       struct error *reterr)
 {
     enum err err = store_exec(
-        tx, "UPDATE service_account SET name = $2, status = $3, updated_at = $4 WHERE id = $1",
+        tx,
+        "UPDATE service_account SET name = $2, status = $3, updated_at = $4, issuer = $5 "
+        "WHERE id = $1",
         PARAMS(store_text(account->id), store_text(account->name), store_text(account->status),
-               store_int(account->updated_at)),
+               store_int(account->updated_at), store_text(account->issuer)),
         NULL, reterr);
+    if (err == ERR_NONE) {
+        err = service_account_store_claim(tx, account, reterr);
+    }
     return err == ERR_NONE ? group_store_set(tx, account->organization_id, account->id,
                                              &account->groups, reterr)
                            : err;
@@ -128,4 +154,50 @@ enum err service_account_store_delete(struct store_tx *tx, struct slice id, stru
     return err == ERR_NONE ? store_exec(tx, "DELETE FROM service_account WHERE id = $1",
                                         PARAMS(store_text(id)), NULL, reterr)
                            : err;
+}
+
+struct service_account_binding {
+    struct slice issuer;
+    int64_t count;
+};
+
+static enum err service_account_store_count_unbound(struct store_tx *tx, void *context,
+                                                    struct error *reterr)
+{
+    struct service_account_binding *binding = context;
+    return rows_number(tx, "SELECT count(*) FROM service_account WHERE issuer IS NULL", NO_PARAMS,
+                       &binding->count, reterr);
+}
+
+/* Of several organizations with the same subject the oldest account counts. */
+static enum err service_account_store_bind_body(struct store_tx *tx, void *context,
+                                                struct error *reterr)
+{
+    const struct service_account_binding *binding = context;
+    enum err err = ERR_NONE;
+    if (binding->issuer.len > 0) {
+        err = store_exec(tx,
+                         "INSERT INTO service_account_owner (issuer, subject, organization_id) "
+                         "SELECT $1, s.subject, s.organization_id FROM service_account s "
+                         "WHERE s.issuer IS NULL AND NOT EXISTS (SELECT 1 FROM service_account e "
+                         "WHERE e.issuer IS NULL AND e.subject = s.subject "
+                         "AND (e.created_at < s.created_at "
+                         "OR (e.created_at = s.created_at AND e.id < s.id))) "
+                         "ON CONFLICT DO NOTHING",
+                         PARAMS(store_text(binding->issuer)), NULL, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = store_exec(tx, "UPDATE service_account SET issuer = $1 WHERE issuer IS NULL",
+                         PARAMS(store_text(binding->issuer)), NULL, reterr);
+    }
+    return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
+}
+
+enum err service_account_store_bind(struct store *store, struct slice issuer, struct error *reterr)
+{
+    struct service_account_binding binding = {.issuer = issuer};
+    enum err err = store_read(store, service_account_store_count_unbound, &binding, reterr);
+    return err == ERR_NONE && binding.count > 0
+               ? store_write(store, service_account_store_bind_body, &binding, reterr)
+               : err;
 }

@@ -24,10 +24,13 @@ enum err service_account_store_find(struct store_tx *tx, struct arena *arena,
 /* ERR_CONFLICT: the subject is taken. Groups that do not exist are made. */
 enum err service_account_store_insert(struct store_tx *tx, const struct service_account *account,
                                       struct error *reterr) MUST_USE;
-/* Name, status, groups and updated_at. */
+/* Name, status, groups, issuer and updated_at. */
 enum err service_account_store_update(struct store_tx *tx, const struct service_account *account,
                                       struct error *reterr) MUST_USE;
 enum err service_account_store_delete(struct store_tx *tx, struct slice id,
                                       struct error *reterr) MUST_USE;
+/* Accounts from before issuers were kept are of this one from now on; empty: of none. */
+enum err service_account_store_bind(struct store *store, struct slice issuer,
+                                    struct error *reterr) MUST_USE;
 
 #endif

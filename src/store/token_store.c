@@ -80,18 +80,20 @@ enum err token_store_user(struct store_tx *tx, struct arena *arena,
     return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
 }
 
-enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct slice issuer,
-                             struct slice subject, struct caller *ret_caller, struct error *reterr)
+enum err token_store_subject(struct store_tx *tx, struct arena *arena,
+                             const struct token_subject *wanted, struct caller *ret_caller,
+                             struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct slice user_id = SLICE_NONE;
-    enum err err = store_query_one(tx,
-                                   "SELECT u.id FROM user_account u "
-                                   "JOIN organization o ON o.id = u.organization_id "
-                                   "WHERE u.issuer = $1 AND u.subject = $2 "
-                                   "ORDER BY CASE WHEN o.name = 'default' THEN 0 ELSE 1 END, "
-                                   "o.created_at LIMIT 1",
-                                   PARAMS(store_text(issuer), store_text(subject)), &rows, reterr);
+    enum err err = store_query_one(
+        tx,
+        "SELECT u.id FROM user_account u JOIN organization o ON o.id = u.organization_id "
+        "WHERE u.issuer = $1 AND u.subject = $2 AND ($3 = '' OR o.name = $3) "
+        "ORDER BY CASE WHEN o.name = 'default' THEN 0 ELSE 1 END, o.created_at LIMIT 1",
+        PARAMS(store_text(wanted->issuer), store_text(wanted->subject),
+               store_text(wanted->organization)),
+        &rows, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -100,21 +102,25 @@ enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct sl
     /* No token of ours: none was revoked. */
     const struct token_claims claims = {
         .user_id = user_id, .token_id = SLICE(""), .issued_at = INT64_MAX};
-    return token_store_user(tx, arena, &claims, ret_caller, reterr);
+    err = token_store_user(tx, arena, &claims, ret_caller, reterr);
+    return err == ERR_NOT_FOUND ? fail(reterr, ERR_UNAUTHENTICATED, "the person is not active")
+                                : err;
 }
 
-enum err token_store_service_account(struct store_tx *tx, struct arena *arena, struct slice subject,
-                                     struct caller *ret_caller, struct error *reterr)
+enum err token_store_service_account(struct store_tx *tx, struct arena *arena,
+                                     const struct token_subject *wanted, struct caller *ret_caller,
+                                     struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(
         tx,
-        SERVICE_ACCOUNT "WHERE s.id = (SELECT a.id FROM service_account a "
-                        "JOIN organization p ON p.id = a.organization_id "
-                        "WHERE a.subject = $1 "
-                        "ORDER BY CASE WHEN p.name = 'default' THEN 0 ELSE 1 END, p.name LIMIT 1) "
-                        "AND s.status = 'active'",
-        PARAMS(store_text(subject)), &rows, reterr);
+        SERVICE_ACCOUNT "WHERE s.issuer = $1 AND s.subject = $2 AND s.status = 'active' "
+                        "AND (o.name = $3 OR ($3 = '' AND EXISTS "
+                        "(SELECT 1 FROM service_account_owner w WHERE w.issuer = s.issuer "
+                        "AND w.subject = s.subject AND w.organization_id = s.organization_id)))",
+        PARAMS(store_text(wanted->issuer), store_text(wanted->subject),
+               store_text(wanted->organization)),
+        &rows, reterr);
     return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
 }
 

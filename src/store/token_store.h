@@ -20,14 +20,24 @@ struct token_claims {
 enum err token_store_user(struct store_tx *tx, struct arena *arena,
                           const struct token_claims *claims, struct caller *ret_caller,
                           struct error *reterr) MUST_USE;
-/* The person whom a provider calls so, in the default organization before others. ERR_NOT_FOUND
- * also when he is not active: nobody slips into another organization that way. */
-enum err token_store_subject(struct store_tx *tx, struct arena *arena, struct slice issuer,
-                             struct slice subject, struct caller *ret_caller,
+/* What a provider calls somebody, and where that counts. */
+struct token_subject {
+    struct slice issuer;
+    struct slice subject;
+    struct slice organization; /* its name; empty: any */
+};
+
+/* The person whom a provider calls so; without an organization, in the default one before others.
+ * ERR_UNAUTHENTICATED when he is not active: nobody slips into another organization that way, nor
+ * becomes a service account. ERR_NOT_FOUND when there is none. */
+enum err token_store_subject(struct store_tx *tx, struct arena *arena,
+                             const struct token_subject *wanted, struct caller *ret_caller,
                              struct error *reterr) MUST_USE;
-/* The service account of this subject, likewise. ERR_NOT_FOUND also when it is not active. */
-enum err token_store_service_account(struct store_tx *tx, struct arena *arena, struct slice subject,
-                                     struct caller *ret_caller, struct error *reterr) MUST_USE;
+/* The service account of that provider; without an organization, of the one that was the first to
+ * have an account for this subject. ERR_NOT_FOUND also when it is not active. */
+enum err token_store_service_account(struct store_tx *tx, struct arena *arena,
+                                     const struct token_subject *wanted, struct caller *ret_caller,
+                                     struct error *reterr) MUST_USE;
 
 struct api_key_times {
     int64_t last_used_at;

@@ -169,6 +169,7 @@ def service_account(subject, required=True):
     return (
         Field("subject", "text", subject, required=required, nullable=not required, low=1, high=255,
               bad=CONTROL + (("many-bytes", "é" * 128),)),
+        Field("issuer", "text", "", high=1024, bad=CONTROL),
         text("name", 255),
         Field("status", "text", "active", required=True, nullable=False,
               choices=("active", "inactive")),

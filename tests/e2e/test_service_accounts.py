@@ -27,7 +27,7 @@ def path_of(account):
 def test_an_account_is_created_read_replaced_and_deleted(admin):
     made = make(admin, name="Nightly jobs", groups=["ops", "dev"])
     assert made == {"id": made["id"], "org_id": EMBEDDED_AGENT, "subject": made["subject"],
-                    "name": "Nightly jobs", "status": "active", "groups": ["dev", "ops"],
+                    "issuer": "", "name": "Nightly jobs", "status": "active", "groups": ["dev", "ops"],
                     "created_at": made["created_at"], "updated_at": made["created_at"]}
     path = path_of(made)
     assert admin.get(path).json == admin.get(f"/serviceaccounts/{made['id']}").json == made
@@ -200,6 +200,6 @@ def test_each_change_is_in_the_audit_log(boss):
     entries = boss.get("/audit/logs?resource_type=service_accounts").json["data"]
     assert [(e["action"], e["http_status"]) for e in entries] == \
         [("delete", 204), ("update", 200), ("create", 201)]
-    shown = {"subject": made["subject"], "name": "Jobs", "status": "active", "groups": ["admin"]}
+    shown = {"subject": made["subject"], "issuer": "", "name": "Jobs", "status": "active", "groups": ["admin"]}
     payloads = [e["request_payload_redacted"] for e in entries]
     assert payloads == [{**shown, "status": "inactive"}, {**shown, "status": "inactive"}, shown]

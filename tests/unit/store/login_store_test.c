@@ -59,6 +59,7 @@ static struct step of(const char *id, const char *browser)
                          .attempt = {.id = slice_of_text(id),
                                      .organization_id = SLICE(DEFAULT_ID),
                                      .redirect = SLICE("https://gate.example/a?b=c"),
+                                     .issuer = SLICE("https://id.example"),
                                      .browser_hash = slice_of_text(browser),
                                      .expires_at = LATER}};
 }

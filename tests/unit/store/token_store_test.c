@@ -97,23 +97,41 @@ static void do_write(store_body_fn body, void *context)
     assert_int_equal(store_write(store, body, context, NULL), ERR_NONE);
 }
 
+#define ISSUER "https://id.example"
+
 struct look {
-    struct slice subject;
+    struct token_subject subject;
     struct caller caller;
 };
 
 static enum err look_body(struct store_tx *tx, void *context, struct error *error)
 {
     struct look *look = context;
-    return token_store_service_account(tx, &arena, look->subject, &look->caller, error);
+    return token_store_service_account(tx, &arena, &look->subject, &look->caller, error);
+}
+
+static enum err look_up_at(const struct token_subject *subject, struct caller *ret_caller)
+{
+    struct look look = {.subject = *subject};
+    enum err err = store_read(store, look_body, &look, NULL);
+    *ret_caller = look.caller;
+    return err;
 }
 
 static enum err look_up(const char *subject, struct caller *ret_caller)
 {
-    struct look look = {.subject = slice_of_text(subject)};
-    enum err err = store_read(store, look_body, &look, NULL);
-    *ret_caller = look.caller;
-    return err;
+    const struct token_subject wanted = {.issuer = SLICE(ISSUER),
+                                         .subject = slice_of_text(subject)};
+    return look_up_at(&wanted, ret_caller);
+}
+
+/* "jobs@clients", in the organization of that name. */
+static enum err look_up_in(const char *organization, struct caller *ret_caller)
+{
+    const struct token_subject wanted = {.issuer = SLICE(ISSUER),
+                                         .subject = SLICE("jobs@clients"),
+                                         .organization = slice_of_text(organization)};
+    return look_up_at(&wanted, ret_caller);
 }
 
 static void assert_text(struct slice text, const char *wanted)
@@ -127,6 +145,7 @@ static struct service_account account_of(const char *id, const char *organizatio
         .id = slice_of_text(id),
         .organization_id = slice_of_text(organization_id),
         .subject = SLICE("jobs@clients"),
+        .issuer = SLICE(ISSUER),
         .name = slice_of_text(""),
         .status = SLICE("active"),
         .created_at = 1,
@@ -223,40 +242,67 @@ static void who_is_inactive_or_deleted_is_nobody(void **state)
     on_both(refuses_the_inactive_and_the_deleted);
 }
 
-/* "another" comes before "default" by name, but not here. */
-static void prefers_the_default_organization(void)
+/* Neither the name of an organization nor being the default one takes a subject away. */
+static void keeps_the_first(void)
 {
+    static char first[] = "first";
     static char another[] = "another";
-    static char yet_another[] = "yet-another";
     struct slice group = SLICE("theirs");
     struct caller caller;
+    do_write(add_organization_body, first);
     do_write(add_organization_body, another);
-    do_write(add_organization_body, yet_another);
-    struct service_account last = account_of("last", yet_another);
+    struct service_account its = account_of("its", first);
     struct service_account theirs = account_of("theirs", another);
     struct service_account ours = account_of("ours", DEFAULT_ID);
     theirs.groups = (struct shape_texts){.items = &group, .count = 1, .is_given = true};
-    do_write(add_body, &last);
+    do_write(add_body, &its);
     do_write(add_body, &theirs);
-    assert_int_equal(look_up("jobs@clients", &caller), ERR_NONE);
-    assert_text(caller.id, "theirs");
-    assert_text(caller.organization_name, another);
-    assert_int_equal(caller.group_count, 1);
     do_write(add_body, &ours);
     assert_int_equal(look_up("jobs@clients", &caller), ERR_NONE);
-    assert_text(caller.id, "ours");
-    assert_text(caller.organization_id, DEFAULT_ID);
+    assert_text(caller.id, "its");
+    assert_text(caller.organization_name, first);
     assert_int_equal(caller.group_count, 0); /* nothing of the other organization */
-    ours.status = SLICE("inactive");
-    do_write(update_body, &ours);
-    /* nobody slips into another organization */
+    assert_int_equal(look_up_in(another, &caller), ERR_NONE);
+    assert_text(caller.id, "theirs");
+    assert_int_equal(caller.group_count, 1);
+    assert_int_equal(look_up_in("default", &caller), ERR_NONE);
+    assert_text(caller.id, "ours");
+    its.status = SLICE("inactive");
+    do_write(update_body, &its);
     assert_int_equal(look_up("jobs@clients", &caller), ERR_NOT_FOUND);
+    do_write(delete_body, &its);
+    assert_int_equal(look_up("jobs@clients", &caller), ERR_NOT_FOUND);
+    assert_int_equal(look_up_in(first, &caller), ERR_NOT_FOUND);
 }
 
-static void the_default_organization_comes_first(void **state)
+static void the_first_organization_keeps_a_subject(void **state)
 {
     (void)state;
-    on_both(prefers_the_default_organization);
+    on_both(keeps_the_first);
+}
+
+static void asks_for_the_issuer(void)
+{
+    struct service_account account = account_of("one", DEFAULT_ID);
+    struct token_subject wanted = {.subject = SLICE("jobs@clients")};
+    struct caller caller;
+    do_write(add_body, &account);
+    static const char *const others[] = {"", "https://id.example/", "https://ID.example"};
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        wanted.issuer = slice_of_text(others[i]);
+        assert_int_equal(look_up_at(&wanted, &caller), ERR_NOT_FOUND);
+    }
+    account.issuer = SLICE("https://new.example");
+    do_write(update_body, &account);
+    assert_int_equal(look_up("jobs@clients", &caller), ERR_NOT_FOUND);
+    wanted.issuer = account.issuer;
+    assert_int_equal(look_up_at(&wanted, &caller), ERR_NONE);
+}
+
+static void another_provider_means_somebody_else(void **state)
+{
+    (void)state;
+    on_both(asks_for_the_issuer);
 }
 
 int main(void)
@@ -266,7 +312,8 @@ int main(void)
         cmocka_unit_test(an_account_without_a_name_is_called_by_its_subject),
         cmocka_unit_test(another_subject_is_nobody),
         cmocka_unit_test(who_is_inactive_or_deleted_is_nobody),
-        cmocka_unit_test(the_default_organization_comes_first),
+        cmocka_unit_test(the_first_organization_keeps_a_subject),
+        cmocka_unit_test(another_provider_means_somebody_else),
     };
     shared_server = pg_server_new();
     int result = cmocka_run_group_tests_name("store/token_store", tests, NULL, NULL);
