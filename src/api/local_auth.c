@@ -164,24 +164,27 @@ struct login {
     struct api_call *call;
     struct sign_in wanted;
     struct sign_in_try attempt;
-    struct user_account account; /* without an id: there is none */
+    struct user_accounts accounts; /* of the address, in whichever organizations */
+    struct user_account account;   /* the one whose password it is; without an id: there is none */
     struct second_factor_use second;
     bool matched;           /* the password, when it was looked at */
     bool has_good_password; /* and it still is the one */
 };
 
-/* Looks the account up, and counts the attempt. */
+/* Looks the accounts up, and counts the attempt: for the account, or for the address where it may
+ * be that of several, so that none of them can be kept from its owner by being guessed at. */
 static enum err local_auth_begin_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct login *self = context;
     struct slice who = self->wanted.email;
-    self->account = (struct user_account){0};
-    enum err err = user_store_find_account(tx, self->call->arena, who, self->wanted.organization,
-                                           &self->account, reterr);
-    if (err != ERR_NONE && err != ERR_NOT_FOUND) {
+    enum err err = user_store_find_accounts(tx, self->call->arena, who, self->wanted.organization,
+                                            &self->accounts, reterr);
+    if (err != ERR_NONE) {
         return err;
     }
-    self->attempt = sign_in_try_of(self->call, err == ERR_NONE ? self->account.id : who);
+    bool is_one = self->accounts.count == 1;
+    self->account = is_one ? self->accounts.items[0] : (struct user_account){0};
+    self->attempt = sign_in_try_of(self->call, is_one ? self->account.id : who);
     return sign_in_try_begin(tx, &self->attempt, reterr);
 }
 
@@ -266,6 +269,26 @@ static enum err local_auth_answer(struct login *self, struct error *reterr)
     return api_answer_end(self->call, &json, reterr);
 }
 
+/* Whoever else has an account with this address, in another organization: it is the password that
+ * says which of them is meant. */
+static enum err local_auth_try(struct login *self, struct error *reterr)
+{
+    struct slice password = self->wanted.password;
+    if (self->accounts.count == 0) {
+        return sign_in_verify_password(self->call, &self->account, password, &self->matched,
+                                       reterr);
+    }
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < self->accounts.count && err == ERR_NONE && !self->matched; i++) {
+        self->account = self->accounts.items[i];
+        err = sign_in_verify_password(self->call, &self->account, password, &self->matched, reterr);
+    }
+    if (!self->matched) {
+        self->account = self->accounts.items[0];
+    }
+    return err;
+}
+
 /* An unknown address takes as long as a wrong password, and both are answered alike. */
 enum err local_auth_login(struct api_call *call, struct error *reterr)
 {
@@ -284,7 +307,7 @@ enum err local_auth_login(struct api_call *call, struct error *reterr)
     if (err != ERR_NONE) {
         return err == ERR_BUSY ? sign_in_busy(call, self.attempt.wait, reterr) : err;
     }
-    err = sign_in_verify_password(call, &self.account, self.wanted.password, &self.matched, reterr);
+    err = local_auth_try(&self, reterr);
     if (err != ERR_NONE) {
         return err;
     }

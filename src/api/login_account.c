@@ -5,6 +5,7 @@
 #include "io/clock.h"
 #include "io/log.h"
 #include "model/organization.h"
+#include "store/organization_store.h"
 #include "store/row_id.h"
 
 /* One person coming in. */
@@ -13,8 +14,10 @@ struct arrival {
     struct store_tx *tx;
     const struct login_attempt *attempt;
     const struct provider_profile *profile;
+    struct shape_texts groups; /* of the profile, as far as they count here */
     struct user user;
     bool is_new;
+    bool is_unverified; /* the address that the person will have */
 };
 
 static enum err arrival_refuse(struct error *reterr, const char *reason)
@@ -27,6 +30,46 @@ static struct slice arrival_admin_group(const struct arrival *arrival)
     return identity_admin_group(arrival->call->api->identity);
 }
 
+static bool arrival_is_role(const struct arrival *arrival, struct slice group)
+{
+    const struct identity *identity = arrival->call->api->identity;
+    return slice_equals(group, identity_admin_group(identity)) ||
+           slice_equals(group, identity_auditor_group(identity));
+}
+
+/* Those of the groups that are roles, or that are none. */
+static void arrival_add_groups(struct arrival *arrival, const struct shape_texts *groups,
+                               bool are_roles)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        if (arrival_is_role(arrival, groups->items[i]) == are_roles) {
+            arrival->groups.items[arrival->groups.count++] = groups->items[i];
+        }
+    }
+}
+
+/* Where the provider's word on roles does not count, it neither gives nor takes them. */
+static enum err arrival_choose_groups(struct arrival *arrival, const struct shape_texts *before,
+                                      struct error *reterr)
+{
+    const struct shape_texts *said = &arrival->profile->groups;
+    bool is_trusted = false;
+    enum err err = organization_store_trusts_provider(
+        arrival->tx, arrival->attempt->organization_id, &is_trusted, reterr);
+    if (err != ERR_NONE || is_trusted || !said->is_given) {
+        arrival->groups = *said;
+        return err;
+    }
+    arrival->groups = (struct shape_texts){
+        .items = arena_alloc_array(arrival->call->arena, said->count + before->count + 1,
+                                   sizeof(*said->items)),
+        .is_given = true,
+    };
+    arrival_add_groups(arrival, said, false);
+    arrival_add_groups(arrival, before, true);
+    return ERR_NONE;
+}
+
 /* What the provider calls the person is what counts. An address alone is no proof of who somebody
  * is: an account is only handed over to it when the provider has verified the address, and nobody
  * came to the account through a provider before. */
@@ -34,8 +77,9 @@ static enum err arrival_link(struct arrival *arrival, struct error *reterr)
 {
     const struct provider_profile *profile = arrival->profile;
     struct user *user = &arrival->user;
-    enum err err = user_store_find(arrival->tx, arrival->call->arena,
-                                   arrival->attempt->organization_id, profile->email, user, reterr);
+    enum err err =
+        user_store_find_owner(arrival->tx, arrival->call->arena, arrival->attempt->organization_id,
+                              profile->email, user, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -56,7 +100,7 @@ static enum err arrival_link(struct arrival *arrival, struct error *reterr)
 /* The first person of a fresh gateway becomes its admin, so he must be the one who started it. */
 static enum err arrival_found(struct arrival *arrival, struct error *reterr)
 {
-    const struct shape_texts *groups = &arrival->profile->groups;
+    const struct shape_texts *groups = &arrival->groups;
     struct user *user = &arrival->user;
     int64_t count = 0;
     enum err err = user_store_count(arrival->tx, arrival->attempt->organization_id, &count, reterr);
@@ -89,13 +133,19 @@ static enum err arrival_sign_up(struct arrival *arrival, struct error *reterr)
     if (!slice_equals(organization_id, SLICE(ORGANIZATION_DEFAULT_ID))) {
         return arrival_refuse(reterr, "nobody has invited you to this organization");
     }
+    const struct shape_texts none = {0};
+    enum err err = arrival_choose_groups(arrival, &none, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
     arrival->is_new = true;
     arrival->user = (struct user){
         .id = row_id_new(arrival->call->arena),
         .status = SLICE("active"),
         .email = arrival->profile->email,
-        .groups = arrival->profile->groups,
+        .groups = arrival->groups,
     };
+    arrival->is_unverified = !arrival->profile->has_verified_email;
     return arrival_found(arrival, reterr);
 }
 
@@ -149,22 +199,40 @@ static enum err arrival_keep_admin(struct arrival *arrival, bool was_admin, stru
     return ERR_NONE;
 }
 
-/* An address that another has stays as it was. */
+static enum err arrival_is_owned(const struct arrival *arrival, struct slice email,
+                                 bool *ret_is_owned, struct error *reterr)
+{
+    struct user other = {0};
+    enum err err = user_store_find_owner(arrival->tx, arrival->call->arena,
+                                         arrival->attempt->organization_id, email, &other, NULL);
+    *ret_is_owned = err == ERR_NONE && !slice_equals(other.id, arrival->user.id);
+    return err == ERR_NONE || err == ERR_NOT_FOUND ? ERR_NONE
+                                                   : fail(reterr, err, "the store failed");
+}
+
+/* An address that another has stays as it was. One that the provider has not verified is taken, but
+ * does not become the person's own; what an admin gave him stays so until the provider denies it.
+ */
 static enum err arrival_choose_email(struct arrival *arrival, struct error *reterr)
 {
+    const struct provider_profile *profile = arrival->profile;
     struct user *user = &arrival->user;
-    struct slice email = arrival->profile->email;
-    struct user other = {0};
-    if (email.len == 0 || slice_equals_nocase(email, user->email)) {
+    bool is_same = slice_equals_nocase(profile->email, user->email);
+    bool is_owned = false;
+    arrival->is_unverified = !user->verified.value;
+    if (profile->email.len == 0) {
         return ERR_NONE;
     }
-    enum err err = user_store_find(arrival->tx, arrival->call->arena,
-                                   arrival->attempt->organization_id, email, &other, NULL);
-    if (err == ERR_NOT_FOUND) {
-        user->email = email;
+    if (is_same && !profile->has_verified_email) {
+        arrival->is_unverified = arrival->is_unverified || profile->is_email_denied;
         return ERR_NONE;
     }
-    return err == ERR_NONE ? err : fail(reterr, err, "the store failed");
+    enum err err = arrival_is_owned(arrival, profile->email, &is_owned, reterr);
+    if (err == ERR_NONE && !is_owned) {
+        user->email = profile->email;
+        arrival->is_unverified = !profile->has_verified_email;
+    }
+    return err;
 }
 
 static enum err arrival_write(struct arrival *arrival, struct error *reterr)
@@ -172,7 +240,11 @@ static enum err arrival_write(struct arrival *arrival, struct error *reterr)
     struct user *user = &arrival->user;
     const struct provider_profile *profile = arrival->profile;
     const struct user_write write = {
-        .organization_id = arrival->attempt->organization_id, .user = user, .now = clock_now()};
+        .organization_id = arrival->attempt->organization_id,
+        .user = user,
+        .now = clock_now(),
+        .is_unverified = arrival->is_unverified,
+    };
     user->issuer = profile->issuer;
     user->subject = profile->subject;
     user->name = profile->name.len > 0 ? profile->name : user->name;
@@ -182,20 +254,26 @@ static enum err arrival_write(struct arrival *arrival, struct error *reterr)
                : user_store_set_profile(arrival->tx, arrival->call->arena, &write, reterr);
 }
 
-static enum err arrival_settle(struct arrival *arrival, struct error *reterr)
+static enum err arrival_update(struct arrival *arrival, struct error *reterr)
 {
     struct user *user = &arrival->user;
-    enum err err = arrival_find(arrival, reterr);
-    if (err == ERR_NONE && !slice_equals(user->status, SLICE("active"))) {
-        return arrival_refuse(reterr, "the account is not active; ask an admin");
-    }
-    bool was_admin = !arrival->is_new && user_has_group(user, arrival_admin_group(arrival));
-    if (err == ERR_NONE && !arrival->is_new && arrival->profile->groups.is_given) {
-        user->groups = arrival->profile->groups;
+    bool was_admin = user_has_group(user, arrival_admin_group(arrival));
+    enum err err = arrival_choose_groups(arrival, &user->groups, reterr);
+    if (err == ERR_NONE && arrival->groups.is_given) {
+        user->groups = arrival->groups;
         err = arrival_keep_admin(arrival, was_admin, reterr);
     }
-    if (err == ERR_NONE) {
-        err = arrival_choose_email(arrival, reterr);
+    return err == ERR_NONE ? arrival_choose_email(arrival, reterr) : err;
+}
+
+static enum err arrival_settle(struct arrival *arrival, struct error *reterr)
+{
+    enum err err = arrival_find(arrival, reterr);
+    if (err == ERR_NONE && !slice_equals(arrival->user.status, SLICE("active"))) {
+        return arrival_refuse(reterr, "the account is not active; ask an admin");
+    }
+    if (err == ERR_NONE && !arrival->is_new) {
+        err = arrival_update(arrival, reterr);
     }
     return err == ERR_NONE ? arrival_write(arrival, reterr) : err;
 }

@@ -282,3 +282,69 @@ enum err default_access_put(struct api_call *call, struct error *reterr)
     }
     return err == ERR_NONE ? default_access_answer(&self, reterr) : err;
 }
+
+/* The provider's word on roles ---------------------------------------------------------------- */
+
+struct provider_roles {
+    struct shape_bool trusts_provider_roles;
+};
+
+static const struct shape_field provider_roles_fields[] = {
+    {.name = "trusts_provider_roles",
+     .kind = SHAPE_BOOL,
+     .flags = SHAPE_REQUIRED,
+     .offset = offsetof(struct provider_roles, trusts_provider_roles),
+     .about = "the identity provider's groups may make admins and auditors of this organization"},
+};
+
+const struct shape provider_roles_shape = {.name = "ProviderRoles",
+                                           .size = sizeof(struct provider_roles),
+                                           SHAPE_FIELDS(provider_roles_fields)};
+
+struct provider_roles_call {
+    struct api_call *call;
+    struct provider_roles value;
+};
+
+static enum err provider_roles_answer(const struct provider_roles_call *self, struct error *reterr)
+{
+    struct json_writer json = api_answer(self->call, 200);
+    shape_write(&provider_roles_shape, &self->value, &json);
+    return api_answer_end(self->call, &json, reterr);
+}
+
+static enum err provider_roles_read(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct provider_roles_call *self = context;
+    return organization_store_trusts_provider(tx, self->call->caller.organization_id,
+                                              &self->value.trusts_provider_roles.value, reterr);
+}
+
+enum err provider_roles_get(struct api_call *call, struct error *reterr)
+{
+    struct provider_roles_call self = {.call = call};
+    enum err err = store_read(call->api->store, provider_roles_read, &self, reterr);
+    return err == ERR_NONE ? provider_roles_answer(&self, reterr) : err;
+}
+
+static enum err provider_roles_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct provider_roles_call *self = context;
+    struct api_text text;
+    enum err err = organization_store_set_trusts_provider(
+        tx, self->call->caller.organization_id, self->value.trusts_provider_roles.value, reterr);
+    api_text_begin(&text);
+    shape_write(&provider_roles_shape, &self->value, &text.json);
+    struct slice payload = api_text_end_in(self->call->arena, &text);
+    return err == ERR_NONE ? api_audit(self->call, tx, "update", 200, payload, reterr) : err;
+}
+
+enum err provider_roles_put(struct api_call *call, struct error *reterr)
+{
+    struct provider_roles_call self = {.call = call};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &provider_roles_shape, &self.value, reterr);
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, provider_roles_write, &self, reterr);
+    }
+    return err == ERR_NONE ? provider_roles_answer(&self, reterr) : err;
+}

@@ -366,6 +366,14 @@ const struct api_route api_routes[] = {
      .body = &default_access_shape, .status = 200, .answer = API_ONE,
      .shape = &default_access_shape},
 
+    {"GET", "/api/orgs/provider-roles", API_ADMIN, 0, provider_roles_get, "orgs",
+     "May the identity provider say who is an admin here", .status = 200, .answer = API_ONE,
+     .shape = &provider_roles_shape},
+    {"PUT", "/api/orgs/provider-roles", API_ADMIN, .handler = provider_roles_put, .noun = "orgs",
+     .summary = "Let the identity provider say who is an admin here", SMALL_BODY,
+     .body = &provider_roles_shape, .status = 200, .answer = API_ONE,
+     .shape = &provider_roles_shape},
+
     {"GET", "/api/audit/logs", API_READER, 0, audit_logs_list, "audit", "Read the audit log",
      .query = &audit_query_shape, .status = 200, .answer = API_PAGE, .shape = &audit_entry_shape},
     {"GET", "/api/audit/logs/export", API_READER, 0, audit_logs_export, "audit",

@@ -13,6 +13,7 @@ struct oidc_config {
     struct shape_texts scopes;
     struct slice audience;
     struct slice groups_claim;
+    struct shape_bool trusts_email;
 };
 
 struct server_config {
@@ -75,6 +76,11 @@ static const struct shape_field oidc_config_fields[] = {
      .max = 255,
      .check = line_check,
      .pattern = LINE_PATTERN},
+    {.name = "trust_email",
+     .kind = SHAPE_BOOL,
+     .flags = SHAPE_NULL_IN,
+     AT(trusts_email),
+     .about = "addresses are verified when the provider does not say ('email_verified')"},
 };
 
 static const struct shape oidc_config_shape = {
@@ -171,6 +177,7 @@ static enum err server_config_answer(struct api_call *call, const struct provide
         oidc.client_id = settings->client_id;
         oidc.audience = settings->audience;
         oidc.groups_claim = settings->groups_claim;
+        oidc.trusts_email = (struct shape_bool){.value = settings->trusts_email, .is_given = true};
         server_config_split(call->arena, settings->scopes, &oidc.scopes);
         config.auth_method = SLICE("oidc");
         config.oidc = &oidc;
@@ -308,6 +315,7 @@ static enum err server_config_read(struct server_config_call *self, struct error
     self->config.audience = oidc->audience;
     self->config.groups_claim = oidc->groups_claim.len > 0 ? oidc->groups_claim : SLICE("groups");
     self->config.provider_name = wanted->provider_name;
+    self->config.trusts_email = oidc->trusts_email.value;
     err = server_config_keep_secret(self, reterr);
     return err == ERR_NONE ? server_config_make_provider(self, reterr) : err;
 }
@@ -323,6 +331,7 @@ static enum err server_config_put_body(struct store_tx *tx, void *context, struc
     json_member_text(&text.json, "issuer_url", self->config.issuer_url);
     json_member_text(&text.json, "client_id", self->config.client_id);
     json_member_text(&text.json, "groups_claim", self->config.groups_claim);
+    json_member_bool(&text.json, "trust_email", self->config.trusts_email);
     json_end_object(&text.json);
     struct slice payload = api_text_end_in(self->call->arena, &text);
     return err == ERR_NONE ? api_audit(self->call, tx, "update", 200, payload, reterr) : err;

@@ -272,7 +272,7 @@ static void userinfo_write(const struct userinfo *self, struct json_writer *json
     json_member_text(json, "name", caller->name);
     json_member_text(json, "email", caller->email);
     json_member_text(json, "status", SLICE("active"));
-    json_member_bool(json, "verified", true);
+    json_member_bool(json, "verified", self->user.id.len == 0 || self->user.verified.value);
     json_member_text(json, "role",
                      caller->is_admin     ? SLICE("admin")
                      : caller->is_auditor ? SLICE("auditor")

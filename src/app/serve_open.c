@@ -125,6 +125,7 @@ static struct provider_settings serve_provider(const struct settings *settings)
         .scopes = slice_of_text(settings_text(settings, SETTING_OIDC_SCOPES)),
         .audience = slice_of_text(settings_text(settings, SETTING_OIDC_AUDIENCE)),
         .groups_claim = slice_of_text(settings_text(settings, SETTING_OIDC_GROUPS_CLAIM)),
+        .trusts_email = settings_is(settings, SETTING_OIDC_TRUST_EMAIL, "on"),
     };
 }
 

@@ -84,6 +84,8 @@ enum setting_kind {
       "for which access tokens must be made; by default the client's id")                          \
     X(SETTING_OIDC_GROUPS_CLAIM, "oidc-groups-claim", SETTING_TEXT, "groups", "CLAIM", 0, 0,       \
       "the claim that holds a person's groups")                                                    \
+    X(SETTING_OIDC_TRUST_EMAIL, "oidc-trust-email", SETTING_CHOICE, "off", "on|off", 0, 0,         \
+      "on: the provider's addresses are verified when it does not say ('email_verified')")         \
     X(SETTING_RECORDING, "recording", SETTING_CHOICE, "standard", "standard|strict", 0, 0,         \
       "strict: nothing is passed on before its record is on the disk, not just in the system's "   \
       "memory")                                                                                    \

@@ -257,6 +257,9 @@
 #define LIMIT_PROVIDER_REQUESTS 16 /* to an identity provider at once */
 #define LIMIT_PROVIDER_WAITERS  16 /* for what it publishes */
 
+/* passwords */
+#define LIMIT_SIGN_IN_ACCOUNTS 8 /* of one address, that are tried when none is named */
+
 /* the secrets of a connection */
 #define LIMIT_SECRETS_MS          15000 /* for all of them */
 #define LIMIT_SECRET_REQUEST_MS   5000

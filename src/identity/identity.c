@@ -188,6 +188,7 @@ struct provider_settings identity_settings_of(const struct auth_config *config)
         .audience = config->audience,
         .groups_claim = config->groups_claim,
         .name = config->provider_name,
+        .trusts_email = config->trusts_email,
     };
 }
 

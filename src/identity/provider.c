@@ -94,6 +94,7 @@ enum err provider_new(const struct provider_settings *settings, struct provider 
         .audience = arena_copy(arena, settings->audience),
         .groups_claim = arena_copy(arena, settings->groups_claim),
         .name = arena_copy(arena, settings->name),
+        .trusts_email = settings->trusts_email,
     };
     *ret_provider = provider;
     return ERR_NONE;

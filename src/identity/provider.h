@@ -23,6 +23,7 @@ struct provider_settings {
     struct slice audience;      /* of access tokens; empty: the client's id */
     struct slice groups_claim;
     struct slice name; /* for the sign-in page; empty: told from the issuer */
+    bool trusts_email; /* addresses are verified when it says nothing of that */
 };
 
 struct provider;
@@ -68,6 +69,7 @@ struct provider_profile {
     struct slice picture;
     struct shape_texts groups; /* not given: the claim is absent */
     bool has_verified_email;
+    bool is_email_denied; /* it says that the address is not verified */
 };
 
 /* Whether the answer came from this provider: RFC 9207, for answers with an error, too. */

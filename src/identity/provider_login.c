@@ -259,10 +259,13 @@ static enum err provider_read_profile(struct arena *arena, const struct provider
 {
     const char *claim = arena_text(arena, provider->settings.groups_claim);
     if (profile->email.len == 0) {
-        bool is_verified = false; /* of this address, where it stands */
+        struct json word =
+            json_member(claims, "email_verified"); /* of this address, where it stands */
+        bool is_verified = provider->settings.trusts_email && !json_is_given(word);
         profile->email = provider_email(claims, "email");
-        (void)!json_as_bool(json_member(claims, "email_verified"), &is_verified, NULL);
+        (void)!json_as_bool(word, &is_verified, NULL);
         profile->has_verified_email = is_verified && profile->email.len > 0;
+        profile->is_email_denied = !is_verified && json_is_given(word);
     }
     if (profile->name.len == 0) {
         profile->name = provider_claim(claims, "name", NAME_SIZE_MAX);

@@ -14,7 +14,7 @@ enum err auth_config_store_get(struct store_tx *tx, struct arena *arena,
     enum err err = store_query_one(
         tx,
         "SELECT method, issuer_url, client_id, client_secret, scopes, audience, groups_claim, "
-        "provider_name, updated_at FROM auth_config WHERE id = $1",
+        "provider_name, updated_at, trusts_email FROM auth_config WHERE id = $1",
         PARAMS(store_text(AUTH_CONFIG_ID)), &rows, reterr);
     if (err != ERR_NONE) {
         return err;
@@ -28,6 +28,7 @@ enum err auth_config_store_get(struct store_tx *tx, struct arena *arena,
         .groups_claim = rows_text_in(arena, &rows, 6),
         .provider_name = rows_text_in(arena, &rows, 7),
         .updated_at = store_rows_int(&rows, 8),
+        .trusts_email = store_rows_int(&rows, 9) != 0,
     };
     return store_rows_is_null(&rows, 3)
                ? ERR_NONE
@@ -48,13 +49,13 @@ enum err auth_config_store_put(struct store_tx *tx, struct arena *arena,
         err = store_exec(
             tx,
             "INSERT INTO auth_config (id, method, issuer_url, client_id, client_secret, scopes, "
-            "audience, groups_claim, provider_name, updated_at) "
-            "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "audience, groups_claim, provider_name, updated_at, trusts_email) "
+            "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
             PARAMS(store_text(AUTH_CONFIG_ID), store_text(config->method),
                    store_text(config->issuer_url), store_text(config->client_id), secret,
                    store_text(config->scopes), store_text(config->audience),
                    store_text(config->groups_claim), store_text(config->provider_name),
-                   store_int(config->updated_at)),
+                   store_int(config->updated_at), store_int(config->trusts_email ? 1 : 0)),
             NULL, reterr);
     }
     return err == ERR_NONE ? store_note_callers(tx, reterr) : err;

@@ -15,6 +15,7 @@ struct auth_config {
     struct slice audience;
     struct slice groups_claim;
     struct slice provider_name;
+    bool trusts_email;
     int64_t updated_at;
 };
 

@@ -115,3 +115,21 @@ enum err organization_store_find(struct store_tx *tx, struct arena *arena, struc
     }
     return err;
 }
+
+enum err organization_store_trusts_provider(struct store_tx *tx, struct slice id, bool *ret_trusts,
+                                            struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query_one(tx, "SELECT trusts_provider_roles FROM organization WHERE id = $1",
+                        PARAMS(store_text(id)), &rows, reterr);
+    *ret_trusts = err == ERR_NONE && store_rows_int(&rows, 0) != 0;
+    return err;
+}
+
+enum err organization_store_set_trusts_provider(struct store_tx *tx, struct slice id, bool trusts,
+                                                struct error *reterr)
+{
+    return store_exec(tx, "UPDATE organization SET trusts_provider_roles = $2 WHERE id = $1",
+                      PARAMS(store_text(id), store_int(trusts ? 1 : 0)), NULL, reterr);
+}

@@ -22,6 +22,11 @@ enum err organization_store_find(struct store_tx *tx, struct arena *arena, struc
 enum err organization_store_has_users(struct store_tx *tx, struct slice name, bool *ret_has_users,
                                       struct error *reterr) MUST_USE;
 
+/* Whether it lets the identity provider say who is an admin or an auditor. */
+enum err organization_store_trusts_provider(struct store_tx *tx, struct slice id, bool *ret_trusts,
+                                            struct error *reterr) MUST_USE;
+enum err organization_store_set_trusts_provider(struct store_tx *tx, struct slice id, bool trusts,
+                                                struct error *reterr) MUST_USE;
 enum err organization_store_set_hide_role_info(struct store_tx *tx, struct slice id, bool hides,
                                                struct error *reterr) MUST_USE;
 /* Whether members may use what no access rule names: "members" or "nobody". */

@@ -3,6 +3,7 @@
 #ifndef GH_STORE_USER_STORE_H
 #define GH_STORE_USER_STORE_H
 
+#include "base/limits.h"
 #include "model/caller.h"
 #include "model/user.h"
 #include "store/store.h"
@@ -12,10 +13,14 @@ struct user_list {
     size_t count;
 };
 
-/* By id, or by e-mail address. */
+/* By id, or by e-mail address; ERR_INPUT for one that several show and none has verified. */
 enum err user_store_find(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                          struct slice email_or_id, struct user *ret_user,
                          struct error *reterr) MUST_USE;
+/* Whose e-mail address it is: who has it from an admin, or from a provider that has verified it. */
+enum err user_store_find_owner(struct store_tx *tx, struct arena *arena,
+                               struct slice organization_id, struct slice email,
+                               struct user *ret_user, struct error *reterr) MUST_USE;
 struct user_subject {
     struct slice organization_id;
     struct slice issuer;
@@ -36,6 +41,7 @@ struct user_write {
     struct slice organization_id;
     const struct user *user;
     struct slice password_hash; /* empty: none, or as it was */
+    bool is_unverified;         /* the address: shown, but somebody else may have it */
     int64_t now;
 };
 
@@ -70,10 +76,16 @@ struct user_account {
 /* ERR_NOT_FOUND also when the person has no password. */
 enum err user_store_get_account(struct store_tx *tx, struct arena *arena, struct slice id,
                                 struct user_account *ret_account, struct error *reterr) MUST_USE;
-/* With the organization's name, or, without one, in the default organization first. */
-enum err user_store_find_account(struct store_tx *tx, struct arena *arena, struct slice email,
-                                 struct slice organization, struct user_account *ret_account,
-                                 struct error *reterr) MUST_USE;
+/* Those of one address: more than one when they are of different organizations. */
+struct user_accounts {
+    struct user_account items[LIMIT_SIGN_IN_ACCOUNTS];
+    size_t count;
+};
+
+/* With the organization's name, or, without one, of all, the default organization first. */
+enum err user_store_find_accounts(struct store_tx *tx, struct arena *arena, struct slice email,
+                                  struct slice organization, struct user_accounts *ret_accounts,
+                                  struct error *reterr) MUST_USE;
 
 /* Groups, by name. */
 enum err group_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,

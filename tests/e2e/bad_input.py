@@ -133,6 +133,8 @@ OPERATIONS = (
     Operation("POST", "/rulepacks/read-only/attach", rulepack()),
     Operation("POST", "/rulepacks/read-only/detach", rulepack()),
     Operation("POST", "/agents", new_agent("new-agent")),
+    Operation("PUT", "/orgs/provider-roles",
+              (Field("trusts_provider_roles", "bool", True, required=True, nullable=False),)),
     Operation("PUT", "/orgs/hide-role-info",
               (Field("hide_role_info", "bool", False, required=True, nullable=False),)),
     Operation("PUT", "/orgs/default-access",

@@ -123,6 +123,8 @@ ROUTES = {
     "PUT /orgs/hide-role-info": ADMIN,
     "GET /orgs/default-access": READER,
     "PUT /orgs/default-access": ADMIN,
+    "GET /orgs/provider-roles": ADMIN,
+    "PUT /orgs/provider-roles": ADMIN,
     "GET /audit/logs": READER,
     "GET /audit/logs/export": READER,
 }
