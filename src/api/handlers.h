@@ -194,9 +194,10 @@ HANDLER(second_factor_remove);
 HANDLER(second_factor_reset);
 extern const struct shape second_factor_code_shape;
 
-/* login.c, server_config.c */
+/* login.c, login_program.c, server_config.c */
 HANDLER(login_get);
 HANDLER(login_start);
+HANDLER(login_consent);
 HANDLER(login_callback);
 HANDLER(server_config_get);
 HANDLER(server_config_put);

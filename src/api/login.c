@@ -4,12 +4,14 @@
  * that nothing in the store, in a URL or in a log is enough to finish a sign-in. */
 #include "api/handlers.h"
 #include "api/login_account.h"
+#include "api/login_internal.h"
 #include "api/sign_in.h"
 #include "base/timestamp.h"
 #include "codec/base64.h"
 #include "codec/hex.h"
 #include "identity/login_redirect.h"
 #include "io/clock.h"
+#include "model/name.h"
 #include "model/organization.h"
 #include "store/organization_store.h"
 
@@ -22,6 +24,8 @@
 
 struct login_query {
     struct slice redirect;
+    struct slice state;
+    struct slice program;
     struct slice organization;
     struct slice setup_code;
     struct slice prompt;
@@ -36,6 +40,18 @@ static const struct shape_field login_query_fields[] = {
      AT(redirect),
      .max = 2048,
      .about = "where to go afterwards: a page of this gateway, or http://127.0.0.1:PORT/callback"},
+    {.name = "state",
+     .kind = SHAPE_TEXT,
+     AT(state),
+     .max = 512,
+     .check = line_check,
+     .about = "a program's own: goes to its port beside the token, so that it knows its sign-in"},
+    {.name = "program",
+     .kind = SHAPE_TEXT,
+     AT(program),
+     .max = 64,
+     .check = line_check,
+     .about = "what a program calls itself, for the page that asks the person"},
     {.name = "organization", .kind = SHAPE_TEXT, AT(organization), .max = 100, .about = "its name"},
     {.name = "setup_code",
      .kind = SHAPE_TEXT,
@@ -52,16 +68,6 @@ static const struct shape_field login_query_fields[] = {
 
 const struct shape login_query_shape = {
     .name = "LoginQuery", .size = sizeof(struct login_query), SHAPE_FIELDS(login_query_fields)};
-
-struct login {
-    struct api_call *call;
-    struct provider *provider;
-    struct slice browser; /* the secret in the cookie */
-    struct provider_login there;
-    struct login_attempt attempt;
-    struct provider_profile profile;
-    struct user user;
-};
 
 static enum err login_open(struct login *login, struct error *reterr)
 {
@@ -91,9 +97,7 @@ static struct slice login_random_in(struct arena *arena)
     return base64_encode_in(arena, BASE64_URL, slice_of(random, sizeof(random)));
 }
 
-/* A second sign-in in the same browser goes on with the same secret, so that the first can still
- * end. */
-static void login_use_browser(struct login *login, bool makes)
+void login_use_browser(struct login *login, bool makes)
 {
     struct api_call *call = login->call;
     struct slice given = api_cookie(call, SLICE(LOGIN_COOKIE));
@@ -120,8 +124,7 @@ static struct slice login_hash_in(struct arena *arena, struct slice text)
     return slice_of(hash, crypto_hash_sha256_BYTES);
 }
 
-static struct slice login_derive_in(struct arena *arena, const struct login *login,
-                                    const char *purpose)
+struct slice login_derive_in(struct arena *arena, const struct login *login, const char *purpose)
 {
     unsigned char hash[crypto_generichash_BYTES];
     struct slice text = arena_format(arena, "%s %.*s", purpose, SLICE_ARG(login->there.state));
@@ -130,7 +133,7 @@ static struct slice login_derive_in(struct arena *arena, const struct login *log
     return base64_encode_in(arena, BASE64_URL, slice_of(hash, sizeof(hash)));
 }
 
-static void login_derive(struct login *login)
+void login_derive(struct login *login)
 {
     struct arena *arena = login->call->arena;
     login->attempt.browser_hash = login_hash_in(arena, login->browser);
@@ -138,7 +141,7 @@ static void login_derive(struct login *login)
     login->there.verifier = login_derive_in(arena, login, "verifier");
 }
 
-static void login_use_state(struct login *login, struct slice state)
+void login_use_state(struct login *login, struct slice state)
 {
     struct api_call *call = login->call;
     login->there.state = state;
@@ -162,7 +165,8 @@ static enum err login_insert_body(struct store_tx *tx, void *context, struct err
     return err == ERR_NONE ? login_store_insert(tx, &attempt, clock_now(), reterr) : err;
 }
 
-/* A program has no browser of its own: the one that is opened begins at our own page. */
+/* A program has no browser of its own: the one that is opened begins at our own page, which asks
+ * the person (login_program.c). */
 static enum err login_make_url(struct login *login, const struct login_query *query,
                                struct slice *ret_url, struct error *reterr)
 {
@@ -184,6 +188,9 @@ static enum err login_make_url(struct login *login, const struct login_query *qu
         provider_login_url_in(call->arena, login->provider, &login->there, ret_url, reterr);
     if (err == ERR_NONE && kind == LOGIN_REDIRECT_LOOPBACK) {
         login->attempt.browser_hash = SLICE_NONE;
+        login->attempt.program_state = query->state;
+        login->attempt.program_name = query->program;
+        login->attempt.asked_from = slice_of_text(call->request->peer.address);
         *ret_url = arena_format(call->arena, "%.*s/api/login/start?state=%.*s",
                                 SLICE_ARG(call->api->public_url), SLICE_ARG(login->there.state));
     }
@@ -219,9 +226,7 @@ static enum err login_there(struct login *login, struct error *reterr)
     return api_answer_end(call, &json, reterr);
 }
 
-static enum err login_run(struct api_call *call,
-                          enum err (*step)(struct login *login, struct error *reterr),
-                          struct error *reterr)
+enum err login_run(struct api_call *call, login_step_fn step, struct error *reterr)
 {
     struct login login = {.call = call};
     if (slice_equals(call->request->method, SLICE("HEAD"))) {
@@ -240,69 +245,18 @@ enum err login_get(struct api_call *call, struct error *reterr)
     return login_run(call, login_there, reterr);
 }
 
-static enum err login_go(struct api_call *call, struct slice url)
+enum err login_go(struct api_call *call, int status, struct slice url)
 {
-    call->response->status = 302;
+    call->response->status = status;
     http_response_header(call->response, SLICE("Location"), url);
     return ERR_NONE;
 }
 
-/* From a program's link ------------------------------------------------------------------------ */
-
-struct login_start_query {
-    struct slice state;
-};
-
-static const struct shape_field login_start_fields[] = {
-    {.name = "state",
-     .kind = SHAPE_TEXT,
-     .offset = offsetof(struct login_start_query, state),
-     .max = 128},
-};
-
-const struct shape login_start_query_shape = {.name = "LoginStartQuery",
-                                              .size = sizeof(struct login_start_query),
-                                              SHAPE_FIELDS(login_start_fields)};
-
-static enum err login_begin_body(struct store_tx *tx, void *context, struct error *reterr)
-{
-    struct login *login = context;
-    return login_store_begin(tx, login->attempt.id, login->attempt.browser_hash, clock_now(),
-                             reterr);
-}
-
-static enum err login_over(struct error *reterr)
+enum err login_over(struct error *reterr)
 {
     return fail(reterr, ERR_INPUT,
                 "this sign-in is over: it took longer than ten minutes, was used already, or was "
                 "begun in another browser; start again");
-}
-
-static enum err login_begin(struct login *login, struct error *reterr)
-{
-    struct api_call *call = login->call;
-    struct login_start_query query = {0};
-    struct slice url = SLICE_NONE;
-    enum err err = api_read_query(call, &login_start_query_shape, &query, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    login_use_state(login, query.state);
-    login_use_browser(login, true);
-    login_derive(login);
-    err = provider_login_url_in(call->arena, login->provider, &login->there, &url, reterr);
-    if (err == ERR_NONE) {
-        err = store_write(call->api->store, login_begin_body, login, reterr);
-    }
-    if (err == ERR_NOT_FOUND) {
-        return login_over(reterr);
-    }
-    return err == ERR_NONE ? login_go(call, url) : err;
-}
-
-enum err login_start(struct api_call *call, struct error *reterr)
-{
-    return login_run(call, login_begin, reterr);
 }
 
 /* Back ----------------------------------------------------------------------------------------- */
@@ -347,10 +301,21 @@ static enum err login_take_body(struct store_tx *tx, void *context, struct error
     if (err == ERR_NONE) {
         login->call->caller.organization_id = taken.organization_id;
         login->attempt.redirect = taken.redirect;
+        login->attempt.program_state = taken.program_state;
         login->attempt.organization_id = taken.organization_id;
         login->attempt.may_found = taken.may_found;
     }
     return err;
+}
+
+/* Where it ends: a program finds the state there that it sent along. */
+static struct slice login_end_in(struct arena *arena, const struct login *login, const char *key,
+                                 struct slice value)
+{
+    struct slice url = login_redirect_with_in(arena, login->attempt.redirect, key, value);
+    return login->attempt.program_state.len == 0
+               ? url
+               : login_redirect_with_in(arena, url, "state", login->attempt.program_state);
 }
 
 struct login_refusal {
@@ -375,8 +340,9 @@ static enum err login_refuse(struct login *login, struct slice code, struct slic
     if (err != ERR_NONE) {
         return err;
     }
-    struct slice url = login_redirect_with_in(call->arena, login->attempt.redirect, "error", code);
-    return login_go(call, login_redirect_with_in(call->arena, url, "error_description", reason));
+    struct slice url = login_end_in(call->arena, login, "error", code);
+    return login_go(call, 302,
+                    login_redirect_with_in(call->arena, url, "error_description", reason));
 }
 
 static enum err login_settle_body(struct store_tx *tx, void *context, struct error *reterr)
@@ -403,11 +369,11 @@ static enum err login_arrive(struct login *login, struct error *reterr)
         return err;
     }
     if (login_redirect_kind(url, call->api->public_url) == LOGIN_REDIRECT_LOOPBACK) {
-        url = login_redirect_with_in(call->arena, url, "token", token);
+        url = login_end_in(call->arena, login, "token", token);
     } else {
         sign_in_set_cookie(call, token);
     }
-    return login_go(call, url);
+    return login_go(call, 302, url);
 }
 
 static enum err login_finish(struct login *login, struct slice code, struct error *reterr)

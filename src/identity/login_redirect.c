@@ -15,12 +15,25 @@ static bool login_redirect_is_plain(struct slice redirect)
     return redirect.len > 0;
 }
 
+/* The port stands there: a program that waits for its token knows it. */
+static bool login_redirect_has_port(struct slice redirect)
+{
+    struct slice rest = slice_from(redirect, slice_find(redirect, SLICE("://")) + 3);
+    struct slice authority = slice_sub(rest, 0, slice_find_byte(rest, '/'));
+    size_t end = authority.len;
+    while (end > 0 && authority.at[end - 1] >= '0' && authority.at[end - 1] <= '9') {
+        end--;
+    }
+    return end > 1 && end < authority.len && authority.at[end - 1] == ':' &&
+           (authority.at[0] != '[' || authority.at[end - 2] == ']');
+}
+
 static bool login_redirect_is_loopback(const struct url *url)
 {
     bool is_here = slice_equals(url->host, SLICE("127.0.0.1")) ||
                    slice_equals_nocase(url->host, SLICE("localhost")) ||
                    (url->is_ipv6 && slice_equals(url->host, SLICE("::1")));
-    return is_here && slice_equals_nocase(url->scheme, SLICE("http")) &&
+    return is_here && url->port != 0 && slice_equals_nocase(url->scheme, SLICE("http")) &&
            slice_equals(url->path, SLICE("/callback")) && url->query.len == 0;
 }
 
@@ -71,7 +84,9 @@ enum login_redirect login_redirect_kind(struct slice redirect, struct slice publ
     if (url_parse(public_url, &own, NULL) == ERR_NONE && login_redirect_is_page(&url, &own)) {
         return LOGIN_REDIRECT_PAGE;
     }
-    return login_redirect_is_loopback(&url) ? LOGIN_REDIRECT_LOOPBACK : LOGIN_REDIRECT_REFUSED;
+    return login_redirect_is_loopback(&url) && login_redirect_has_port(redirect)
+               ? LOGIN_REDIRECT_LOOPBACK
+               : LOGIN_REDIRECT_REFUSED;
 }
 
 struct slice login_redirect_with_in(struct arena *arena, struct slice redirect, const char *key,

@@ -137,6 +137,16 @@ def origin_of(url):
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def form_of(hop):
+    """(where, body) of the form of a page that asks, or None."""
+    if hop.status != 200 or not (hop.header("Content-Type") or "").startswith("text/html"):
+        return None
+    text = hop.body.decode()
+    action = re.search(r'<form method="post" action="([^"]*)"', text).group(1)
+    fields = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', text)
+    return urls.urljoin(hop.url, action), urls.urlencode(fields)
+
+
 class Browser:
     """Someone's browser: cookies by origin and path; each step on the way can be looked at."""
 
@@ -188,8 +198,16 @@ class Browser:
         while url is not None and not stop(url):
             assert len(hops) < 20, hops
             hops.append(self.open(url))
+            form = form_of(hops[-1])
+            if form:
+                hops.append(self.click(*form))
             url = hops[-1].location
         return hops
+
+    def click(self, url, body):
+        return self.open(url, "POST", body, {"Content-Type": "application/x-www-form-urlencoded",
+                                             "Origin": origin_of(url),
+                                             "Sec-Fetch-Site": "same-origin"})
 
 
 class SignIn:

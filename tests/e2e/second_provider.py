@@ -8,6 +8,7 @@ import base64
 import http.cookiejar
 import json
 import os
+import re
 import secrets
 import sqlite3
 import subprocess
@@ -93,10 +94,23 @@ class Browser:
             if url.startswith(until):
                 return url
             page = self.open(url)
+            if page.status == 200 and url.split("?")[0].endswith("/api/login/start"):
+                page = self._click(page)
             if page.status not in (301, 302, 303, 307):
                 return page
             url = urllib.parse.urljoin(url, page.headers["Location"])
         raise AssertionError(f"more than ten redirects, the last to {url}")
+
+    def _click(self, page):
+        """The one form of the page that asks whether a program may sign in."""
+        fields = re.findall(r'name="(state|consent)" value="([^"]*)"', page.body.decode())
+        request = urllib.request.Request(page.url.split("?")[0],
+                                         data=urllib.parse.urlencode(fields).encode())
+        try:
+            return Page(page.url, self.opener.open(request, timeout=PATIENCE))
+        except urllib.error.HTTPError as answer:
+            with answer:
+                return Page(page.url, answer)
 
     def cookie(self, name):
         return next((cookie for cookie in self.jar if cookie.name == name), None)

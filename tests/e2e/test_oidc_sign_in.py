@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The way of a sign-in through an OpenID Connect provider, and who may not walk it."""
 import concurrent.futures
+import html
 import re
 import time
 import urllib.parse as urls
@@ -8,7 +9,8 @@ import urllib.parse as urls
 import pytest
 
 from api import Api, register, unique
-from oidc import CLI, SECRET_ENV, Browser, SignIn, Site, arguments_for, decode, query_of
+from oidc import (CLI, SECRET_ENV, Browser, SignIn, Site, arguments_for, decode, form_of,
+                  query_of)
 
 
 def is_bad_state(hop):
@@ -65,11 +67,13 @@ def test_the_command_line(site, host):
     assert begun.all("Set-Cookie") == []
     login_url = begun.json["login_url"]
     assert login_url.startswith(f"{site.url}/api/login/start?state=")
-    started = browser.open(login_url)
-    assert started.status == 302 and started.location.startswith(f"{site.provider.issuer}/auth?")
-    bound = started.cookie("gatehouse_login")
+    page = browser.open(login_url)
+    assert page.status == 200 and site.provider.count("auth") == 0
+    bound = page.cookie("gatehouse_login")
     assert {name: bound[name] for name in ("httponly", "samesite", "path", "max-age")} == {
         "httponly": "", "samesite": "Lax", "path": "/api/", "max-age": "600"}
+    started = browser.click(*form_of(page))
+    assert started.status == 303 and started.location.startswith(f"{site.provider.issuer}/auth?")
     assert is_bad_state(Browser().open(login_url))  # once
     hops = browser.follow(started.location,
                           stop=lambda url: url.startswith(f"{site.url}/api/callback"))
@@ -82,6 +86,57 @@ def test_the_command_line(site, host):
     me = site.who(done.token)
     assert me.status == 200 and me.json["email"] == f"{person}@example.com"
     assert Browser().open(f"{site.url}/api/userinfo").status == 401
+
+
+STATE = "it's <b>mine</b>&state=x#\u00e4"
+
+
+def test_what_a_program_sent_comes_back(site):
+    """With the token and with a refusal, as it was: by this it knows its own sign-in."""
+    for person, expected in ((site.provider.person(), "token"), (None, "error")):
+        done = site.sign_in(person, Browser(person), redirect=CLI, state=STATE)
+        assert done.location.startswith(f"{CLI}?") and expected in done.query, done
+        assert done.query["state"] == STATE, done
+    done = site.sign_in(site.provider.person(), redirect=f"{site.url}/x", state="y")
+    assert done.location == f"{site.url}/x"  # pages have no need of it
+
+
+def test_the_page_says_what_asks(site):
+    """Nothing goes on before the click, which is for the page's own form in its own browser."""
+    name = "<script>alert(1)</script> & \"co\" 'x'"
+    begun = site.begin(Browser(headers={"X-Forwarded-For": "192.0.2.1"}), redirect=CLI,
+                       program=name, state="s")
+    person = site.provider.person()
+    browser = Browser(person)
+    page = browser.open(begun.json["login_url"])
+    text = page.body.decode()
+    assert page.status == 200 and page.header("Content-Type").startswith("text/html")
+    assert name in html.unescape(text)
+    assert "<script" not in text and CLI.split("/")[2] in text and "127.0.0.1" in text
+    policy = page.header("Content-Security-Policy")
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+    assert page.header("X-Frame-Options") == "DENY"
+    assert page.header("Cache-Control") == "no-store"
+    where, body = form_of(page)
+    fields = dict(urls.parse_qsl(body))
+    other = Browser(person)
+    other.open(begun.json["login_url"])  # has a page, and a consent, of its own
+    plain = {"Content-Type": "application/x-www-form-urlencoded"}
+    for caller, sent, headers in (
+            (Browser(person), body, {}), (other, body, {}),
+            (browser, urls.urlencode({"state": fields["state"]}), {}),
+            (browser, urls.urlencode({**fields, "consent": "x" * 43}), {}),
+            (browser, urls.urlencode({**fields, "state": "x" * 43}), {}),
+            (browser, "", {}), (browser, "%ff=%00", {})):
+        assert is_bad_state(caller.open(where, "POST", sent, {**plain, **headers}))
+    for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"},
+                    {"Origin": "null"}):
+        answer = browser.open(where, "POST", body, {**plain, **headers})
+        assert answer.status == 403, answer
+    assert site.provider.count("auth") == 0
+    hop = browser.click(where, body)
+    assert hop.status == 303 and is_bad_state(browser.click(where, body))
+    assert is_bad_state(other.open(begun.json["login_url"]))
 
 
 @pytest.mark.parametrize("redirect", ["{url}/", CLI])
@@ -131,6 +186,7 @@ BAD_REDIRECTS = [
     "\\\\evil.example", "/relative", "relative", "?x", "#x", "javascript:alert(1)",
     "data:text/html,x", "file:///etc/passwd", "ftp://127.0.0.1:3587/callback",
     "https://127.0.0.1:3587/callback", "http://127.0.0.1:3587", "http://127.0.0.1:3587/",
+    "http://127.0.0.1/callback", "http://[::1]/callback", "http://127.0.0.1:0/callback",
     "http://127.0.0.1:3587/callback/", "http://127.0.0.1:3587/callbackx",
     "http://127.0.0.1:3587/Callback", "http://127.0.0.1:3587/x/../callback",
     "http://127.0.0.1:3587/callback/../x", "http://127.0.0.1:3587//callback",

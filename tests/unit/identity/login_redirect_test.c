@@ -127,6 +127,10 @@ static const struct redirect_case cases[] = {
     /* a program on the same machine */
     {GATE, "http://127.0.0.1:3587/callback", HERE},
     {GATE, "http://127.0.0.1:1/callback", HERE},
+    {GATE, "http://127.0.0.1/callback", NO},
+    {GATE, "http://127.0.0.1:0/callback", NO},
+    {GATE, "http://localhost/callback", NO},
+    {GATE, "http://[::1]/callback", NO},
     {GATE, "http://127.0.0.1:65535/callback", HERE},
     {GATE, "http://127.0.0.1/callback", HERE},
     {GATE, "http://localhost:3587/callback", HERE},
