@@ -75,7 +75,7 @@ enum err agents_list(struct api_call *call, struct error *reterr)
     for (size_t i = 0; i < listing.list.count; i++) {
         const struct agent *agent = &listing.list.agents[i];
         if (query.status.len == 0 || slice_equals(query.status, agent->status)) {
-            agent_write(agent, caller_reads_all(&call->caller), &json);
+            agent_write(agent, &json);
         }
     }
     json_end_array(&json);
@@ -101,7 +101,7 @@ enum err agents_get(struct api_call *call, struct error *reterr)
         return err;
     }
     struct json_writer json = api_answer(call, 200);
-    agent_write(&self.agent, caller_reads_all(&call->caller), &json);
+    agent_write(&self.agent, &json);
     return api_answer_end(call, &json, reterr);
 }
 

@@ -137,6 +137,7 @@ HANDLER(users_list);
 HANDLER(users_get);
 HANDLER(users_post);
 HANDLER(users_put);
+HANDLER(users_patch);
 HANDLER(users_delete);
 HANDLER(userinfo_get);
 HANDLER(groups_list);

@@ -106,7 +106,8 @@ static enum err user_hash_password(struct user_call *self, struct error *reterr)
     const struct user *wanted = &self->wanted;
     return wanted->password.len == 0
                ? ERR_NONE
-               : sign_in_hash_password(self->call, wanted->password, wanted->email,
+               : sign_in_hash_password(self->call, wanted->password,
+                                       wanted->email.len > 0 ? wanted->email : self->name,
                                        &self->password_hash, reterr);
 }
 
@@ -178,6 +179,16 @@ static enum err user_reset_password(struct user_call *self, struct store_tx *tx,
     return err == ERR_NONE ? token_store_revoke_all(tx, self->user.id, now, reterr) : err;
 }
 
+/* What was not sent stays as it was. */
+static void user_take_changes(struct user *user, const struct user *wanted)
+{
+    user->name = wanted->name.at != NULL ? wanted->name : user->name;
+    user->slack_id = wanted->slack_id.at != NULL ? wanted->slack_id : user->slack_id;
+    user->picture = wanted->picture.at != NULL ? wanted->picture : user->picture;
+    user->status = wanted->status.len > 0 ? wanted->status : user->status;
+    user->groups = wanted->groups.is_given ? wanted->groups : user->groups;
+}
+
 static enum err user_put_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct user_call *self = context;
@@ -186,13 +197,12 @@ static enum err user_put_body(struct store_tx *tx, void *context, struct error *
     if (err != ERR_NONE) {
         return err;
     }
-    struct user user = self->wanted;
-    user.id = self->user.id;
-    user.status = user.status.len == 0 ? self->user.status : user.status;
-    if (!slice_equals_nocase(user.email, self->user.email)) {
+    if (self->wanted.email.len > 0 && !slice_equals_nocase(self->wanted.email, self->user.email)) {
         return fail(reterr, ERR_INPUT, "'email' cannot change: it is '%.*s'",
                     SLICE_ARG(self->user.email));
     }
+    struct user user = self->user;
+    user_take_changes(&user, &self->wanted);
     bool stays_admin = user_has_group(&user, identity_admin_group(call->api->identity)) &&
                        slice_equals(user.status, SLICE("active"));
     err = user_keep_admin(self, tx, stays_admin, reterr);
@@ -211,10 +221,10 @@ static enum err user_put_body(struct store_tx *tx, void *context, struct error *
     return err == ERR_NONE ? api_audit(call, tx, "update", 200, payload, reterr) : err;
 }
 
-enum err users_put(struct api_call *call, struct error *reterr)
+static enum err user_change(struct api_call *call, enum shape_mode mode, struct error *reterr)
 {
     struct user_call self = {.call = call, .name = call->request->values[0]};
-    enum err err = api_read_body(call, SHAPE_WHOLE, &user_shape, &self.wanted, reterr);
+    enum err err = api_read_body(call, mode, &user_shape, &self.wanted, reterr);
     if (err == ERR_NONE) {
         err = user_hash_password(&self, reterr);
     }
@@ -222,6 +232,16 @@ enum err users_put(struct api_call *call, struct error *reterr)
         err = store_write(call->api->store, user_put_body, &self, reterr);
     }
     return err == ERR_NONE ? user_answer(&self, 200, reterr) : err;
+}
+
+enum err users_put(struct api_call *call, struct error *reterr)
+{
+    return user_change(call, SHAPE_WHOLE, reterr);
+}
+
+enum err users_patch(struct api_call *call, struct error *reterr)
+{
+    return user_change(call, SHAPE_PARTIAL, reterr);
 }
 
 static enum err user_delete_body(struct store_tx *tx, void *context, struct error *reterr)

@@ -105,14 +105,9 @@ static const struct shape_field agent_token_fields[] = {
 const struct shape agent_token_shape = {
     .name = "AgentToken", .size = sizeof(struct agent), SHAPE_FIELDS(agent_token_fields)};
 
-void agent_write(const struct agent *agent, bool shows_machine, struct json_writer *json)
+void agent_write(const struct agent *agent, struct json_writer *json)
 {
     struct agent shown = *agent;
-    if (!shows_machine) {
-        shown.metadata = (struct agent_metadata){0};
-        shown.created_by = SLICE("");
-        shown.last_seen_at = 0;
-    }
     shown.token = SLICE("");
     shown.shown_metadata = &shown.metadata;
     shape_write(&agent_shape, &shown, json);

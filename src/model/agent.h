@@ -42,8 +42,8 @@ extern const struct shape agent_shape;
 extern const struct shape agent_token_shape;
 extern const char *const agent_statuses[];
 
-/* The object of an answer; with 'shows_machine' also the machine and who made it. */
-void agent_write(const struct agent *agent, bool shows_machine, struct json_writer *json);
+/* The object of an answer. */
+void agent_write(const struct agent *agent, struct json_writer *json);
 
 /* http://NAME:SECRET@HOST:PORT?mode=MODE, of the URL of the gateway. ERR_INPUT when that is none of
  * http or https. */

@@ -244,7 +244,8 @@ def test_a_provider_comes_first_where_there_is_one(gateway, admin, page):
         return 200, {"login_url": gateway.url("/robots.txt?provider")}
 
     page.stub("/api/publicserverinfo", lambda _: (200, {
-        "auth_method": "oidc", "setup_required": False, "idp_provider_name": MARKUP}))
+        "auth_method": "oidc", "setup_required": False, "idp_provider_name": "okta",
+        "provider_name": MARKUP}))
     page.stub("/api/login?", answer)
     page.open(gateway.url("/sign-in?to=%2Fsessions%3Fa%3D1"))
     page.until_shown("#provider")

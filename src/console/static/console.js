@@ -187,9 +187,10 @@ export async function signInAtProvider(target, parameters) {
   }
 }
 
-/* The provider's name where the server tells it. */
+/* As an admin named it; else what its address tells. */
 export function providerName(info) {
-  return info.idp_provider_name || info.provider_name || "single sign-on";
+  const names = [info.provider_name, info.idp_provider_name];
+  return names.find((name) => name && name !== "unknown") || "single sign-on";
 }
 
 /* A page that the browser kept may show what its reader may no longer see. */
