@@ -132,7 +132,6 @@ static const struct redirect_case cases[] = {
     {GATE, "http://localhost/callback", NO},
     {GATE, "http://[::1]/callback", NO},
     {GATE, "http://127.0.0.1:65535/callback", HERE},
-    {GATE, "http://127.0.0.1/callback", HERE},
     {GATE, "http://localhost:3587/callback", HERE},
     {GATE, "http://LocalHost:3587/callback", HERE},
     {GATE, "HTTP://127.0.0.1:3587/callback", HERE},
