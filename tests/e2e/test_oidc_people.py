@@ -381,7 +381,7 @@ def test_the_first_with_the_code_is_the_admin(fresh):
         assert fresh.enter(person).get("/userinfo").json["is_admin"] is True, groups
     assert groups_of(fresh, person) == ["admin", "dev"]
     other = fresh.provider.person(groups=["admin"])
-    fresh.enter(other)
+    fresh.admin = fresh.enter(other)
     assert fresh.enter(person).get("/userinfo").json["is_admin"] is False
     assert groups_of(fresh, person) == ["dev"]
 
