@@ -91,13 +91,14 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
                                      struct error *reterr_error)
 {
     struct slice text;
+    struct error why;
     struct pg_filter_judgement judgement;
     enum pg_filter_way_on way = PG_FILTER_GOES;
     bool passes = true;
     uint64_t id = 0;
-    enum err err = pgwire_query_read(message->body, &text, reterr_error);
+    enum err err = pgwire_query_read(message->body, &text, &why);
     if (err != ERR_NONE) {
-        return err;
+        return pg_filter_refuse_malformed(filter, message->type, &why, reterr_error);
     }
     pg_filter_judge(filter, text, &judgement);
     if (judgement.is_early) {

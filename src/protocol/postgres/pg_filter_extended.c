@@ -9,12 +9,13 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
                                      struct error *reterr_error)
 {
     struct pgwire_parse parse;
+    struct error why;
     struct pg_filter_judgement judgement;
     bool passes = false;
     uint64_t id = 0;
-    enum err err = pgwire_parse_read(message->body, &parse, reterr_error);
+    enum err err = pgwire_parse_read(message->body, &parse, &why);
     if (err != ERR_NONE) {
-        return err;
+        return pg_filter_refuse_malformed(filter, message->type, &why, reterr_error);
     }
     if (pg_filter_is_full(filter, parse.text.len)) {
         return pg_filter_refuse_for(filter, message->type, "53400",
@@ -108,13 +109,14 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
                                     struct error *reterr_error)
 {
     struct pgwire_bind bind;
+    struct error why;
     struct pg_filter_statement *statement = NULL;
     struct pg_filter_judgement judgement;
     bool passes = false;
     uint64_t id = 0;
-    enum err err = pgwire_bind_read(message->body, &bind, reterr_error);
+    enum err err = pgwire_bind_read(message->body, &bind, &why);
     if (err != ERR_NONE) {
-        return err;
+        return pg_filter_refuse_malformed(filter, message->type, &why, reterr_error);
     }
     if (!pg_filter_find(filter, PG_FILTER_DEFINES_STATEMENT, bind.statement, &statement)) {
         return ERR_AGAIN;
@@ -188,15 +190,16 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
                                        struct error *reterr_error)
 {
     struct pgwire_execute execute;
+    struct error why;
     struct pg_filter_statement *statement = NULL;
     struct pg_filter_judgement judgement = {
         .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
     enum pg_filter_way_on way = PG_FILTER_GOES;
     bool passes = true;
     uint64_t id = 0;
-    enum err err = pgwire_execute_read(message->body, &execute, reterr_error);
+    enum err err = pgwire_execute_read(message->body, &execute, &why);
     if (err != ERR_NONE) {
-        return err;
+        return pg_filter_refuse_malformed(filter, message->type, &why, reterr_error);
     }
     if (!pg_filter_find(filter, PG_FILTER_DEFINES_PORTAL, execute.portal, &statement)) {
         return ERR_AGAIN;
@@ -243,10 +246,14 @@ static enum err pg_filter_take_object(struct pg_filter *filter,
                                       struct error *reterr_error)
 {
     struct pgwire_object object;
+    struct error why;
     bool passes = false;
     uint64_t id = 0;
-    enum err err = pgwire_object_read(message->body, &object, reterr_error);
-    err = err == ERR_NONE ? pg_filter_mask_request(filter, message, &passes, reterr_error) : err;
+    enum err err = pgwire_object_read(message->body, &object, &why);
+    if (err != ERR_NONE) {
+        return pg_filter_refuse_malformed(filter, message->type, &why, reterr_error);
+    }
+    err = pg_filter_mask_request(filter, message, &passes, reterr_error);
     if (err != ERR_NONE || !passes) {
         return err;
     }

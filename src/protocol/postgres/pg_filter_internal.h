@@ -278,6 +278,10 @@ enum err pg_filter_refuse_for(struct pg_filter *filter, char type, const char *s
 enum err pg_filter_refuse_masked(struct pg_filter *filter, char type, const char *sqlstate,
                                  const char *why, struct error *reterr_error) MUST_USE;
 
+/* What cannot be read fails for that, as at a server, and the session goes on. */
+enum err pg_filter_refuse_malformed(struct pg_filter *filter, char type, const struct error *why,
+                                    struct error *reterr_error) MUST_USE;
+
 /* The client was told why the answer at hand ends; what the server does on is not for it. */
 void pg_filter_block(struct pg_filter *filter);
 

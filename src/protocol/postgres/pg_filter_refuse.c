@@ -79,3 +79,9 @@ enum err pg_filter_refuse_masked(struct pg_filter *filter, char type, const char
     return pg_filter_refuse_why(filter, type, sqlstate, why,
                                 SLICE("Masking rules are set for this connection."), reterr_error);
 }
+
+enum err pg_filter_refuse_malformed(struct pg_filter *filter, char type, const struct error *why,
+                                    struct error *reterr_error)
+{
+    return pg_filter_refuse_for(filter, type, "08P01", why->message, reterr_error);
+}

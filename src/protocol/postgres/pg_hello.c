@@ -165,7 +165,7 @@ struct hello pg_hello_in(struct arena *arena, const struct pgwire_startup *start
         .metadata_hint = HINT,
         .version = startup->version,
         .key_size =
-            startup->version > PGWIRE_VERSION(3, 0) ? PG_HELLO_KEY_SIZE : PGWIRE_KEY_SIZE_MIN,
+            startup->version >= PGWIRE_VERSION(3, 2) ? PG_HELLO_KEY_SIZE : PGWIRE_KEY_SIZE_MIN,
     };
     hello.metadata.pairs =
         arena_alloc_array(arena, SESSION_METADATA_COUNT + 1, sizeof(*hello.metadata.pairs));

@@ -306,12 +306,15 @@ static enum err passage_pass(struct passage *passage, enum pump_side side, struc
     struct pg_passage *self = pg_passage_of(passage);
     *ret_back = SLICE("");
     passage_start_filter(self);
-    if (self->filter == NULL) {
-        return pg_tap_pass(self->tap, side, *bytes, reterr);
-    }
     if (side == PUMP_CLIENT) {
         enum err err = pg_tap_pass(self->tap, side, *bytes, reterr);
-        return err == ERR_NONE ? pg_filter_pass(self->filter, side, bytes, reterr) : err;
+        *bytes = slice_sub(*bytes, 0, bytes->len - pg_tap_surplus(self->tap));
+        return err == ERR_NONE && self->filter != NULL
+                   ? pg_filter_pass(self->filter, side, bytes, reterr)
+                   : err;
+    }
+    if (self->filter == NULL) {
+        return pg_tap_pass(self->tap, side, *bytes, reterr);
     }
     enum err err = pg_filter_pass(self->filter, side, bytes, reterr);
     if (err != ERR_NONE) {

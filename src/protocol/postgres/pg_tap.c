@@ -38,6 +38,7 @@ struct pg_tap {
     struct tap_way ways[2]; /* by the side that sends */
     struct passage_counts counts;
     bool has_failed;
+    size_t surplus; /* of the client's last bytes */
     bool is_synced; /* the client's last message was a Sync */
 };
 
@@ -382,11 +383,12 @@ enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes
         return fail(reterr_error, ERR_INPUT, "the session broke the protocol before");
     }
     way->was_between = way->is_between;
-    while (err == ERR_NONE && bytes.len > 0) {
+    while (err == ERR_NONE && bytes.len > 0 && (side != PUMP_CLIENT || !tap->state.has_ended)) {
         tap->counts.bytes[side] += bytes.len;
         err = take(tap, way, &bytes, reterr_error);
         tap->counts.bytes[side] -= bytes.len;
     }
+    tap->surplus = side == PUMP_CLIENT ? bytes.len : 0;
     tell_run(tap, way);
     if (err != ERR_NONE && err != ERR_MORE) {
         tap->has_failed = true;
@@ -397,6 +399,11 @@ enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes
         tell_bytes(tap, way, SLICE_NONE, false);
     }
     return ERR_NONE;
+}
+
+size_t pg_tap_surplus(const struct pg_tap *tap)
+{
+    return tap->surplus;
 }
 
 void pg_tap_end(struct pg_tap *tap)

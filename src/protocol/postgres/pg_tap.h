@@ -66,6 +66,9 @@ void pg_tap_free(struct pg_tap *tap);
  * protocol and must not pass, the session ends; what is sound before that was told already. */
 enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes,
                      struct error *reterr_error) MUST_USE;
+/* Of the client's last bytes those behind its Terminate: a server ignores them, and they were not
+ * looked at. They must not pass. */
+size_t pg_tap_surplus(const struct pg_tap *tap);
 /* The session is over: rows that were counted and not told yet are. */
 void pg_tap_end(struct pg_tap *tap);
 

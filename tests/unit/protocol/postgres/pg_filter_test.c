@@ -251,6 +251,20 @@ static void a_name_means_what_the_server_took_it_for(void **state)
     must_have_run(play, "");
 }
 
+static void what_cannot_be_read_fails_alone(void **state)
+{
+    static const char malformed[] = "B\0\0\0\x0c\0\0\0\0\0\1\0\0"
+                                    "E\0\0\0\x09"
+                                    "abcde";
+    struct play *play = *state;
+    assert_int_equal(buf_append(&play->client, slice_of(malformed, 13)), ERR_NONE);
+    play_sync(&play->client);
+    assert_int_equal(buf_append(&play->client, slice_of(malformed + 13, 10)), ERR_NONE);
+    play_sync(&play->client);
+    play_query(&play->client, "select 1");
+    assert_told(play, "E(08P01) Z(I) E(08P01) Z(I) T D C(SELECT 1) Z(I) ");
+}
+
 #define LONG_NAME "a23456789b23456789c23456789d23456789e23456789f23456789g23456789"
 
 static void names_are_cut_as_servers_cut_them(void **state)
@@ -488,6 +502,7 @@ int main(void)
         TEST(what_other_rules_block_is_blocked_each_time),
         TEST(a_changed_rule_applies_to_what_was_prepared),
         TEST(a_name_means_what_the_server_took_it_for),
+        TEST(what_cannot_be_read_fails_alone),
         TEST(names_are_cut_as_servers_cut_them),
         TEST(names_that_nobody_can_follow_are_refused),
         TEST(what_sql_prepared_is_judged_when_a_message_names_it),

@@ -230,6 +230,20 @@ static void only_what_says_something_is_recorded(void **state)
     watch_end(&watch);
 }
 
+static void what_comes_behind_a_terminate_is_ignored(void **state)
+{
+    struct watch watch;
+    (void)state;
+    watch_start(&watch, 0);
+    watch_pass(&watch, PUMP_CLIENT, slice_of("X\0\0\0\4X\0\0\0\4?", 11));
+    assert_int_equal(pg_tap_surplus(watch.tap), 6);
+    watch_pass(&watch, PUMP_CLIENT, SLICE("no message at all"));
+    assert_int_equal(pg_tap_surplus(watch.tap), 17);
+    watch_told(&watch, ">0X");
+    assert_int_equal(pg_tap_counts(watch.tap)->bytes[PUMP_CLIENT], 5);
+    watch_end(&watch);
+}
+
 static void each_readiness_is_recorded(void **state)
 {
     struct watch watch;
@@ -414,7 +428,6 @@ static void what_no_session_may_hold_is_refused(void **state)
     check_refused("", "", PUMP_CLIENT, SLICE("p\0\0\0\013secret\0"), ERR_INPUT);
     check_refused("", "", PUMP_CLIENT, SLICE("Q\0\0\0\3"), ERR_INPUT);
     check_refused("", "", PUMP_CLIENT, SLICE("Q\x40\0\0\1"), ERR_LIMIT);
-    check_refused("X", "", PUMP_CLIENT, SLICE("Q\0\0\0\5\0"), ERR_INPUT);
     check_refused("", "", PUMP_TARGET, SLICE("?\0\0\0\4"), ERR_INPUT);
     check_refused("Q", "", PUMP_TARGET, SLICE("K\0\0\0\014\0\0\0\1\0\0\0\1"), ERR_INPUT);
     check_refused("Q", "", PUMP_TARGET, SLICE("R\0\0\0\010\0\0\0\3"), ERR_INPUT);
@@ -487,6 +500,7 @@ int main(void)
         cmocka_unit_test(a_copy_that_failed_ends_with_the_clients_next_message),
         cmocka_unit_test(what_was_not_told_is_told_at_the_end),
         cmocka_unit_test(only_what_says_something_is_recorded),
+        cmocka_unit_test(what_comes_behind_a_terminate_is_ignored),
         cmocka_unit_test(each_readiness_is_recorded),
         cmocka_unit_test(an_error_in_a_pipeline_skips_to_the_sync),
         cmocka_unit_test(notifications_come_when_nobody_asked),
