@@ -69,9 +69,15 @@ def test_a_statement_is_read_as_when_it_was_prepared(quick, target, table):
         assert asked(wire, "EXECUTE kept") == "T D C:SELECT 1 Z:I"
 
 
-def test_what_came_in_pieces_is_known_to_rules_that_come_later(target, table, tmp_path):
+@pytest.fixture
+def boss(tmp_path):
     gateway = Gateway(tmp_path, "--fault", "short")
-    boss = register(gateway)
+    yield register(gateway)
+    assert gateway.is_alive(), gateway.text()
+    assert gateway.stop() == 0, gateway.text()
+
+
+def test_what_came_in_pieces_is_known_to_rules_that_come_later(boss, target, table):
     name = target.connection(boss)
     with Wire(credential(boss, name)) as wire:
         for value in "on", "off", "on", "off":
@@ -82,5 +88,3 @@ def test_what_came_in_pieces_is_known_to_rules_that_come_later(target, table, tm
         assert answer.status == 201, answer
         wait_for(lambda: asked(wire, f"SELECT n FROM {table}") == "E:42501 Z:I", what="the rule")
         assert asked(wire, hidden(table)) == "E:42501 Z:I"
-    assert gateway.is_alive(), gateway.text()
-    assert gateway.stop() == 0, gateway.text()
