@@ -130,13 +130,13 @@ enum err local_auth_register(struct api_call *call, struct error *reterr)
     if (err == ERR_NONE) {
         err = api_read_body(call, SHAPE_WHOLE, &register_shape, &self.wanted, reterr);
     }
+    if (err == ERR_NONE) {
+        err = local_auth_check_method(call, reterr);
+    }
     if (err == ERR_NONE && !sign_in_may_found(call, self.wanted.setup_code)) {
         return fail(reterr, ERR_DENIED,
                     "access denied: send the 'setup_code' that the start of the gateway printed; "
                     "'gatehouse setup-code' shows it again");
-    }
-    if (err == ERR_NONE) {
-        err = local_auth_check_method(call, reterr);
     }
     if (err == ERR_NONE) {
         err = sign_in_hash_password(call, self.wanted.password, self.wanted.email, &self.hash,

@@ -191,6 +191,7 @@ static enum err maintenance_reseal(struct maintenance *self, const struct settin
 
 struct key_change {
     struct arena *arena;
+    struct slice key_id; /* of the key that is current then */
     const char *action;
     const char *cause; /* why it failed; NULL: it did not */
 };
@@ -206,6 +207,7 @@ static enum err maintenance_write_entry(struct store_tx *tx, void *context, stru
         .created_at = clock_now(),
         .resource_type = SLICE("master_key"),
         .action = slice_of_text(change->action),
+        .payload = arena_format(change->arena, "{\"key_id\":\"%.*s\"}", SLICE_ARG(change->key_id)),
         .outcome = {.value = is_good, .is_given = true},
         .error_message = is_good ? SLICE_NONE : slice_of_text(change->cause),
     };
@@ -216,9 +218,15 @@ static enum err maintenance_write_entry(struct store_tx *tx, void *context, stru
 static enum err maintenance_audit(struct maintenance *self, const char *action, enum err err,
                                   struct error *reterr)
 {
-    struct key_change change = {
-        .arena = &self->arena, .action = action, .cause = err == ERR_NONE ? NULL : reterr->message};
+    char id[SEAL_KEY_ID_SIZE] = "";
     struct error failure = {0};
+    if (self->keys != NULL) {
+        seal_keys_current(self->keys, id);
+    }
+    struct key_change change = {.arena = &self->arena,
+                                .key_id = slice_of_text(id),
+                                .action = action,
+                                .cause = err == ERR_NONE ? NULL : reterr->message};
     if (self->store == NULL ||
         store_write(self->store, maintenance_write_entry, &change, &failure) == ERR_NONE) {
         return err;

@@ -69,6 +69,7 @@ class Effects:
         self.functions = set()
         self.is_query = False  # what is read is compared whole
         self.without_where = False
+        self.where_is_doubtful = False
         self.is_open = False  # what it does is not in the text
 
     def write(self, relation, word):
@@ -132,6 +133,38 @@ def has_column(node):
             for kind, body in node.items():
                 stack.append(without_list(body) if kind == "SubLink" else body)
     return False
+
+
+ALMOST_NAMES = ("XmlExpr", "XmlSerialize", "SubLink")
+
+
+def is_doubtful(node):
+    """Whether the only words in it that are like names stand where no plain column does: the names
+    inside of XML functions and of an interval's fields, and a TABLE in the place of a SELECT."""
+    if isinstance(node, list):
+        return any(is_doubtful(item) for item in node)
+    if not isinstance(node, dict):
+        return False
+    if "typmods" in node.get("TypeName", node.get("typeName", {})):
+        return True
+    return any(kind in ALMOST_NAMES or is_doubtful(body) for kind, body in node.items())
+
+
+def has_plain_column(node):
+    if isinstance(node, list):
+        return any(has_plain_column(item) for item in node)
+    if not isinstance(node, dict):
+        return False
+    return any(kind == "ColumnRef" or (kind not in ALMOST_NAMES and has_plain_column(body))
+               for kind, body in node.items())
+
+
+def note_where(found, clause):
+    """A WHERE counts when it names what could be a column."""
+    if clause and not has_plain_column(clause) and is_doubtful(clause):
+        found.where_is_doubtful = True
+    elif not has_column(clause):
+        found.without_where = True
 
 
 def without_list(link):
@@ -273,13 +306,12 @@ def walk(node, found):
 def look(kind, body, found):
     if kind in MODIFIES:
         found.write(body["relation"], MODIFIES[kind])
-    if kind in ("UpdateStmt", "DeleteStmt") and "CurrentOfExpr" not in body.get("whereClause", {}) \
-            and not has_column(body.get("whereClause")):
-        found.without_where = True
-    if kind == "MergeStmt" and not has_column(body.get("joinCondition")) and \
+    if kind in ("UpdateStmt", "DeleteStmt") and "CurrentOfExpr" not in body.get("whereClause", {}):
+        note_where(found, body.get("whereClause"))
+    if kind == "MergeStmt" and \
             any(when["MergeWhenClause"].get("commandType") in ("CMD_UPDATE", "CMD_DELETE")
                 for when in body.get("mergeWhenClauses", [])):
-        found.without_where = True
+        note_where(found, body.get("joinCondition"))
     if kind == "InsertStmt" and \
             body.get("onConflictClause", {}).get("action") == "ONCONFLICT_UPDATE":
         found.operations.add("update")

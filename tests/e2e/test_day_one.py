@@ -119,7 +119,7 @@ def test_it_can_be_watched_audited_kept_and_rekeyed(typed):
     lines = (folder / "audit.jsonl").read_text().splitlines()
     assert [json.loads(line)["number"] for line in lines] == list(range(1, len(lines) + 1))
     actions = [row["action"] for row in boss.get("/audit/logs?page_size=5").json["data"]]
-    assert {"rekey", "drop-old"} <= set(actions)
+    assert {"rekey", "drop_old"} <= set(actions)
     (folder / "again").mkdir()
     os.rename(folder / "restored", folder / "again/data")
     again = Gateway(folder / "again")
@@ -151,8 +151,8 @@ def test_the_units_are_good_where_they_are_installed(tmp_path, unit):
     """In a tree as a container has it: the program, the unit, and the targets of systemd."""
     for folder in "usr/bin", "etc/systemd/system", "etc/gatehouse", "usr/lib/systemd":
         (tmp_path / folder).mkdir(parents=True)
-    for program in BINARY, shutil.which("kill") or "/usr/bin/kill":
-        shutil.copy(program, tmp_path / "usr/bin")
+    shutil.copy(BINARY, tmp_path / "usr/bin/gatehouse")
+    shutil.copy(shutil.which("kill") or "/usr/bin/kill", tmp_path / "usr/bin")
     shutil.copytree("/usr/lib/systemd/system", tmp_path / "usr/lib/systemd/system", symlinks=True)
     shutil.copy(os.path.join(ROOT, f"packaging/{unit}.service"), tmp_path / "etc/systemd/system")
     (tmp_path / "etc/gatehouse/agent").write_text("GATEHOUSE_TOKEN=x\n")

@@ -85,7 +85,8 @@ def made(gateway, postgres):
         AS 'SELECT 1';""", database)
     sql(postgres, THINGS, database)
     name = target.connection(gateway.admin, target.secret(DB=database))
-    packs = gateway.admin.get("/rulepacks").json
+    # 'agent-safe' is narrow by intention: no tool that reads a whole catalog fits through it.
+    packs = [pack for pack in gateway.admin.get("/rulepacks").json if pack["name"] != "agent-safe"]
     assert len(packs) >= 6, packs
     for pack in packs:
         answer = gateway.admin.post(f"/rulepacks/{pack['name']}/attach",

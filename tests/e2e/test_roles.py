@@ -49,6 +49,7 @@ ROUTES = {
     "PUT /connections/{nameOrID}/access": ADMIN,
     "GET /connections/{nameOrID}/test": MEMBER,
     "GET /connections/{nameOrID}/databases": MEMBER,
+    "GET /connections/{nameOrID}/controls": MEMBER,
     "GET /connections/{nameOrID}/tables": MEMBER,
     "GET /connections/{nameOrID}/columns": MEMBER,
     "GET /connection-tags": MEMBER,

@@ -11,7 +11,7 @@ import urllib.parse
 
 import pytest
 
-from api import Api, unique
+from api import Api, setup_code, unique
 from second_provider import SCOPES, Browser, Page, SecondProvider, claims_of
 
 AUDIENCE = "https://gatehouse.example/api"
@@ -39,7 +39,8 @@ class Site:
         self.public_url = self.gateway.url("")
         self.callback = self.gateway.url("/api/callback")
         provider.add_client(self.client_id, [self.callback], secret)
-        self.root = self.by_console(self.person(["admin"]))
+        self.root = self.by_console(self.person(["admin"]),
+                                    setup_code=setup_code(self.gateway))
 
     def person(self, groups=(), verified=True):
         """The name of a fresh user of the provider; the address is the name's."""
