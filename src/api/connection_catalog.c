@@ -80,8 +80,9 @@ struct catalog_call {
     enum catalog_ask ask;
     bool shows_schema; /* 'access_schema' must allow it */
     struct catalog_query query;
-    struct arena secrets; /* wiped when it ends */
-    struct slice name;    /* of the connection */
+    struct arena secrets;  /* wiped when it ends */
+    struct slice name;     /* of the connection */
+    struct slice agent_id; /* of one elsewhere; empty: the gateway itself */
     const struct protocol *protocol;
     struct slice
         *schema; /* to be filled with the usual one; NULL: it was given, or is not wanted */
@@ -112,13 +113,12 @@ static enum err catalog_check_connection(struct catalog_call *self,
     return ERR_NONE;
 }
 
-/* So far the gateway itself reaches targets, as the local agent. */
+/* The gateway itself is the local agent; another must be there. */
 static enum err catalog_check_agent(struct catalog_call *self, struct store_tx *tx,
                                     const struct connection *connection, struct error *reterr)
 {
     struct api_call *call = self->call;
     struct agent agent = {0};
-    bool is_online = slice_equals(connection->status, SLICE("online"));
     enum err err = agent_store_find(tx, call->arena, call->caller.organization_id,
                                     connection->agent_id, &agent, reterr);
     if (err != ERR_NONE && err != ERR_NOT_FOUND) {
@@ -127,11 +127,12 @@ static enum err catalog_check_agent(struct catalog_call *self, struct store_tx *
     if (err == ERR_NONE && agent.is_local) {
         return ERR_NONE;
     }
-    self->category = "agent";
-    return fail(reterr, ERR_INPUT,
-                is_online ? "the agent '%.*s' of the connection '%.*s' runs elsewhere: only what "
-                            "the local agent reaches can be asked so far"
-                          : "the agent '%.*s' of the connection '%.*s' is offline",
+    if (err == ERR_NONE && slice_equals(connection->status, SLICE("online"))) {
+        self->agent_id = agent.id;
+        return ERR_NONE;
+    }
+    self->category = target_problem_text(TARGET_PROBLEM_AGENT);
+    return fail(reterr, ERR_INPUT, "the agent '%.*s' of the connection '%.*s' is offline",
                 SLICE_ARG(err == ERR_NONE ? agent.name : connection->agent_id),
                 SLICE_ARG(connection->name));
 }
@@ -237,6 +238,7 @@ static enum err catalog_ask(struct catalog_call *self, struct target_request *re
     }
     request->variables = &self->variables;
     request->protocol = self->protocol;
+    request->agent_id = self->agent_id;
     request->text = self->protocol->catalog->texts[self->ask];
     if (self->schema != NULL) {
         *self->schema = self->protocol->catalog->schema;
@@ -318,12 +320,17 @@ static void connection_test_write(struct catalog_call *self, struct json_writer 
     json_member_bool(json, "success", true);
     json_member_int(json, "latency_ms", (self->answer.latency_us + 999) / 1000);
     json_member_text(json, "server_version", row == NULL ? SLICE("") : row->values[0]);
-    json_member_bool(json, "tls", self->answer.is_encrypted);
+    if (self->answer.is_by_agent) {
+        json_member_no_value(json, "tls"); /* the agent does not tell */
+    } else {
+        json_member_bool(json, "tls", self->answer.is_encrypted);
+    }
 }
 
 enum err connection_test(struct api_call *call, struct error *reterr)
 {
-    struct catalog_call self = {.call = call, .action = "test", .ask = CATALOG_TEST};
+    struct catalog_call self = {
+        .call = call, .agent_id = SLICE(""), .action = "test", .ask = CATALOG_TEST};
     struct target_request request = {.column_count = 1, .row_count_max = 1};
     enum err err = catalog_begin(&self, NULL, reterr);
     if (err == ERR_NONE) {

@@ -169,7 +169,8 @@ enum err native_clients_make(struct native_clients *clients, struct arena *arena
         return err;
     }
     clients->resolver = resolver_new(NULL);
-    clients->calls = target_calls_new(gate->pool, clients->resolver, clients->files);
+    clients->calls =
+        target_calls_new(gate->pool, clients->resolver, clients->files, gate->registry);
     if (clients->entrance_count == 0) {
         return ERR_NONE;
     }

@@ -6,7 +6,9 @@
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/timer.h"
+#include "protocol/agent_open.h"
 #include "target/secret_source.h"
+#include "tunnel/registry.h"
 
 #include <pthread.h>
 
@@ -28,6 +30,7 @@ struct target_calls {
     struct pool *pool;
     struct resolver *resolver;
     struct session_files *files;
+    struct registry *registry;
     struct target_worker workers[LIMIT_WORKER_COUNT];
     size_t worker_count;
     pthread_mutex_t lock;
@@ -57,6 +60,11 @@ struct target_call {
     bool is_done; /* under the lock */
     pthread_cond_t done;
 };
+
+static bool target_call_is_by_agent(const struct target_call *call)
+{
+    return call->request->agent_id.len > 0;
+}
 
 static const struct catalog_ops *target_catalog(const struct target_call *call)
 {
@@ -99,6 +107,25 @@ static void target_call_fail_for_stop(struct target_call *call)
     target_call_fail(call, &error, TARGET_PROBLEM_NONE, slice_of_text(error.message));
 }
 
+/* Through an agent elsewhere ------------------------------------------------------------------- */
+
+/* The agent's link on this worker, which may have gone meanwhile; ERR_UNAVAILABLE. */
+static enum err target_call_link(struct target_call *call, const char *suffix,
+                                 struct agent_opening *ret_how, struct error *reterr)
+{
+    struct worker *worker = call->part->worker;
+    const struct protocol *protocol = call->request->protocol;
+    *ret_how = (struct agent_opening){
+        .loop = worker_loop(worker),
+        .link = registry_link(call->part->calls->registry, call->request->agent_id,
+                              protocol_channel_in(&call->secrets, protocol, suffix), worker),
+        .protocol = protocol,
+    };
+    return ret_how->link != NULL
+               ? ERR_NONE
+               : fail(reterr, ERR_UNAVAILABLE, "the connection's agent is not connected");
+}
+
 /* The statement -------------------------------------------------------------------------------- */
 
 /* The server was asked to let go of the statement that took too long, or could not be. */
@@ -113,6 +140,19 @@ static void target_call_on_stopped(void *owner, const struct error *error)
 static void target_call_cancel_statement(struct target_call *call)
 {
     struct target_calls *calls = call->part->calls;
+    struct agent_opening how;
+    if (target_call_is_by_agent(call)) {
+        const struct agent_request request = {
+            .variables = place_variables_in(&call->secrets, call->request->variables, false),
+            .key = call->key,
+            .timeout_ms = LIMIT_TARGET_CANCEL_MS};
+        if (target_call_link(call, PROTOCOL_CANCEL, &how, NULL) != ERR_NONE) {
+            target_call_end(call);
+            return;
+        }
+        call->stopping = agent_stop_start(&how, &request, target_call_on_stopped, call);
+        return;
+    }
     const struct dial_context context = {
         .worker = call->part->worker, .pool = calls->pool, .resolver = calls->resolver};
     const struct stop_request stop = {
@@ -163,6 +203,7 @@ static void target_call_on_open(void *owner, const struct arrival *arrival,
                          words.message);
         return;
     }
+    call->answer.is_by_agent = target_call_is_by_agent(call);
     call->answer.is_encrypted = stream_is_encrypted(arrival->take_stream);
     call->key.number = arrival->key.number;
     call->key.secret = arrival->key.secret.at == NULL
@@ -183,6 +224,24 @@ static void target_call_on_open(void *owner, const struct arrival *arrival,
         target_catalog(call)->query(arrival->take_stream, &settings, target_call_on_answer, call);
 }
 
+static void target_call_ask_agent(struct target_call *call)
+{
+    struct agent_opening how;
+    struct error error;
+    const struct agent_request request = {
+        .variables = place_variables_in(&call->secrets, call->request->variables, true),
+        .database = call->request->database,
+        .parameters = target_catalog(call)->parameters,
+        .version = target_catalog(call)->version,
+        .timeout_ms = LIMIT_TARGET_OPEN_MS,
+    };
+    if (target_call_link(call, "", &how, &error) != ERR_NONE) {
+        target_call_fail(call, &error, TARGET_PROBLEM_AGENT, slice_of_text(error.message));
+        return;
+    }
+    call->opening = agent_open_start(&how, &request, target_call_on_open, call);
+}
+
 static void target_call_begin(struct mail *mail)
 {
     struct target_call *call = CONTAINER_OF(mail, struct target_call, mail);
@@ -196,6 +255,10 @@ static void target_call_begin(struct mail *mail)
     list_append(&part->running, &call->link);
     if (part->is_cut) {
         target_call_fail_for_stop(call);
+        return;
+    }
+    if (target_call_is_by_agent(call)) {
+        target_call_ask_agent(call);
         return;
     }
     const struct dial_context context = {
@@ -270,7 +333,35 @@ static void target_calls_leave_place(struct target_calls *calls)
     (void)pthread_mutex_unlock(&calls->lock);
 }
 
-/* Sends it to the worker whose turn it is, and waits for what becomes of it. */
+/* The worker whose turn it is, or one that has a link of the agent. */
+static enum err target_calls_choose(struct target_calls *calls, struct target_call *call,
+                                    struct error *reterr)
+{
+    struct worker *worker = NULL;
+    call->part = &calls->workers[calls->next++ % calls->worker_count];
+    if (!target_call_is_by_agent(call)) {
+        return ERR_NONE;
+    }
+    enum err err =
+        calls->registry == NULL
+            ? ERR_UNAVAILABLE
+            : registry_find(calls->registry, call->request->agent_id,
+                            protocol_channel_in(&call->secrets, call->request->protocol, ""),
+                            call->part->worker, &worker);
+    for (size_t i = 0; i < calls->worker_count && err == ERR_NONE; i++) {
+        call->part = calls->workers[i].worker == worker ? &calls->workers[i] : call->part;
+    }
+    if (err == ERR_NONE) {
+        return ERR_NONE;
+    }
+    call->answer.problem = TARGET_PROBLEM_AGENT;
+    call->answer.shown = err == ERR_UNSUPPORTED
+                             ? SLICE("the connection's agent is too old for this")
+                             : SLICE("the connection's agent is not connected to this gateway");
+    return fail(reterr, err, "%.*s", SLICE_ARG(call->answer.shown));
+}
+
+/* Sends it to its worker, and waits for what becomes of it. */
 static enum err target_call_send(struct target_calls *calls, struct target_call *call,
                                  struct error *reterr)
 {
@@ -279,8 +370,12 @@ static enum err target_call_send(struct target_calls *calls, struct target_call 
         (void)pthread_mutex_unlock(&calls->lock);
         return fail(reterr, ERR_UNAVAILABLE, "the gateway is stopping");
     }
+    enum err err = target_calls_choose(calls, call, reterr);
+    if (err != ERR_NONE) {
+        (void)pthread_mutex_unlock(&calls->lock);
+        return err;
+    }
     must(pthread_cond_init(&call->done, NULL) == 0);
-    call->part = &calls->workers[calls->next++ % calls->worker_count];
     call->part->count++;
     call->mail.deliver = target_call_begin;
     mailbox_send(worker_mailbox(call->part->worker), &call->mail);
@@ -308,7 +403,8 @@ enum err target_call_run(struct target_calls *calls, struct arena *arena,
     arena_init(&call.secrets);
     arena_hold_secrets(&call.secrets);
     list_init(&call.link);
-    err = target_call_resolve(&call, calls->files, reterr);
+    err = target_call_is_by_agent(&call) ? ERR_NONE
+                                         : target_call_resolve(&call, calls->files, reterr);
     if (err == ERR_NONE) {
         err = target_call_send(calls, &call, reterr);
     }
@@ -359,12 +455,13 @@ static void target_worker_begin_drain(struct mail *mail)
 }
 
 struct target_calls *target_calls_new(struct pool *pool, struct resolver *resolver,
-                                      struct session_files *files)
+                                      struct session_files *files, struct registry *registry)
 {
     struct target_calls *calls = memory_new(sizeof(*calls));
     calls->pool = pool;
     calls->resolver = resolver;
     calls->files = files;
+    calls->registry = registry;
     must(pthread_mutex_init(&calls->lock, NULL) == 0);
     return calls;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* One statement at a connection's target, for a thread that waits for it: a handler of the API on a
- * pool. The secrets are resolved on that thread; the target is reached, signed in to and asked on
- * the loop of a worker, each in turn. The loop keeps the time and always answers, so the thread
- * waits for nothing else; when the gateway stops, it answers at the latest at the drain's deadline.
- * There whether native clients are on or not. */
+ * pool. The secrets are resolved on that thread, unless an agent elsewhere does that; the target is
+ * reached, signed in to and asked on the loop of a worker, each in turn. The loop keeps the time
+ * and always answers, so the thread waits for nothing else; when the gateway stops, it answers at
+ * the latest at the drain's deadline. There whether native clients are on or not. */
 #ifndef GH_GATE_TARGET_CALL_H
 #define GH_GATE_TARGET_CALL_H
 
@@ -14,12 +14,14 @@
 #include "protocol/protocol.h"
 #include "target/session_files.h"
 
+struct registry;
 struct target_calls; /* all of a process */
 
-/* 'pool' computes SCRAM; it must not be the one whose threads call, who wait for it. 'files' are of
- * the secrets, for as long as a call lasts. */
+/* 'registry' has the agents elsewhere; NULL: there are none. 'pool' computes SCRAM; it must not be
+ * the one whose threads call, who wait for it. 'files' are of the secrets, for as long as a call
+ * lasts. */
 struct target_calls *target_calls_new(struct pool *pool, struct resolver *resolver,
-                                      struct session_files *files);
+                                      struct session_files *files, struct registry *registry);
 /* After the workers have been joined and no thread calls any more. */
 void target_calls_free(struct target_calls *calls);
 
@@ -31,6 +33,7 @@ void target_calls_drain(struct target_calls *calls, uint64_t deadline_ms);
 
 struct target_request {
     const struct shape_pairs *variables; /* of the connection, as they are stored */
+    struct slice agent_id;               /* of one elsewhere; empty: the gateway itself */
     unsigned sources;                    /* of enum secret_source: that they may refer to */
     const struct protocol *protocol;     /* has catalog_ops */
     struct slice database;               /* empty: the connection's, or the protocol's usual one */
@@ -44,6 +47,7 @@ struct target_request {
 struct target_answer {
     struct query_rows rows;
     bool is_encrypted;
+    bool is_by_agent;   /* then it is not known whether its way is encrypted */
     int64_t latency_us; /* from the first packet to the last row */
     /* Of a failure; NONE when it is not the target's. */
     enum target_problem problem;

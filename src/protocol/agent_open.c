@@ -57,7 +57,7 @@ void agent_open_tell_failure(const struct protocol *protocol, const struct error
 /* In the words of the agent, or of the server behind it. */
 static void agent_open_hand_on(struct agent_open *self, const struct agent_failure *told)
 {
-    struct target_failure failure = {.answer = told->answer};
+    struct target_failure failure = {.stage = TARGET_STAGE_SIGN_IN, .answer = told->answer};
     must(fail(&failure.error, ERR_UNAVAILABLE, "%.*s", SLICE_ARG(told->message)) ==
          ERR_UNAVAILABLE);
     memcpy(failure.code, told->code.at, sizeof(failure.code) - 1);

@@ -61,6 +61,7 @@ enum target_stage {
 #define TARGET_PROBLEMS(X)                                                                         \
     X(TARGET_PROBLEM_CONFIGURATION, "configuration") /* the connection's variables */              \
     X(TARGET_PROBLEM_SECRETS, "secrets")             /* a reference leads nowhere */               \
+    X(TARGET_PROBLEM_AGENT, "agent")                 /* it is not there, or too old */             \
     X(TARGET_PROBLEM_NETWORK, "network")                                                           \
     X(TARGET_PROBLEM_TLS, "tls")                                                                   \
     X(TARGET_PROBLEM_CREDENTIALS, "credentials")                                                   \

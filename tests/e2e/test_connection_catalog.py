@@ -10,10 +10,10 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from agent import Agent, make_agent, wait_connected, wait_disconnected
 from api import Api, b64, unique
 from conftest import PATIENCE, Gateway, lasting_port, wait_for
 from native import TARGET_PASSWORD, sql
-from store import Store
 
 INJECTIONS = ["'; DROP TABLE victim; --", "\"; DROP TABLE victim; --", "$1; DROP TABLE victim",
               "' OR '1'='1", "\\'; DROP TABLE victim; --",
@@ -458,17 +458,26 @@ def test_not_every_subtype_can_be_asked(admin, target):
         failure(ask(admin, name, what, table="x"), "unsupported", "'mysql'", "cannot ask")
 
 
-def test_agents_elsewhere_are_not_asked_yet(admin, target):
-    agent = unique("agent")
-    answer = admin.post("/agents", {"name": agent})
-    assert answer.status == 201, answer
-    identity = admin.get(f"/agents/{agent}").json["id"]
-    name = target.connection(admin, agent_id=identity)
-    failure(ask(admin, name, "test"), "agent", agent, "offline")
-    store = Store(admin.gateway)
-    store.ask("UPDATE agent SET connected_until = ? WHERE id = ?", 2**60, identity)
-    wait_for(lambda: admin.get(f"/connections/{name}").json["status"] == "online")
-    failure(ask(admin, name, "tables"), "agent", agent, "elsewhere")
+def test_agents_elsewhere_are_asked(admin, target, database, tmp_path):
+    made = make_agent(admin)
+    name = target.connection(admin, agent_id=made["id"], secret=target.secret(DB=database))
+    failure(ask(admin, name, "test"), "agent", made["name"], "offline")
+    agent = Agent(tmp_path, "--token", made["token"])
+    wait_connected(admin, made, agent)
+    found = ask(admin, name, "test").json
+    assert found["success"] and found["server_version"] and found["tls"] is None, found
+    here = target.connection(admin, secret=target.secret(DB=database))
+    for what, query in (("databases", {}), ("tables", {}), ("tables", {"schema": "wares"}),
+                        ("columns", {"schema": "wares", "table": "item"})):
+        answer = ask(admin, name, what, **query)
+        assert answer.status == 200 and answer.json == ask(admin, here, what, **query).json
+    for changed, category in (({"USER": "nobody"}, "credentials"), ({"DB": "nothing"}, "database"),
+                              ({"PORT": str(lasting_port())}, "network")):
+        wrong = target.connection(admin, agent_id=made["id"], secret=target.secret(**changed))
+        failure(ask(admin, wrong, "test"), category)
+    assert agent.stop() == 0, agent.text()
+    wait_disconnected(admin, made, 5)
+    failure(ask(admin, name, "tables"), "agent", made["name"])
 
 
 def test_who_may_not_use_a_connection_does_not_find_it(admin, shop):

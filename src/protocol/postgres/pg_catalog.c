@@ -58,14 +58,22 @@ static enum target_problem pg_problem_of_open(const struct target_failure *failu
     if (failure->error.code == ERR_TIMEOUT) {
         return TARGET_PROBLEM_TIMEOUT;
     }
+    if (strcmp(failure->code, "08004") == 0) {
+        return TARGET_PROBLEM_CREDENTIALS; /* refused */
+    }
+    if (strcmp(failure->code, "3D000") == 0) { /* invalid_catalog_name */
+        return TARGET_PROBLEM_DATABASE;
+    }
+    if (strcmp(failure->code, "08001") == 0 && failure->error.code == ERR_UNAVAILABLE &&
+        failure->stage == TARGET_STAGE_SIGN_IN) {
+        return TARGET_PROBLEM_NETWORK; /* an agent says no more */
+    }
     if (failure->stage != TARGET_STAGE_SIGN_IN) {
         return failure->stage == TARGET_STAGE_TLS ? TARGET_PROBLEM_TLS : TARGET_PROBLEM_NETWORK;
     }
-    if (strcmp(failure->code, "08004") == 0 || failure->error.code == ERR_UNAUTHENTICATED ||
-        failure->error.code == ERR_UNSUPPORTED) {
-        return TARGET_PROBLEM_CREDENTIALS; /* refused, or not to be used here */
-    }
-    return strcmp(failure->code, "3D000") == 0 ? TARGET_PROBLEM_DATABASE : TARGET_PROBLEM_SERVER;
+    return failure->error.code == ERR_UNAUTHENTICATED || failure->error.code == ERR_UNSUPPORTED
+               ? TARGET_PROBLEM_CREDENTIALS /* not to be used here */
+               : TARGET_PROBLEM_SERVER;
 }
 
 /* As whom the gateway comes. */

@@ -126,7 +126,7 @@ static void begin(struct scene *scene, struct slice start, struct slice answer)
     variable(scene, "envvar:PORT", arena_format(&scene->arena, "%u", scene->server.port).at);
     variable(scene, "envvar:USER", "gate");
     variable(scene, "envvar:SSLMODE", "disable");
-    scene->calls = target_calls_new(scene->pool, scene->resolver, NULL);
+    scene->calls = target_calls_new(scene->pool, scene->resolver, NULL, NULL);
     target_calls_enter(scene->calls, scene->worker);
     assert_int_equal(worker_start(scene->worker), ERR_NONE);
 }
