@@ -59,7 +59,7 @@ struct gate_worker {
     struct loop *loop;
     struct gate_listener *listeners[LIMIT_GATE_LISTENERS];
     size_t listener_count;
-    struct recorder_shop *shop;
+    struct recorder_pool *recorders;
     char *scratch; /* for the pumps */
     struct guard_scratch *guard_scratch;
     struct guard_cache *guard_cache;

@@ -60,8 +60,8 @@ enum err gate_session_take_metadata(struct gate_session *session, struct error *
 enum err gate_session_start_recording(struct gate_session *session, struct error *reterr)
 {
     const struct session *row = &session->session;
-    enum err err =
-        recorder_open(session->worker->shop, row->id, row->started_at, &session->recorder, reterr);
+    enum err err = recorder_open(session->worker->recorders, row->id, row->started_at,
+                                 &session->recorder, reterr);
     if (err != ERR_NONE) {
         return err;
     }

@@ -134,7 +134,7 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *on)
     worker->gate = gate;
     worker->worker = on;
     worker->loop = worker_loop(on);
-    worker->shop = recorder_shop_new(&recorder);
+    worker->recorders = recorder_pool_new(&recorder);
     worker->scratch = memory_new(LIMIT_READ_SIZE);
     worker->guard_scratch = guard_scratch_new();
     uint8_t seed[HASH_SEED_SIZE];
@@ -160,7 +160,7 @@ void gate_worker_free(struct gate_worker *worker)
         return;
     }
     must(list_is_empty(&worker->sessions) && worker->job_count == 0);
-    recorder_shop_free(worker->shop);
+    recorder_pool_free(worker->recorders);
     for (size_t i = 0; i < worker->listener_count; i++) {
         tls_server_unref(worker->listeners[i]->tls);
         memory_free(worker->listeners[i]);

@@ -17,57 +17,57 @@
 
 #define RECORDER_PARTS_MAX 8 /* of one record */
 
-/* The shop ------------------------------------------------------------------------------------- */
+/* The pool ------------------------------------------------------------------------------------- */
 
-struct recorder_shop *recorder_shop_new(const struct recorder_settings *settings)
+struct recorder_pool *recorder_pool_new(const struct recorder_settings *settings)
 {
-    struct recorder_shop *shop = memory_new(sizeof(*shop));
-    shop->settings = *settings;
-    shop->codec = block_codec_new();
-    return shop;
+    struct recorder_pool *recorders = memory_new(sizeof(*recorders));
+    recorders->settings = *settings;
+    recorders->codec = block_codec_new();
+    return recorders;
 }
 
-void recorder_shop_free(struct recorder_shop *shop)
+void recorder_pool_free(struct recorder_pool *recorders)
 {
-    if (shop == NULL) {
+    if (recorders == NULL) {
         return;
     }
-    must(shop->stats.open_count == 0);
-    for (size_t i = 0; i < shop->spare_count; i++) {
-        buf_release(shop->spares[i]);
-        memory_free(shop->spares[i]);
+    must(recorders->stats.open_count == 0);
+    for (size_t i = 0; i < recorders->spare_count; i++) {
+        buf_release(recorders->spares[i]);
+        memory_free(recorders->spares[i]);
     }
-    block_codec_free(shop->codec);
-    memory_free(shop);
+    block_codec_free(recorders->codec);
+    memory_free(recorders);
 }
 
-struct recorder_stats recorder_shop_stats(const struct recorder_shop *shop)
+struct recorder_stats recorder_pool_stats(const struct recorder_pool *recorders)
 {
-    return shop->stats;
+    return recorders->stats;
 }
 
-static struct buf *shop_take_buffer(struct recorder_shop *shop)
+static struct buf *shop_take_buffer(struct recorder_pool *recorders)
 {
-    if (shop->spare_count > 0) {
-        return shop->spares[--shop->spare_count];
+    if (recorders->spare_count > 0) {
+        return recorders->spares[--recorders->spare_count];
     }
     struct buf *buf = memory_new(sizeof(*buf));
     buf_init(buf, LIMIT_RECORDING_BLOCK_SIZE);
     return buf;
 }
 
-static void shop_put_buffer(struct recorder_shop *shop, struct buf *take_buf)
+static void shop_put_buffer(struct recorder_pool *recorders, struct buf *take_buf)
 {
     if (take_buf == NULL) {
         return;
     }
-    if (shop->spare_count == LIMIT_RECORDING_SPARE_BUFFERS) {
+    if (recorders->spare_count == LIMIT_RECORDING_SPARE_BUFFERS) {
         buf_release(take_buf);
         memory_free(take_buf);
         return;
     }
     buf_truncate(take_buf, 0);
-    shop->spares[shop->spare_count++] = take_buf;
+    recorders->spares[recorders->spare_count++] = take_buf;
 }
 
 /* Opening -------------------------------------------------------------------------------------- */
@@ -127,26 +127,26 @@ static int recorder_open_file(struct recorder_file *file, const char *path, bool
 static int recorder_write(struct recorder *recorder, struct slice bytes)
 {
     int cause = recorder_file_append(&recorder->file, bytes);
-    recorder->shop->stats.byte_count += cause == 0 ? bytes.len : 0;
+    recorder->recorders->stats.byte_count += cause == 0 ? bytes.len : 0;
     return cause;
 }
 
 static enum err recorder_start_file(struct recorder *recorder, struct slice session_id,
                                     struct error *reterr)
 {
-    struct recorder_shop *shop = recorder->shop;
+    struct recorder_pool *recorders = recorder->recorders;
     struct block_file_head head = {.session_id = session_id, .started_at = recorder->started_at};
     char bytes[BLOCK_FILE_HEAD_SIZE];
     if (!recording_lock(recorder->file.fd)) {
         return recorder_fail(reterr, errno);
     }
-    block_file_start(shop->settings.keys, &head, &recorder->key, bytes);
+    block_file_start(recorders->settings.keys, &head, &recorder->key, bytes);
     recorder->place = block_place_first(&head);
     int cause = recorder_write(recorder, slice_of(bytes, sizeof(bytes)));
     return cause == 0 ? ERR_NONE : recorder_fail(reterr, cause);
 }
 
-enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int64_t started_at,
+enum err recorder_open(struct recorder_pool *recorders, struct slice session_id, int64_t started_at,
                        struct recorder **ret_recorder, struct error *reterr)
 {
     struct arena arena CLEANUP(arena_release);
@@ -155,27 +155,28 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
     if (uuid_parse(session_id, uuid) != ERR_NONE) {
         return fail(reterr, ERR_INPUT, "the session cannot be recorded: its id is no UUID");
     }
-    const char *path = recording_path_in(&arena, shop->settings.folder, session_id, started_at);
+    const char *path =
+        recording_path_in(&arena, recorders->settings.folder, session_id, started_at);
     struct recorder_file file;
-    int cause = recorder_open_file(&file, path, shop->settings.is_strict);
+    int cause = recorder_open_file(&file, path, recorders->settings.is_strict);
     if (cause == 0 && descriptors_are_scarce(file.fd, DESCRIPTOR_OF_SESSION)) {
         cause = EMFILE;
         (void)unlink(path);
         (void)close(file.fd);
     }
     if (cause != 0) {
-        shop->stats.failure_count++;
+        recorders->stats.failure_count++;
         return cause == EEXIST ? fail(reterr, ERR_CONFLICT, "'%s' exists already", path)
                                : recorder_fail(reterr, cause);
     }
     struct recorder *recorder = memory_new(sizeof(*recorder));
-    recorder->shop = shop;
+    recorder->recorders = recorders;
     recorder->file = file;
     recorder->started_at = started_at;
-    shop->stats.open_count++;
+    recorders->stats.open_count++;
     enum err err = recorder_start_file(recorder, session_id, reterr);
     if (err != ERR_NONE) {
-        shop->stats.failure_count++;
+        recorders->stats.failure_count++;
         (void)unlink(path);
         (void)close(file.fd);
         recorder_free(recorder);
@@ -189,8 +190,8 @@ enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int6
 
 void recorder_free(struct recorder *recorder)
 {
-    shop_put_buffer(recorder->shop, recorder->pending);
-    recorder->shop->stats.open_count--;
+    shop_put_buffer(recorder->recorders, recorder->pending);
+    recorder->recorders->stats.open_count--;
     block_key_wipe(&recorder->key);
     memory_free(recorder->error);
     memory_free(recorder);
@@ -204,14 +205,14 @@ void recorder_break(struct recorder *recorder, enum err err, const struct error 
     if (recorder->error == NULL) {
         recorder->error = memory_new(sizeof(*recorder->error));
         *recorder->error = *error;
-        recorder->shop->stats.failure_count += recorder->is_counted ? 0 : 1;
+        recorder->recorders->stats.failure_count += recorder->is_counted ? 0 : 1;
         recorder->is_counted = true;
     }
 }
 
 static void recorder_drop_pending(struct recorder *recorder)
 {
-    shop_put_buffer(recorder->shop, recorder->pending);
+    shop_put_buffer(recorder->recorders, recorder->pending);
     recorder->pending = NULL;
     recorder->pending_count = 0;
     recorder->has_last = false;
@@ -231,18 +232,19 @@ static void recorder_end_last(struct recorder *recorder)
 /* Writes what is pending as one block. 0 or an errno; then it is dropped. */
 static int recorder_write_block(struct recorder *recorder, unsigned flags)
 {
-    struct recorder_shop *shop = recorder->shop;
+    struct recorder_pool *recorders = recorder->recorders;
     recorder_end_last(recorder);
     flags |= recorder->is_salted ? BLOCK_HAS_SALT : 0;
-    int cause = recorder_write(recorder, block_seal(shop->codec, &recorder->key, &recorder->place,
-                                                    flags, buf_view(recorder->pending)));
+    int cause =
+        recorder_write(recorder, block_seal(recorders->codec, &recorder->key, &recorder->place,
+                                            flags, buf_view(recorder->pending)));
     if (cause == 0) {
         recorder->place.number++;
         (void)memcpy(recorder->place.chain, recorder->pending_chain, RECORD_CHAIN_SIZE);
         recorder->record_count += recorder->pending_count;
         recorder->is_salted = false;
-        shop->stats.record_count += recorder->pending_count;
-        shop->stats.block_count++;
+        recorders->stats.record_count += recorder->pending_count;
+        recorders->stats.block_count++;
         atomic_store_explicit(&recorder->flushed_size, recorder->file.size, memory_order_release);
     } else {
         recorder->is_salted = true;
@@ -279,7 +281,7 @@ static void recorder_add_record(struct recorder *recorder, enum record_kind kind
         .time = recorder_time(recorder, kind), .side = side, .kind = kind};
     recorder_end_last(recorder);
     if (recorder->pending == NULL) {
-        recorder->pending = shop_take_buffer(recorder->shop);
+        recorder->pending = shop_take_buffer(recorder->recorders);
     }
     recorder->last_start = recorder->pending->len;
     enum err err = record_write_parts(recorder->pending, &record, parts, count);
@@ -288,7 +290,7 @@ static void recorder_add_record(struct recorder *recorder, enum record_kind kind
         if (recorder->error != NULL) {
             return;
         }
-        recorder->pending = shop_take_buffer(recorder->shop);
+        recorder->pending = shop_take_buffer(recorder->recorders);
         recorder->last_start = 0;
         must(record_write_parts(recorder->pending, &record, parts, count) == ERR_NONE);
     }

@@ -2,7 +2,7 @@
 /* Writes the recording of a session: records are added, then flushed as one block by one write, and
  * only then may what they tell of reach the other side. A flush that fails leaves a whole file
  * behind and the recorder broken: nothing more can be added, and the session must end.
- * All recorders of a worker share one shop, which holds what only a flush needs; a recorder itself
+ * All recorders of a worker share one pool, which holds what only a flush needs; a recorder itself
  * is a few hundred bytes and a descriptor. Everything here is called on the worker's thread. */
 #ifndef GH_SESSION_RECORDER_H
 #define GH_SESSION_RECORDER_H
@@ -13,26 +13,26 @@
 #include "store/seal.h"
 
 struct recorder;
-struct recorder_shop;
+struct recorder_pool;
 
 struct recorder_settings {
     const char *folder; /* <data-dir>/recordings; made when the first recording is */
     struct seal_keys *keys;
-    /* Threads that sync files, shared by all shops: pool_new(LIMIT_RECORDING_SYNC_THREADS,
+    /* Threads that sync files, shared by all of these: pool_new(LIMIT_RECORDING_SYNC_THREADS,
      * SIZE_MAX). A recorder has at most one job there. Ends before the mailbox does. */
     struct pool *sync;
     struct mailbox *mailbox; /* of the worker: where the callbacks below are called from */
     bool is_strict;          /* nothing is released before it is on the disk: recorder_await() */
 };
 
-/* Texts and objects of the settings must outlive the shop. */
-struct recorder_shop *recorder_shop_new(const struct recorder_settings *settings);
+/* Texts and objects of the settings must outlive the pool. */
+struct recorder_pool *recorder_pool_new(const struct recorder_settings *settings);
 /* After the last on_closed. */
-void recorder_shop_free(struct recorder_shop *shop);
+void recorder_pool_free(struct recorder_pool *recorders);
 
 /* Makes <folder>/YYYY/MM/DD/<session_id>.ghr, by the UTC day of 'started_at', and locks it. The id
  * is a UUID. ERR_LIMIT: the disk is full; ERR_CONFLICT: it is there already. */
-enum err recorder_open(struct recorder_shop *shop, struct slice session_id, int64_t started_at,
+enum err recorder_open(struct recorder_pool *recorders, struct slice session_id, int64_t started_at,
                        struct recorder **ret_recorder, struct error *reterr) MUST_USE;
 
 /* The payload is in parts, one behind the other. A message (or more of one) that is longer than
@@ -49,7 +49,7 @@ void recorder_add_messages(struct recorder *recorder, enum record_side side,
  * failed, it fails again with the same words. */
 enum err recorder_flush(struct recorder *recorder, struct error *reterr) MUST_USE;
 
-/* Whether all that was flushed may be released: always, unless the shop is strict. */
+/* Whether all that was flushed may be released: always, unless the pool is strict. */
 bool recorder_is_durable(const struct recorder *recorder);
 
 /* 'error' is NULL when all is well; else the recorder is broken. */
@@ -78,7 +78,7 @@ typedef void (*recorder_closed_fn)(void *owner, const struct recorder_summary *s
 void recorder_close(struct recorder *take_recorder, struct slice close,
                     recorder_closed_fn on_closed, void *owner);
 
-/* Numbers since the shop was made, for metrics. */
+/* Numbers since the pool was made, for metrics. */
 struct recorder_stats {
     uint64_t open_count; /* now */
     uint64_t record_count;
@@ -87,6 +87,6 @@ struct recorder_stats {
     uint64_t failure_count;
 };
 
-struct recorder_stats recorder_shop_stats(const struct recorder_shop *shop);
+struct recorder_stats recorder_pool_stats(const struct recorder_pool *recorders);
 
 #endif

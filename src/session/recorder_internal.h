@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-struct recorder_shop {
+struct recorder_pool {
     struct recorder_settings settings;
     struct block_codec *codec;
     /* Between flushes; most recorders hold none. */
@@ -21,7 +21,7 @@ struct recorder_shop {
 };
 
 struct recorder {
-    struct recorder_shop *shop;
+    struct recorder_pool *recorders;
     struct recorder_file file;
     bool is_salted;  /* something was written under the next block's number before */
     bool is_syncing; /* the job or the mail is under way */

@@ -18,13 +18,13 @@
 static int recorder_sync_folders(const struct recorder *recorder)
 {
     struct arena arena CLEANUP(arena_release);
-    struct recorder_shop *shop = recorder->shop;
+    struct recorder_pool *recorders = recorder->recorders;
     int64_t day = recorder->started_at / TIMESTAMP_DAY;
-    int levels = atomic_load(&shop->synced_day) == day ? 1 : FOLDER_LEVELS;
+    int levels = atomic_load(&recorders->synced_day) == day ? 1 : FOLDER_LEVELS;
     int cause = 0;
     arena_init(&arena);
     struct slice rest = slice_of_text(
-        recording_path_in(&arena, shop->settings.folder, SLICE("x"), recorder->started_at));
+        recording_path_in(&arena, recorders->settings.folder, SLICE("x"), recorder->started_at));
     for (int i = 0; i < levels && cause == 0; i++) {
         while (rest.len > 0 && rest.at[rest.len - 1] != '/') {
             rest.len--;
@@ -38,7 +38,7 @@ static int recorder_sync_folders(const struct recorder *recorder)
         }
     }
     if (cause == 0) {
-        atomic_store(&shop->synced_day, day);
+        atomic_store(&recorders->synced_day, day);
     }
     return cause;
 }
@@ -66,7 +66,7 @@ static void recorder_run_sync(struct pool_job *job)
         (void)close(recorder->file.fd);
     }
     recorder->mail.deliver = recorder_on_delivered;
-    mailbox_send(recorder->shop->settings.mailbox, &recorder->mail);
+    mailbox_send(recorder->recorders->settings.mailbox, &recorder->mail);
 }
 
 /* On the worker ------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ void recorder_start_sync(struct recorder *recorder, bool is_last)
     recorder->is_syncing = true;
     recorder->is_last_sync = is_last;
     recorder->job.run = recorder_run_sync;
-    if (pool_submit(recorder->shop->settings.sync, &recorder->job) != ERR_NONE) {
+    if (pool_submit(recorder->recorders->settings.sync, &recorder->job) != ERR_NONE) {
         recorder_run_sync(&recorder->job); /* the pool ends, or has no thread: slow, but right */
     }
 }
@@ -112,7 +112,8 @@ static void recorder_on_delivered(struct mail *mail)
 
 bool recorder_is_durable(const struct recorder *recorder)
 {
-    return !recorder->shop->settings.is_strict || recorder->durable_size == recorder->file.size;
+    return !recorder->recorders->settings.is_strict ||
+           recorder->durable_size == recorder->file.size;
 }
 
 void recorder_await(struct recorder *recorder, recorder_durable_fn on_durable, void *owner)
@@ -134,5 +135,5 @@ void recorder_await(struct recorder *recorder, recorder_durable_fn on_durable, v
     recorder->synced_size = recorder->durable_size;
     recorder->sync_errno = 0;
     recorder->mail.deliver = recorder_on_delivered;
-    mailbox_send(recorder->shop->settings.mailbox, &recorder->mail);
+    mailbox_send(recorder->recorders->settings.mailbox, &recorder->mail);
 }

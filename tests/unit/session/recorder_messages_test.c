@@ -103,7 +103,7 @@ static void messages_share_a_record(void **state)
         }
     }
     flush(recorder);
-    assert_int_equal(recorder_shop_stats(help.shop).record_count, COUNT_OF(counts));
+    assert_int_equal(recorder_pool_stats(help.recorders).record_count, COUNT_OF(counts));
     struct help_closed closed = help_close(&help, recorder);
     must(recording_open(help.path, help.keys, &recording, NULL) == ERR_NONE);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {

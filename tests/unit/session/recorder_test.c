@@ -67,16 +67,16 @@ static void a_recording_is_a_file_of_the_gateway_alone(void **state)
     assert_int_equal(stat(help.records, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
     struct recorder *second = NULL;
-    assert_int_equal(
-        recorder_open(help.shop, SLICE(HELP_SESSION_ID), HELP_STARTED_AT, &second, &help.error),
-        ERR_CONFLICT);
-    assert_int_equal(
-        recorder_open(help.shop, SLICE("../../etc/passwd"), HELP_STARTED_AT, &second, &help.error),
-        ERR_INPUT);
+    assert_int_equal(recorder_open(help.recorders, SLICE(HELP_SESSION_ID), HELP_STARTED_AT, &second,
+                                   &help.error),
+                     ERR_CONFLICT);
+    assert_int_equal(recorder_open(help.recorders, SLICE("../../etc/passwd"), HELP_STARTED_AT,
+                                   &second, &help.error),
+                     ERR_INPUT);
     assert_null(second);
-    assert_int_equal(recorder_shop_stats(help.shop).open_count, 1);
+    assert_int_equal(recorder_pool_stats(help.recorders).open_count, 1);
     (void)help_close(&help, recorder);
-    assert_int_equal(recorder_shop_stats(help.shop).open_count, 0);
+    assert_int_equal(recorder_pool_stats(help.recorders).open_count, 0);
 }
 
 static void nothing_is_in_the_file_before_the_flush_and_all_after(void **state)
@@ -96,7 +96,7 @@ static void nothing_is_in_the_file_before_the_flush_and_all_after(void **state)
     }
     assert_int_equal(help_verify(&help, help.path, &end), ERR_CLOSED);
     assert_int_equal(end.block_count, 5);
-    struct recorder_stats stats = recorder_shop_stats(help.shop);
+    struct recorder_stats stats = recorder_pool_stats(help.recorders);
     assert_true(stats.block_count == 5 && stats.record_count == 10);
     assert_int_equal(stats.byte_count, end.size);
     (void)help_close(&help, recorder);
@@ -173,7 +173,7 @@ static void fill_up_with_room_for(size_t left)
     assert_false(end.is_cut);
     /* The block that closes, with its salt, takes 87 bytes. */
     assert_true(end.is_closed == (left >= 87));
-    assert_int_equal(recorder_shop_stats(help.shop).failure_count, 1);
+    assert_int_equal(recorder_pool_stats(help.recorders).failure_count, 1);
     must(unlink(help.path) == 0);
 }
 
@@ -193,13 +193,13 @@ static void a_recording_does_not_begin_on_a_full_disk(void **state)
     (void)state;
     struct recorder *recorder = NULL;
     limit_files(100);
-    assert_int_equal(
-        recorder_open(help.shop, SLICE(HELP_SESSION_ID), HELP_STARTED_AT, &recorder, &help.error),
-        ERR_LIMIT);
+    assert_int_equal(recorder_open(help.recorders, SLICE(HELP_SESSION_ID), HELP_STARTED_AT,
+                                   &recorder, &help.error),
+                     ERR_LIMIT);
     limit_files(RLIM_INFINITY);
     assert_null(recorder);
     assert_int_equal(access(help.path, F_OK), -1);
-    assert_int_equal(recorder_shop_stats(help.shop).open_count, 0);
+    assert_int_equal(recorder_pool_stats(help.recorders).open_count, 0);
 }
 
 /* As root only: with a file system of its own. */
@@ -393,7 +393,7 @@ static void many_recorders_are_synced_side_by_side(void **state)
     for (size_t i = 0; i < COUNT_OF(waiters); i++) {
         char id[64];
         (void)snprintf(id, sizeof(id), "01890000-0000-7000-8000-0000000001%02zu", i);
-        must(recorder_open(help.shop, slice_of_text(id), HELP_STARTED_AT, &waiters[i].recorder,
+        must(recorder_open(help.recorders, slice_of_text(id), HELP_STARTED_AT, &waiters[i].recorder,
                            NULL) == ERR_NONE);
     }
     int64_t start = clock_monotonic();

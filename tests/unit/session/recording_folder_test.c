@@ -47,7 +47,7 @@ static const char *path_of(int number, int64_t started_at)
 static struct recorder *start(int number, int64_t started_at)
 {
     struct recorder *recorder = NULL;
-    must(recorder_open(help.shop, slice_of_text(id_of(number)), started_at, &recorder, NULL) ==
+    must(recorder_open(help.recorders, slice_of_text(id_of(number)), started_at, &recorder, NULL) ==
          ERR_NONE);
     help_add(recorder, RECORD_NOTE, RECORD_FROM_GATEWAY, SLICE("{}"));
     must(recorder_flush(recorder, NULL) == ERR_NONE);

@@ -34,7 +34,7 @@ void help_start_in(struct help *help, const char *folder, bool is_strict)
         .mailbox = help->mailbox,
         .is_strict = is_strict,
     };
-    help->shop = recorder_shop_new(&settings);
+    help->recorders = recorder_pool_new(&settings);
 }
 
 void help_start(struct help *help, bool is_strict)
@@ -56,7 +56,7 @@ void help_end(struct help *help)
 {
     pool_free(help->sync);
     mailbox_free(help->mailbox);
-    recorder_shop_free(help->shop);
+    recorder_pool_free(help->recorders);
     loop_free(help->loop);
     seal_keys_close(help->keys);
     must(nftw(help->folder, help_remove, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0);
@@ -66,7 +66,7 @@ void help_end(struct help *help)
 struct recorder *help_open(struct help *help)
 {
     struct recorder *recorder = NULL;
-    must(recorder_open(help->shop, SLICE(HELP_SESSION_ID), HELP_STARTED_AT, &recorder,
+    must(recorder_open(help->recorders, SLICE(HELP_SESSION_ID), HELP_STARTED_AT, &recorder,
                        &help->error) == ERR_NONE);
     return recorder;
 }

@@ -21,7 +21,7 @@ struct help {
     struct loop *loop;
     struct mailbox *mailbox;
     struct pool *sync;
-    struct recorder_shop *shop;
+    struct recorder_pool *recorders;
 };
 
 struct help_closed {
