@@ -291,7 +291,7 @@ static struct identity_credential api_credential(const struct api_call *call)
     struct identity_credential credential = {
         .kind = IDENTITY_NOTHING,
         .organization = http_request_header(request, SLICE("Organization")),
-        .may_ask = call->http->may_ask,
+        .may_ask = call->http != NULL && call->http->may_ask, /* a long answer asks nobody */
     };
     if (key.len > 0) {
         credential.kind = IDENTITY_API_KEY;

@@ -407,7 +407,7 @@ static bool identity_is_token(struct slice text)
         char byte = text.at[i];
         bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
                         (byte >= '0' && byte <= '9');
-        if (!is_plain && memchr("-._~+/", byte, 6) == NULL) {
+        if (!is_plain && (byte == '\0' || strchr("-._~+/", byte) == NULL)) {
             return false;
         }
     }

@@ -13,7 +13,7 @@ from test_tls import make_certificate
 APP = "https://app.example"
 OTHER = "http://localhost:3000"
 BODY = {"email": "root@example.com", "password": PASSWORD}
-ALLOWED_HEADERS = "Authorization, Api-Key, Content-Type, If-Match, If-None-Match"
+ALLOWED_HEADERS = "Authorization, Api-Key, Organization, Content-Type, If-Match, If-None-Match"
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,8 @@ import pytest
 from api import PASSWORD, Api, login, register
 from oidc import SECRET_ENV, Browser, Site, arguments_for
 
+pytestmark = pytest.mark.quiet
+
 HANGS = {name: {"mode": "slow", "ms": 60000}
          for name in ("discovery", "jwks", "token", "userinfo")}
 RATIO_MAX = 1.2
@@ -32,9 +34,11 @@ class Race:
         self.gateways = [quiet, site.gateway]
 
     def ratio(self):
-        """The middle of what pairs of them took; and none has waited for the provider."""
-        ratios = []
-        for _ in range(ROUNDS):
+        """The middle of what pairs of them took, while the others still wait; and none has waited
+        for the provider."""
+        ratios, begin = [], time.monotonic()
+        while len(ratios) < ROUNDS and \
+                (len(ratios) < 3 or time.monotonic() - begin < 0.7 * PROVIDER_SECONDS):
             quiet, here = (seconds_of(lambda: login(gateway, "root@example.com", PASSWORD))
                            for gateway in self.gateways)
             assert here < PROVIDER_SECONDS / 2
