@@ -13,7 +13,6 @@ from installed import BUILD, made
 
 PACKAGE = "postgresql-15"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-SOURCE = f"deb-src [signed-by={KEYRING}] http://deb.debian.org/debian bookworm main\n"
 SKIPPED = re.compile(r"^\\(?!\.$).*$", re.M)  # what psql reads itself
 AT_END = re.compile(r"\\(g|gset|gexec|gdesc|crosstabview|bind)\b.*$", re.M)
 DATA = re.compile(r"(?im)^(copy\b[^;]*\bfrom\s+stdin\b[^;]*;)[^\n]*\n(?:.*\n)*?\\\.\n")
@@ -34,13 +33,25 @@ class Pieces(ctypes.Structure):
                 ("messages", ctypes.c_char_p), ("error", ctypes.c_void_p)]
 
 
+def sources():
+    """Where this machine has its packages from, for their sources; apt tells, however it is set."""
+    done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)",
+                           "Created-By: Packages"], check=False, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
+    places = sorted({line for line in done.stdout.splitlines()
+                     if "-" not in line.rpartition(" ")[2]})  # the release itself, no updates
+    if not places:
+        raise OSError("apt-get knows no place of packages")
+    return "".join(f"deb-src [signed-by={KEYRING}] {place} main\n" for place in places)
+
+
 def fetch(folder):
     """The source package, as apt gives it out, into a folder of its own."""
     for name in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(folder, name))
     listed = os.path.join(folder, "sources.list")
     with open(listed, "w", encoding="ascii") as file:
-        file.write(SOURCE)
+        file.write(sources())
     options = ["-qq", "-o", f"Dir::Etc::sourcelist={listed}", "-o", "Dir::Etc::sourceparts=/dev/null",
                "-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache",
                "-o", "APT::Sandbox::User="]
