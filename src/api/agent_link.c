@@ -35,7 +35,7 @@ static enum err agent_link_authenticate(struct agent_link_call *self, struct api
     struct slice name = http_request_header(call->request, SLICE("Gatehouse-Agent"));
     enum err err = ERR_NOT_FOUND;
     if (secret.len > 0) {
-        self->token_hash = identity_hash_agent_secret_in(call->arena, secret);
+        self->token_hash = identity_hash_secret_in(call->arena, secret);
         err = store_read(call->api->store, agent_link_body, self, reterr);
     }
     bool is_other = err == ERR_NONE && name.len > 0 && !slice_equals(name, self->agent.name);

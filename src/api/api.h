@@ -29,6 +29,7 @@ struct native_address {
     struct slice subtype; /* of the connections that they reach */
     struct slice host;
     unsigned port;
+    bool needs_tls; /* clients come with it or not at all */
 };
 
 struct native_addresses {
@@ -61,12 +62,15 @@ struct api {
     struct gate *gate;         /* NULL: there are no native clients */
     struct registry *registry; /* of the agents' links */
     struct gateway_side *gateway_side;
+    struct nodes *nodes; /* the other gateways of this store */
     struct seal_keys *keys;
     const char *recordings;     /* their folder */
     replay_find_fn find_replay; /* how they are read */
     struct reader_slots *readers;
     struct target_calls *target_calls;
     const struct secret_trust *secret_trust;
+    int64_t review_us;       /* that a request for a review, and an approved script, wait */
+    struct slice process_id; /* of this start of the gateway */
 };
 
 struct api_route;

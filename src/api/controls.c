@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/controls.h"
 
-#include "api/connections.h"
+#include "api/credentials.h"
 #include "api/handlers.h"
+#include "api/review_answer.h"
 #include "protocol/protocol.h"
 #include "store/rule_store.h"
 
@@ -27,11 +28,41 @@ static enum err controls_check_kind(const struct api_call *call, struct store_tx
                       SLICE_ARG(place.rule_name), SLICE_ARG(place.connection_name), protocol->name);
 }
 
+/* Commands and what else no client speaks to: nothing of it is understood but words. */
+static enum err controls_check_others(const struct api_call *call, struct store_tx *tx,
+                                      struct error *reterr)
+{
+    const struct protocols *protocols = call->api->protocols;
+    struct slice subtypes = SLICE(",");
+    struct rule_place place;
+    for (size_t i = 0; i < protocols->count; i++) {
+        const struct protocol *protocol = protocols->items[i];
+        subtypes = protocol->is_inside ? subtypes
+                                       : arena_format(call->arena, "%.*s%.*s,", SLICE_ARG(subtypes),
+                                                      SLICE_ARG(protocol->subtype));
+    }
+    enum err err = rule_store_find_structural(tx, call->arena, call->caller.organization_id,
+                                              subtypes, &place, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return ERR_NONE;
+    }
+    return err != ERR_NONE
+               ? err
+               : fail(reterr, ERR_INPUT,
+                      "'%.*s' has rules about statements, which cannot act on the connection "
+                      "'%.*s': "
+                      "what is executed there is not understood; words and patterns can",
+                      SLICE_ARG(place.rule_name), SLICE_ARG(place.connection_name));
+}
+
 enum err controls_check(const struct api_call *call, struct store_tx *tx, struct error *reterr)
 {
     const struct protocols *protocols = call->api->protocols;
     enum err err = ERR_NONE;
     for (size_t i = 0; i < protocols->count && err == ERR_NONE; i++) {
+        if (protocols->items[i]->is_inside) {
+            continue;
+        }
         struct controls controls = protocol_controls(protocols->items[i]);
         if (controls.guard_text == CONTROL_IMPOSSIBLE) {
             err = controls_check_kind(call, tx, protocols->items[i], "guardrail", reterr);
@@ -40,7 +71,7 @@ enum err controls_check(const struct api_call *call, struct store_tx *tx, struct
             err = controls_check_kind(call, tx, protocols->items[i], "masking", reterr);
         }
     }
-    return err;
+    return err == ERR_NONE ? controls_check_others(call, tx, reterr) : err;
 }
 
 /* Reading -------------------------------------------------------------------------------------- */
@@ -48,18 +79,32 @@ enum err controls_check(const struct api_call *call, struct store_tx *tx, struct
 struct controls_call {
     struct api_call *call;
     struct slice subtype;
+    struct review_need access; /* that the caller must ask for */
+    struct review_need command;
 };
 
 static enum err controls_get_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct controls_call *self = context;
-    struct connection_list list = {.wants_features = false};
-    enum err err =
-        connection_answer_load(self->call, tx, self->call->request->values[0], &list, reterr);
-    if (err == ERR_NONE) {
-        self->subtype = list.rows[0]->connection.subtype;
+    struct api_call *call = self->call;
+    struct connection connection;
+    enum err err = credential_connection(call, tx, call->request->values[0], &connection, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
-    return err;
+    self->subtype = connection.subtype;
+    struct review_use use = {.connection = &connection, .caller = &call->caller};
+    err = review_need_load(tx, call->arena, &use, &self->access, reterr);
+    use.is_command = true;
+    return err == ERR_NONE ? review_need_load(tx, call->arena, &use, &self->command, reterr) : err;
+}
+
+/* What no client speaks to is reached by scripts alone. */
+static const struct protocol *controls_protocol(const struct protocols *protocols,
+                                                struct slice subtype)
+{
+    const struct protocol *own = protocols_find(protocols, subtype);
+    return own != NULL ? own : protocols_find_run(protocols, subtype);
 }
 
 enum err connection_controls(struct api_call *call, struct error *reterr)
@@ -70,19 +115,24 @@ enum err connection_controls(struct api_call *call, struct error *reterr)
         return err;
     }
     struct controls controls =
-        protocol_controls(protocols_find(call->api->protocols, self.subtype));
+        protocol_controls(controls_protocol(call->api->protocols, self.subtype));
     struct json_writer json = api_answer(call, 200);
     json_begin_object(&json);
     json_key(&json, "guardrails");
     json_begin_object(&json);
     json_member_text(&json, "structural", control_word(controls.guard_structure));
     json_member_text(&json, "text", control_word(controls.guard_text));
+    json_member_text(&json, "read_only", control_word(controls.read_only));
     json_end_object(&json);
     json_member_text(&json, "row_limits", control_word(controls.row_limit));
     json_member_text(&json, "read_budgets", control_word(controls.read_budget));
     json_member_text(&json, "masking", control_word(controls.masking));
     json_member_text(&json, "recording", control_word(controls.recording));
     json_member_text(&json, "review", control_word(controls.review));
+    json_member_object(&json, "access_requests");
+    review_write_requirements(&json, "jit", &self.access);
+    review_write_requirements(&json, "command", &self.command);
+    json_end_object(&json);
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
 }

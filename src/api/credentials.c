@@ -5,6 +5,8 @@
 
 #include "api/connections.h"
 #include "api/handlers.h"
+#include "api/review_look.h"
+#include "base/limits.h"
 #include "base/timestamp.h"
 #include "codec/url.h"
 #include "identity/native_credential.h"
@@ -13,12 +15,17 @@
 #include "store/credential_store.h"
 #include "store/row_id.h"
 
+#define REVIEW_SECONDS 900 /* of access that others approve, when nobody says how long */
+
 struct credential_call {
     struct api_call *call;
     struct credential_request wanted;
     struct connection connection; /* as the caller sees it */
     struct native_credential made;
     struct credential credential;
+    struct slice issuer;
+    struct review review; /* by whose leave it is given, or that is waited for */
+    bool is_waiting;
 };
 
 struct credentials_listing {
@@ -107,6 +114,22 @@ static enum err credential_answer(struct credential_call *self, int status, stru
     return api_answer_end(self->call, &json, reterr);
 }
 
+/* Others must approve: asked for again after that, it is there. */
+static enum err credential_answer_waiting(struct credential_call *self, struct error *reterr)
+{
+    struct api_call *call = self->call;
+    struct credential *credential = &self->credential;
+    struct json_writer json = api_answer(call, 202);
+    credential->id = self->review.session_id;
+    credential->expires_at = 0;
+    json_begin_object(&json);
+    shape_write_members(&credential_shape, 0, 0, credential, &json);
+    json_member_text(&json, "review_url", review_link_in(call->arena, call->api, &self->review));
+    json_member_text(&json, "message", SLICE("others must approve this: ask again when they have"));
+    json_end_object(&json);
+    return api_answer_end(call, &json, reterr);
+}
+
 static struct slice credential_payload(const struct credential_call *self)
 {
     const struct credential *credential = &self->credential;
@@ -131,7 +154,7 @@ static enum err credential_prepare_body(struct store_tx *tx, void *context, stru
 {
     struct credential_call *self = context;
     enum err err = credential_load_connection(self, tx, reterr);
-    return err == ERR_NONE ? credential_check_connection(&self->connection, reterr) : err;
+    return err == ERR_NONE ? credential_check_connection(&self->connection, false, reterr) : err;
 }
 
 enum err credential_check_listener(const struct api_call *call, const struct connection *connection,
@@ -151,6 +174,13 @@ enum err credential_check_listener(const struct api_call *call, const struct con
                       protocol->name, SLICE_ARG(protocol->subtype));
 }
 
+enum native_proof credential_proof_of(const struct api_call *call,
+                                      const struct connection *connection)
+{
+    const struct protocol *protocol = protocols_find(call->api->protocols, connection->subtype);
+    return protocol == NULL ? NATIVE_PROOF_SCRAM : protocol->proof;
+}
+
 int64_t credential_expiry(const struct connection *connection, const struct shape_int *asked,
                           int64_t now)
 {
@@ -162,6 +192,120 @@ int64_t credential_expiry(const struct connection *connection, const struct shap
         seconds = most->value;
     }
     return seconds == 0 ? 0 : now + seconds * TIMESTAMP_SECOND;
+}
+
+/* How long access is to last. Rules that fix it leave no choice. */
+static enum err credential_duration(const struct credential_call *self,
+                                    const struct review_need *need, int64_t *ret_seconds,
+                                    struct error *reterr)
+{
+    const struct shape_int *asked = &self->wanted.access_duration_seconds;
+    bool is_asked = asked->is_given && !asked->is_null;
+    int64_t most = need->seconds_max > 0 ? need->seconds_max : CREDENTIAL_DURATION_MAX;
+    int64_t fixed = need->seconds_fixed < most ? need->seconds_fixed : most;
+    if (need->seconds_fixed > 0 && is_asked && asked->value != fixed) {
+        return fail(reterr, ERR_INPUT,
+                    "'access_duration_seconds' must be left out, or %lld: a rule says how long "
+                    "access lasts",
+                    (long long)fixed);
+    }
+    if (is_asked && asked->value > most) {
+        return fail(reterr, ERR_INPUT,
+                    "'access_duration_seconds' must be at most %lld, as a rule says",
+                    (long long)most);
+    }
+    int64_t usual = REVIEW_SECONDS < most ? REVIEW_SECONDS : most;
+    *ret_seconds = need->seconds_fixed > 0 ? fixed : is_asked ? asked->value : usual;
+    return ERR_NONE;
+}
+
+static enum err credential_ask_others(struct credential_call *self, struct store_tx *tx,
+                                      const struct review_need *need, struct error *reterr)
+{
+    struct review_asking asking = {
+        .call = self->call,
+        .connection = &self->connection,
+        .need = need,
+        .script = SLICE(""),
+        .metadata = SLICE(""),
+    };
+    enum err err = credential_duration(self, need, &asking.duration_sec, reterr);
+    if (err == ERR_NONE) {
+        err = review_ask(tx, &asking, reterr);
+    }
+    self->review = asking.review;
+    self->is_waiting = true;
+    return err;
+}
+
+/* What he asked for before: it waits still, it is granted, or it is void and he asks anew. */
+static enum err credential_go_on(struct credential_call *self, struct store_tx *tx,
+                                 const struct review_need *need, struct error *reterr)
+{
+    struct review_look look = {.review = self->review};
+    struct review_progress progress;
+    int64_t now = self->credential.created_at;
+    enum err err = review_look(self->call->api, self->call->arena, tx, self->issuer, &look, reterr);
+    if (err == ERR_NONE) {
+        err = review_store_progress(&look.review, &look.secret, &progress, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const struct review_taking taking = {
+        .person_id = self->call->caller.id, .hash = look.hash, .now = now, .is_shared = true};
+    self->is_waiting = progress.state == REVIEW_PENDING && look.why.len == 0;
+    if (self->is_waiting) {
+        return api_audit(self->call, tx, "request_review", 202,
+                         review_payload_in(self->call->arena, &look.review), reterr);
+    }
+    bool is_granted =
+        progress.state != REVIEW_PENDING && review_take(&progress, &taking) == REVIEW_DONE;
+    if (progress.state == REVIEW_PENDING) {
+        (void)review_move(&progress.state, REVIEW_WITHDRAW);
+    }
+    look.review.reason = is_granted ? look.review.reason : look.why;
+    err = review_keep(tx, &look.review, &progress, now, reterr);
+    self->review = look.review;
+    return err == ERR_NONE && !is_granted ? credential_ask_others(self, tx, need, reterr) : err;
+}
+
+/* Leaves 'is_waiting', or the review by whose leave it is; or no review at all. */
+static enum err credential_review(struct credential_call *self, struct store_tx *tx,
+                                  struct error *reterr)
+{
+    struct api_call *call = self->call;
+    struct review_need need = {0};
+    const struct credential of = {.member_id = call->caller.id,
+                                  .connection_id = self->connection.id};
+    self->is_waiting = false;
+    self->review = (struct review){0};
+    const struct review_use use = {.connection = &self->connection, .caller = &call->caller};
+    enum err err = review_need_load(tx, call->arena, &use, &need, reterr);
+    if (err != ERR_NONE || need.count == 0) {
+        return err;
+    }
+    err = review_store_current(tx, call->arena, &of, self->credential.created_at, &self->review,
+                               reterr);
+    if (err == ERR_NOT_FOUND) {
+        return credential_ask_others(self, tx, &need, reterr);
+    }
+    return err == ERR_NONE ? credential_go_on(self, tx, &need, reterr) : err;
+}
+
+/* One person does not take all the places of a connection. */
+static enum err credential_check_room(const struct credential_call *self, struct store_tx *tx,
+                                      struct error *reterr)
+{
+    int64_t count = 0;
+    enum err err =
+        credential_store_count(tx, &self->credential, self->credential.created_at, &count, reterr);
+    return err == ERR_NONE && count >= LIMIT_MEMBER_CREDENTIALS
+               ? fail(reterr, ERR_CONFLICT,
+                      "you have %d credentials for this connection, the most that stay good side "
+                      "by side: end one, or ask without 'keep_others', which ends them all",
+                      LIMIT_MEMBER_CREDENTIALS)
+               : err;
 }
 
 static enum err credential_post_body(struct store_tx *tx, void *context, struct error *reterr)
@@ -184,7 +328,20 @@ static enum err credential_post_body(struct store_tx *tx, void *context, struct 
     credential->connection_subtype = self->connection.subtype;
     credential->expires_at = credential_expiry(
         &self->connection, &self->wanted.access_duration_seconds, credential->created_at);
-    err = credential_store_revoke_older(tx, credential, credential->created_at, reterr);
+    err = credential_review(self, tx, reterr);
+    credential->review_id = self->review.id;
+    credential->session_id = self->review.session_id;
+    credential->has_review.value = self->review.id.len > 0;
+    if (err != ERR_NONE || self->is_waiting) {
+        return err;
+    }
+    if (credential->has_review.value &&
+        (credential->expires_at == 0 || credential->expires_at > self->review.granted_until)) {
+        credential->expires_at = self->review.granted_until;
+    }
+    err = self->wanted.keep_others.value
+              ? credential_check_room(self, tx, reterr)
+              : credential_store_revoke_older(tx, credential, credential->created_at, reterr);
     if (err == ERR_NONE) {
         err = credential_store_insert(tx, self->call->arena, credential, &proof, reterr);
     }
@@ -204,12 +361,16 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
     if (err == ERR_NONE) {
         err = credential_check_listener(call, &self.connection, reterr);
     }
+    if (err == ERR_NONE) {
+        err = review_issuer(call->api, call->arena, &self.issuer, reterr);
+    }
     if (err != ERR_NONE) {
         return err;
     }
     /* Before the transaction: it takes its time. */
     native_credential_make_in(call->arena, identity_scram_key(call->api->identity),
-                              self.connection.name, &self.made);
+                              self.connection.name, credential_proof_of(call, &self.connection),
+                              &self.made);
     self.credential = (struct credential){
         .id = row_id_new(call->arena),
         .organization_id = caller->organization_id,
@@ -220,6 +381,9 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
         .created_at = clock_now(),
     };
     err = store_write(call->api->store, credential_post_body, &self, reterr);
+    if (err == ERR_NONE && self.is_waiting) {
+        return credential_answer_waiting(&self, reterr);
+    }
     return err == ERR_NONE ? credential_answer(&self, 201, reterr) : err;
 }
 

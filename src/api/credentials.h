@@ -4,6 +4,7 @@
 #define GH_API_CREDENTIALS_H
 
 #include "api/api.h"
+#include "identity/native_credential.h"
 #include "model/credential.h"
 
 /* What to tell a client of the connection; without 'secret' only what is shown again. NULL: there
@@ -11,6 +12,9 @@
 struct credential_access *credential_access_in(const struct api_call *call,
                                                const struct connection *connection,
                                                struct slice secret);
+/* What is kept of a new one. */
+enum native_proof credential_proof_of(const struct api_call *call,
+                                      const struct connection *connection);
 /* Never longer than the connection allows, which may be less than what was asked for. 0: never. */
 int64_t credential_expiry(const struct connection *connection, const struct shape_int *asked,
                           int64_t now);

@@ -71,14 +71,34 @@ HANDLER(credentials_revoke);
 HANDLER(credentials_list);
 HANDLER(sessions_list);
 HANDLER(sessions_get);
+HANDLER(sessions_get_result);
+HANDLER(sessions_get_page);
+HANDLER(sessions_post);
+HANDLER(sessions_exec);
 HANDLER(sessions_kill);
 HANDLER(sessions_patch_metadata);
 HANDLER(sessions_download);
 HANDLER(sessions_verify);
 HANDLER(sessions_stream);
 extern const struct shape session_query_shape;
+extern const struct shape result_query_shape;
+extern const struct shape execution_query_shape;
 extern const struct shape session_get_shape;
 extern const struct shape session_download_shape;
+
+/* reviews.c, review_decide.c, access_rules.c */
+HANDLER(reviews_list);
+HANDLER(reviews_get);
+HANDLER(reviews_get_script);
+HANDLER(reviews_put);
+HANDLER(reviews_comment);
+HANDLER(access_rules_list);
+HANDLER(access_rules_get);
+HANDLER(access_rules_post);
+HANDLER(access_rules_put);
+HANDLER(access_rules_delete);
+extern const struct shape review_query_shape;
+extern const struct shape access_rule_query_shape;
 
 /* datamasking_rules.c, datamasking_links.c, datamasking_types.c */
 HANDLER(datamasking_rules_list);
@@ -130,6 +150,9 @@ HANDLER(agents_post);
 HANDLER(agents_delete);
 HANDLER(agent_link_get);
 extern const struct shape agent_query_shape;
+/* node.c */
+HANDLER(node_post);
+extern const struct shape node_call_shape;
 extern const struct shape agent_delete_shape;
 
 /* users.c, groups.c */
@@ -139,6 +162,8 @@ HANDLER(users_post);
 HANDLER(users_put);
 HANDLER(users_patch);
 HANDLER(users_delete);
+HANDLER(users_invite);
+HANDLER(users_uninvite);
 HANDLER(userinfo_get);
 HANDLER(groups_list);
 HANDLER(groups_post);
@@ -179,6 +204,12 @@ HANDLER(operator_machine_identities_delete);
 HANDLER(operator_machine_credentials_list);
 HANDLER(operator_guardrails_test);
 
+/* invitations.c */
+HANDLER(invitation_look);
+HANDLER(invitation_accept);
+extern const struct shape invitation_shape;
+extern const struct shape acceptance_shape;
+
 /* local_auth.c */
 HANDLER(local_auth_register);
 HANDLER(local_auth_login);
@@ -205,6 +236,17 @@ HANDLER(server_config_put);
 extern const struct shape login_query_shape;
 extern const struct shape login_start_query_shape;
 extern const struct shape login_callback_query_shape;
+
+/* device_login.c */
+HANDLER(device_login_begin);
+HANDLER(device_login_token);
+HANDLER(device_login_get);
+HANDLER(device_login_decide);
+extern const struct shape device_query_shape;
+extern const struct shape device_decision_shape;
+
+/* client_tunnel.c */
+HANDLER(client_tunnel_get);
 extern const struct shape auth_config_shape;
 extern const struct shape register_shape;
 extern const struct shape login_shape;

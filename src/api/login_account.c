@@ -97,7 +97,8 @@ static enum err arrival_link(struct arrival *arrival, struct error *reterr)
     return ERR_NONE;
 }
 
-/* The first person of a fresh gateway becomes its admin, so he must be the one who started it. */
+/* The first person of a fresh gateway becomes its admin, so he must be the one who started it; that
+ * a provider calls him an admin does not say so. */
 static enum err arrival_found(struct arrival *arrival, struct error *reterr)
 {
     const struct shape_texts *groups = &arrival->groups;
@@ -108,13 +109,13 @@ static enum err arrival_found(struct arrival *arrival, struct error *reterr)
         return err;
     }
     user->groups = *groups;
-    if (user_has_group(user, arrival_admin_group(arrival))) {
-        return ERR_NONE;
-    }
     if (!arrival->attempt->may_found) {
         return arrival_refuse(reterr,
                               "the first to sign in becomes the admin: begin with the setup_code "
                               "that the gateway's start printed ('gatehouse setup-code')");
+    }
+    if (user_has_group(user, arrival_admin_group(arrival))) {
+        return ERR_NONE;
     }
     user->groups.items =
         arena_alloc_array(arrival->call->arena, groups->count + 1, sizeof(struct slice));

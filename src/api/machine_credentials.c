@@ -7,16 +7,36 @@
 #include "io/clock.h"
 #include "store/credential_store.h"
 #include "store/machine_identity_store.h"
+#include "store/review_need.h"
 #include "store/row_id.h"
 
 /* Planning ------------------------------------------------------------------------------------- */
+
+/* It is in no group, and cannot ask anybody. */
+static enum err machine_plan_check_review(struct api_call *call, struct store_tx *tx,
+                                          const struct connection *connection, struct error *reterr)
+{
+    const struct caller machine = {.is_key = true, .is_machine = true};
+    struct review_need need = {0};
+    const struct review_use use = {.connection = connection, .caller = &machine};
+    enum err err = review_need_load(tx, call->arena, &use, &need, reterr);
+    return err == ERR_NONE && need.count > 0
+               ? fail(reterr, ERR_INPUT,
+                      "access to the connection '%.*s' must be reviewed, which a machine identity "
+                      "cannot wait for",
+                      SLICE_ARG(connection->name))
+               : err;
+}
 
 static enum err machine_plan_load(struct api_call *call, struct store_tx *tx, struct slice id,
                                   struct machine_plan *plan, struct error *reterr)
 {
     enum err err = credential_connection(call, tx, id, &plan->connection, reterr);
     if (err == ERR_NONE) {
-        err = credential_check_connection(&plan->connection, reterr);
+        err = credential_check_connection(&plan->connection, false, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = machine_plan_check_review(call, tx, &plan->connection, reterr);
     }
     return err == ERR_NONE ? credential_check_listener(call, &plan->connection, reterr) : err;
 }
@@ -52,8 +72,9 @@ void machine_credentials_make(struct api_call *call, struct machine_plans *plans
 {
     const struct secret *key = identity_scram_key(call->api->identity);
     for (size_t i = 0; i < plans->count; i++) {
-        native_credential_make_in(call->arena, key, plans->items[i].connection.name,
-                                  &plans->items[i].made);
+        const struct connection *connection = &plans->items[i].connection;
+        native_credential_make_in(call->arena, key, connection->name,
+                                  credential_proof_of(call, connection), &plans->items[i].made);
     }
 }
 

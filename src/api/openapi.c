@@ -14,7 +14,7 @@
 
 static bool openapi_shows(const struct api_route *route)
 {
-    return route->who != API_METRICS && route->who != API_CONTROL;
+    return route->who != API_METRICS && route->who != API_CONTROL && route->who != API_NODE;
 }
 
 static bool openapi_is_first_of_path(size_t index)
@@ -244,6 +244,10 @@ static void openapi_responses(struct json_writer *json, struct arena *arena,
     json_member_object(json, "responses");
     json_key_text(json, arena_format(arena, "%d", route->status));
     openapi_success(json, arena, route);
+    if (route->may_go_on) {
+        json_key(json, "202");
+        openapi_success(json, arena, route);
+    }
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
         if (openapi_can_answer(route, statuses[i])) {
             json_key_text(json, arena_format(arena, "%d", statuses[i]));

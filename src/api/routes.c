@@ -4,14 +4,17 @@
 #include "api/handlers.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "model/access_rule.h"
 #include "model/agent.h"
 #include "model/attribute.h"
 #include "model/credential.h"
+#include "model/execution.h"
 #include "model/guardrail.h"
 #include "model/machine.h"
 #include "model/masking_link.h"
 #include "model/masking_rule.h"
 #include "model/resource.h"
+#include "model/review.h"
 #include "model/session.h"
 #include "model/user.h"
 
@@ -36,6 +39,14 @@ const struct api_route api_routes[] = {
      .summary = "Sign in with a password; the token comes in the header 'Token'", SMALL_BODY,
      .body = &login_shape, .status = 200, .answer = API_OBJECT, .hands_out_tokens = true,
      .is_slow = true, .errors = {401, 403, 429}},
+    {"POST", "/api/localauth/invitation", API_ANYONE, .handler = invitation_look, .noun = "sign_in",
+     .summary = "Whom an invitation is for, and until when it is good", SMALL_BODY,
+     .body = &invitation_shape, .status = 200, .answer = API_OBJECT, .hands_out_tokens = true,
+     .errors = {403, 429}},
+    {"POST", "/api/localauth/invitation/accept", API_ANYONE, .handler = invitation_accept,
+     .noun = "sign_in", .summary = "Choose a password by an invitation, and be signed in",
+     SMALL_BODY, .body = &acceptance_shape, .status = 200, .answer = API_OBJECT,
+     .hands_out_tokens = true, .is_slow = true, .errors = {403, 429}},
     {"PUT", "/api/localauth/password", API_MEMBER, .handler = local_password_put, .noun = "sign_in",
      .summary = "Change one's own password", SMALL_BODY, .body = &password_change_shape,
      .status = 200, .answer = API_OBJECT, .is_slow = true, .errors = {429}},
@@ -72,6 +83,19 @@ const struct api_route api_routes[] = {
      "Where the identity provider sends people back", .query = &login_callback_query_shape,
      .status = 302, .answer = API_NOTHING, .hands_out_tokens = true, .may_be_forged = true,
      .errors = {403, 429}},
+    {"POST", "/api/device/authorize", API_ANYONE, .handler = device_login_begin, .noun = "sign_in",
+     .summary = "Begin the sign-in of a program without a browser (RFC 8628), by a form",
+     SMALL_BODY, .status = 200, .answer = API_OBJECT, .hands_out_tokens = true,
+     .errors = {400, 429}},
+    {"POST", "/api/device/token", API_ANYONE, .handler = device_login_token, .noun = "sign_in",
+     .summary = "Ask whether it was confirmed; 400 says in 'error' what RFC 8628 says", SMALL_BODY,
+     .status = 200, .answer = API_OBJECT, .hands_out_tokens = true, .errors = {400, 429}},
+    {"GET", "/api/device", API_MEMBER, 0, device_login_get, "sign_in",
+     "Which program waits to be signed in under a code", .query = &device_query_shape,
+     .status = 200, .answer = API_OBJECT, .errors = {403, 404, 429}},
+    {"POST", "/api/device", API_MEMBER, .handler = device_login_decide, .noun = "sign_in",
+     .summary = "Sign it in as oneself, or refuse it", SMALL_BODY, .body = &device_decision_shape,
+     .status = 204, .answer = API_NOTHING, .errors = {403, 404, 429}},
     {"GET", "/api/serverconfig/auth", API_ADMIN, 0, server_config_get, "server_config",
      "How people sign in", .status = 200, .answer = API_ONE, .shape = &auth_config_shape},
     {"PUT", "/api/serverconfig/auth", API_ADMIN, .handler = server_config_put,
@@ -143,7 +167,7 @@ const struct api_route api_routes[] = {
      .noun = "connection_credentials",
      .summary = "Ask for a credential for native clients, which is shown once; an older one ends",
      SMALL_BODY, .body = &credential_request_shape, .status = 201, .answer = API_ONE,
-     .shape = &credential_shape, .errors = {404, 409}},
+     .shape = &credential_shape, .may_go_on = true, .errors = {404, 409, 429}},
     {"GET", "/api/connections/{nameOrID}/credentials", API_MEMBER, 0, credentials_get,
      "connection_credentials", "The credential that one has, without its secret", .status = 200,
      .answer = API_ONE, .shape = &credential_shape, .errors = {404}},
@@ -151,6 +175,9 @@ const struct api_route api_routes[] = {
      credentials_revoke, "connection_credentials",
      "End a credential: one's own, or anybody's for an admin", .status = 204, .answer = API_NOTHING,
      .errors = {404}},
+    {"GET", "/api/connections/{nameOrID}/tunnel", API_MEMBER, 0, client_tunnel_get, "connections",
+     "Where a native client comes in over HTTP: an upgrade to gatehouse-client/1", .status = 101,
+     .answer = API_NOTHING, .errors = {400, 403, 404}},
     {"GET", "/api/connection-credentials", API_MEMBER, 0, credentials_list,
      "connection_credentials", "Credentials that are good now, without their secrets",
      .status = 200, .answer = API_ARRAY, .shape = &credential_shape},
@@ -158,6 +185,24 @@ const struct api_route api_routes[] = {
     {"GET", "/api/sessions", API_MEMBER, 0, sessions_list, "sessions",
      "List sessions, the newest first", .query = &session_query_shape, .status = 200,
      .answer = API_OBJECT},
+    {"POST", "/api/sessions", API_MEMBER, .handler = sessions_post, .noun = "sessions",
+     .summary = "Execute a script on a connection; 202: it goes on, and /result tells the rest",
+     .body_size_max = LIMIT_EXECUTION_BODY_SIZE, .query = &execution_query_shape,
+     .body = &execution_ask_shape, .status = 200, .answer = API_OBJECT, .may_go_on = true,
+     .errors = {404, 409, 413, 429}},
+    {"POST", "/api/sessions/{id}/exec", API_MEMBER, .handler = sessions_exec, .noun = "sessions",
+     .summary = "Run a script that others have approved, once; 202: it goes on",
+     .query = &execution_query_shape, .status = 200, .answer = API_OBJECT, .may_go_on = true,
+     .errors = {400, 404, 409, 429}},
+    {"PUT", "/api/sessions/{id}/review", API_MEMBER, .handler = reviews_put, .noun = "reviews",
+     .summary = "Decide on the review of a session", SMALL_BODY, .body = &review_request_shape,
+     .status = 200, .answer = API_OBJECT, .errors = {404, 409}},
+    {"GET", "/api/sessions/{id}/pages/{page}", API_MEMBER, 0, sessions_get_page, "sessions",
+     "A page of what a script returns, which goes on for it; 202: it is not there yet",
+     .status = 200, .answer = API_OBJECT, .may_go_on = true, .errors = {404}},
+    {"GET", "/api/sessions/{id}/result", API_MEMBER, 0, sessions_get_result, "sessions",
+     "What the client of a session got, as it is on record, until it is over",
+     .query = &result_query_shape, .status = 200, .answer = API_TEXT, .errors = {404, 429}},
     {"GET", "/api/sessions/{id}", API_MEMBER, 0, sessions_get, "sessions", "Get a session",
      .query = &session_get_shape, .status = 200, .answer = API_ONE, .shape = &session_shape,
      .errors = {404, 429}},
@@ -176,6 +221,41 @@ const struct api_route api_routes[] = {
     {"GET", "/api/sessions/{id}/verify", API_MEMBER, 0, sessions_verify, "sessions",
      "Is the recording of a session what was written", .status = 200, .answer = API_OBJECT,
      .is_long = true, .errors = {404, 429}},
+
+    {"GET", "/api/reviews", API_MEMBER, 0, reviews_list, "reviews",
+     "List reviews, the newest first: those one asked for or has a say in, or all for readers",
+     .query = &review_query_shape, .status = 200, .answer = API_OBJECT},
+    {"GET", "/api/reviews/{id}", API_MEMBER, 0, reviews_get, "reviews",
+     "Get a review by its id or its session's", .status = 200, .answer = API_OBJECT,
+     .errors = {404}},
+    {"GET", "/api/reviews/{id}/script", API_MEMBER, 0, reviews_get_script, "reviews",
+     "The whole script of a review", .status = 200, .answer = API_TEXT, .errors = {404}},
+    {"PUT", "/api/reviews/{id}", API_MEMBER, .handler = reviews_put, .noun = "reviews",
+     .summary = "Approve, reject, revoke or give up", SMALL_BODY, .body = &review_request_shape,
+     .status = 200, .answer = API_OBJECT, .errors = {404, 409}},
+    {"POST", "/api/reviews/{id}/comments", API_MEMBER, .handler = reviews_comment,
+     .noun = "reviews", .summary = "Say something about a review", SMALL_BODY,
+     .body = &review_comment_request_shape, .status = 201, .answer = API_OBJECT,
+     .errors = {404, 409}},
+
+    {"GET", "/api/access-requests/rules", API_READER, 0, access_rules_list, "access_request_rules",
+     "List rules of access requests", .query = &access_rule_query_shape, .status = 200,
+     .answer = API_PAGE, .shape = &access_rule_shape},
+    {"POST", "/api/access-requests/rules", API_ADMIN, .handler = access_rules_post,
+     .noun = "access_request_rules", .summary = "Create a rule of access requests", BODY,
+     .body = &access_rule_shape, .status = 201, .answer = API_ONE, .shape = &access_rule_shape,
+     .errors = {409}},
+    {"GET", "/api/access-requests/rules/{name}", API_READER, 0, access_rules_get,
+     "access_request_rules", "Get a rule of access requests", .status = 200, .answer = API_ONE,
+     .shape = &access_rule_shape, .errors = {404}},
+    {"PUT", "/api/access-requests/rules/{name}", API_ADMIN, .handler = access_rules_put,
+     .noun = "access_request_rules",
+     .summary = "Replace a rule of access requests, and what it is bound to", BODY,
+     .body = &access_rule_shape, .status = 200, .answer = API_ONE, .shape = &access_rule_shape,
+     .errors = {404, 409}},
+    {"DELETE", "/api/access-requests/rules/{name}", API_ADMIN, 0, access_rules_delete,
+     "access_request_rules", "Delete a rule of access requests", .status = 204,
+     .answer = API_NOTHING, .errors = {404}},
 
     {"GET", "/api/datamasking-rules", API_READER, 0, datamasking_rules_list, "datamasking_rules",
      "List masking rules", .status = 200, .answer = API_ARRAY, .shape = &masking_rule_shape},
@@ -270,6 +350,9 @@ const struct api_route api_routes[] = {
     {"GET", "/api/agent-link", API_AGENT, 0, agent_link_get, "agents",
      "Where agents link to the gateway: an upgrade to gatehouse-link/1", .status = 101,
      .answer = API_NOTHING, .errors = {400, 401}},
+    {"POST", "/api/node", API_NODE, 2 * LIMIT_NODE_REQUEST_SIZE, node_post, NULL,
+     "Where the gateways of one store ask each other; sealed with their master key",
+     .body = &node_call_shape, .status = 200, .answer = API_OBJECT, .errors = {400, 401, 404, 412}},
 
     {"GET", "/api/users", API_READER, 0, users_list, "users", "List users", .status = 200,
      .answer = API_ARRAY, .shape = &user_shape},
@@ -293,6 +376,11 @@ const struct api_route api_routes[] = {
      .is_partial = true, .status = 200, .answer = API_ONE, .shape = &user_shape, .errors = {404}},
     {"DELETE", "/api/users/{emailOrID}", API_ADMIN, 0, users_delete, "users", "Delete a user",
      .status = 204, .answer = API_NOTHING, .errors = {404}},
+    {"POST", "/api/users/{emailOrID}/invitation", API_ADMIN, .handler = users_invite,
+     .noun = "users", .summary = "A new link for an invited person, shown once; the older one ends",
+     .status = 201, .answer = API_ONE, .shape = &user_shape, .errors = {404, 409}},
+    {"DELETE", "/api/users/{emailOrID}/invitation", API_ADMIN, 0, users_uninvite, "users",
+     "End the link of an invited person", .status = 204, .answer = API_NOTHING, .errors = {404}},
     {"DELETE", "/api/users/{emailOrID}/second-factor", API_ADMIN, 0, second_factor_reset,
      "second_factor", "Remove the second factor of somebody who lost it", .status = 204,
      .answer = API_NOTHING, .errors = {404}},
@@ -421,6 +509,7 @@ static enum route_access api_access(enum api_who who)
         return ROUTE_CONTROL;
     case API_ANYONE:
     case API_AGENT:
+    case API_NODE:
     case API_MEMBER:
     case API_READER:
     case API_ADMIN:

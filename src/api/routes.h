@@ -9,6 +9,7 @@
 enum api_who {
     API_ANYONE,
     API_AGENT,   /* agents, by their secret; the handler sees to it */
+    API_NODE,    /* other gateways of the store, by the master key; likewise */
     API_METRICS, /* loopback only, unless the setting says otherwise */
     API_CONTROL, /* the control socket only */
     API_MEMBER,  /* whoever is signed in */
@@ -46,6 +47,7 @@ struct api_route {
     bool is_slow;               /* takes a processor, or waits for others: on a pool of its own */
     bool is_long;               /* its answer lasts as long as its reader likes: likewise */
     bool hands_out_tokens;      /* to somebody who is not signed in: no cache keeps the answer */
+    bool may_go_on;             /* 202: what was asked for takes longer than an answer waits */
     bool may_be_forged;         /* what is wrong with it is in the audit log, whoever sent it */
     int errors[API_ERRORS_MAX]; /* besides 401, 403, 500 and 503, which follow from the rest */
 };

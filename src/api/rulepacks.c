@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "io/clock.h"
+#include "model/connection_fields.h"
 #include "model/name.h"
 #include "model/rulepack.h"
 #include "store/connection_store.h"
@@ -60,24 +61,8 @@ struct rulepack_request {
 };
 
 static const struct shape_field rulepack_request_fields[] = {
-    {.name = "connection_ids",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN,
-     .offset = offsetof(struct rulepack_request, connection_ids),
-     .max = 1000,
-     .item_max = 36,
-     .check = shape_check_uuid,
-     .format = "uuid",
-     .about = "connections by id"},
-    {.name = "connection_names",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN,
-     .offset = offsetof(struct rulepack_request, connection_names),
-     .max = 1000,
-     .item_max = NAME_LENGTH_MAX,
-     .check = line_check,
-     .pattern = LINE_PATTERN,
-     .about = "connections by name; one of the two is needed"},
+    CONNECTION_IDS(rulepack_request, 0, 1000, "connections by id"),
+    CONNECTION_NAMES(rulepack_request, 0, 1000, "connections by name; one of the two is needed"),
 };
 
 const struct shape rulepack_request_shape = {.name = "RulepackRequest",

@@ -381,6 +381,7 @@ static enum err api_authenticate(struct api_call *call, struct error *reterr)
     call->caller = proof.caller;
     call->token_id = proof.token_id;
     call->token_expires_at = proof.expires_at;
+    call->http->exchange->has_known_caller = true;
     if (credential.kind == IDENTITY_COOKIE_TOKEN && api_is_mutating(call)) {
         return api_check_origin(call, reterr);
     }

@@ -151,6 +151,10 @@ static enum err service_account_put_body(struct store_tx *tx, void *context, str
     if (err == ERR_NONE) {
         err = service_account_store_update(tx, &account, reterr);
     }
+    /* What the old provider's program was given is not the new one's. */
+    if (err == ERR_NONE && !slice_equals(account.issuer, self->account.issuer)) {
+        err = credential_store_revoke_of_member(tx, account.id, account.updated_at, reterr);
+    }
     if (err == ERR_NONE) {
         err = service_account_find(self, tx, account.id, reterr);
     }

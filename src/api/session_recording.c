@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Recordings as files, and whether they are what was written. */
+#include "api/far_recording.h"
 #include "api/reader_slots.h"
 #include "api/sessions.h"
 #include "base/memory.h"
@@ -23,10 +24,13 @@ static enum err session_open_file(struct api_call *call, const struct session *s
     const char *path =
         recording_path_in(call->arena, api->recordings, session->id, session->started_at);
     enum err err = recording_open(path, api->keys, ret_recording, reterr);
+    if (err == ERR_NOT_FOUND) {
+        err = far_recording_open(api->nodes, api->keys, session, ret_recording, reterr);
+    }
     return err == ERR_NOT_FOUND
                ? fail(reterr, err,
                       "the recording of the session '%.*s' is not on this gateway: it is on "
-                      "another, or was removed",
+                      "one that does not run, or was removed",
                       SLICE_ARG(session->id))
                : err;
 }

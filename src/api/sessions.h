@@ -17,7 +17,8 @@ bool session_is_own(const struct api_call *call, const struct session *session);
 struct slice session_payload_in(struct arena *arena, const struct session *session);
 
 /* The recording of the path's session, for somebody who shows it ('action' in the audit log) as
- * long as the call lasts. ERR_NOT_FOUND: it is not on this gateway. ERR_BUSY. */
+ * long as the call lasts. ERR_NOT_FOUND: no gateway that runs has it. ERR_UNAVAILABLE: one that may
+ * have it does not answer. ERR_BUSY. */
 enum err session_open_recording(struct api_call *call, const char *action,
                                 struct session *ret_session, struct recording **ret_recording,
                                 struct error *reterr) MUST_USE;

@@ -119,6 +119,10 @@ static void trial_judge(struct statement_trial *self, const struct replay_event 
     const struct sql_settings settings = {.dialect = replay_dialect(self->replay)};
     struct guard_verdict verdict;
     struct trial_pending *pending = &self->pending;
+    if (settings.dialect == SQL_UNKNOWN) {
+        statement_trial_miss(self, "statements of a protocol that no rule can judge are not tried");
+        return;
+    }
     self->result.statements++;
     if (event->is_cut) {
         statement_trial_miss(self, "some statements are too long to be on record whole");

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* People and groups, as admins manage them. */
 #include "api/handlers.h"
+#include "api/invitations.h"
 #include "api/sign_in.h"
 #include "base/text.h"
 #include "io/clock.h"
 #include "model/name.h"
 #include "store/credential_store.h"
+#include "store/invitation_store.h"
 #include "store/row_id.h"
 #include "store/token_store.h"
 #include "store/user_store.h"
@@ -127,11 +129,16 @@ static enum err user_post_body(struct store_tx *tx, void *context, struct error 
     if (err == ERR_NONE) {
         err = user_find(self, tx, reterr);
     }
+    bool gets_link = user.password.len == 0 && slice_equals(user.status, SLICE("invited"));
+    if (err == ERR_NONE && gets_link) {
+        err = invitation_make(call, tx, &self->user, reterr);
+    }
     struct slice payload = user_payload(self, &user);
     return err == ERR_NONE ? api_audit(call, tx, "create", 201, payload, reterr) : err;
 }
 
-/* With a password the account can be used at once; without one it waits for its first sign-in. */
+/* With a password the account can be used at once; without one the person is invited, and the
+ * answer has the link to hand on. */
 enum err users_post(struct api_call *call, struct error *reterr)
 {
     struct user_call self = {.call = call};
@@ -266,6 +273,49 @@ enum err users_delete(struct api_call *call, struct error *reterr)
     struct user_call self = {.call = call, .name = call->request->values[0]};
     call->response->status = 204;
     return store_write(call->api->store, user_delete_body, &self, reterr);
+}
+
+/* Inviting ------------------------------------------------------------------------------------- */
+
+static enum err user_invite_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct user_call *self = context;
+    enum err err = user_find(self, tx, reterr);
+    if (err == ERR_NONE && !slice_equals(self->user.status, SLICE("invited"))) {
+        return fail(reterr, ERR_CONFLICT,
+                    "the user '%.*s' is %.*s: only who is 'invited' gets a link",
+                    SLICE_ARG(self->user.email), SLICE_ARG(self->user.status));
+    }
+    if (err == ERR_NONE) {
+        err = invitation_make(self->call, tx, &self->user, reterr);
+    }
+    struct slice payload = user_payload(self, &self->user);
+    return err == ERR_NONE ? api_audit(self->call, tx, "invite", 201, payload, reterr) : err;
+}
+
+enum err users_invite(struct api_call *call, struct error *reterr)
+{
+    struct user_call self = {.call = call, .name = call->request->values[0]};
+    enum err err = store_write(call->api->store, user_invite_body, &self, reterr);
+    return err == ERR_NONE ? user_answer(&self, 201, reterr) : err;
+}
+
+static enum err user_uninvite_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct user_call *self = context;
+    enum err err = user_find(self, tx, reterr);
+    if (err == ERR_NONE) {
+        err = invitation_store_delete(tx, self->user.id, reterr);
+    }
+    struct slice payload = user_payload(self, &self->user);
+    return err == ERR_NONE ? api_audit(self->call, tx, "uninvite", 204, payload, reterr) : err;
+}
+
+enum err users_uninvite(struct api_call *call, struct error *reterr)
+{
+    struct user_call self = {.call = call, .name = call->request->values[0]};
+    call->response->status = 204;
+    return store_write(call->api->store, user_uninvite_body, &self, reterr);
 }
 
 /* Who is signed in ----------------------------------------------------------------------------- */

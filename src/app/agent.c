@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/must.h"
 #include "codec/url.h"
+#include "io/commands.h"
 #include "io/fault.h"
 #include "io/fetch.h"
 #include "io/log.h"
@@ -36,6 +37,7 @@ struct agent_program {
     struct pool *slow_pool;
     struct worker *worker;
     struct secret_cache *sign_ins;
+    struct commands *commands; /* NULL: none are run */
     struct agent_side *side;
     struct mail stop_mail;
 };
@@ -202,7 +204,8 @@ static enum err agent_start(struct agent_program *program, struct error *reterr)
                                                         .pool = program->pool,
                                                         .slow_pool = program->slow_pool,
                                                         .files = program->files.files,
-                                                        .sign_ins = program->sign_ins};
+                                                        .sign_ins = program->sign_ins,
+                                                        .commands = program->commands};
     worker_enter(program->worker);
     program->side = agent_side_new(&program->side_settings);
     return worker_start(program->worker) == ERR_NONE
@@ -234,6 +237,17 @@ static void agent_wait(struct agent_program *program, const sigset_t *signals)
     worker_free(program->worker);
 }
 
+/* Before anything is opened: the helper is not confined, and has nothing to be kept from. */
+static enum err agent_start_commands(struct agent_program *program, struct error *reterr)
+{
+    const char *folder = settings_text(program->settings, SETTING_FILES_DIR);
+    const struct commands_settings commands = {
+        .hidden = {"/etc/gatehouse", folder[0] == '\0' ? NULL : folder}};
+    return settings_is(program->settings, SETTING_COMMANDS, "off")
+               ? ERR_NONE
+               : commands_start(&commands, &program->commands, reterr);
+}
+
 enum err agent_run(const struct settings *settings, const struct agent_kind *kinds,
                    size_t kind_count, struct error *reterr)
 {
@@ -254,13 +268,15 @@ enum err agent_run(const struct settings *settings, const struct agent_kind *kin
     /* Before any thread starts, so that none of them is interrupted. */
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    enum err err = agent_open(&program, reterr);
+    enum err err = agent_start_commands(&program, reterr);
+    err = err == ERR_NONE ? agent_open(&program, reterr) : err;
     if (err == ERR_NONE) {
         err = agent_start(&program, reterr);
     }
     if (err == ERR_NONE) {
         agent_wait(&program, &signals);
     }
+    commands_free(program.commands);
     agent_files_close(&program.files);
     tls_client_unref(program.tls);
     arena_release(&program.arena);

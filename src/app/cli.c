@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/text.h"
+#include "client/command.h"
 #include "codec/json.h"
 #include "codec/json_writer.h"
 #include "io/log.h"
@@ -376,7 +377,12 @@ static void cli_print_agent_help(FILE *out)
 
 static void cli_print_help(FILE *out)
 {
-    (void)fprintf(out, "gatehouse: an access gateway for databases and servers\n\n");
+    (void)fprintf(out,
+                  "gatehouse: an access gateway for databases and servers\n\n"
+                  "For people; 'gatehouse COMMAND --help' says more, 'gatehouse help --man' is "
+                  "a man page:\n\n");
+    client_command_print_list(out, CLI_HELP_WIDTH);
+    (void)fprintf(out, "\nFor whoever runs it:\n\n");
     for (size_t i = 0; i < COUNT_OF(cli_commands); i++) {
         const struct cli_command *command = &cli_commands[i];
         char words[80];
@@ -492,9 +498,54 @@ static void cli_tell(const struct cli_command *command, const struct cli *cli,
     }
 }
 
+static void cli_set_seed(void)
+{
+    uint32_t seed = 0;
+    must(getentropy(&seed, sizeof(seed)) == 0);
+    json_set_seed(seed);
+}
+
+/* Of people: help for the command in front of '--', which belongs to what it runs. */
+static int cli_run_client(const struct client_command *client, char **arguments, char **environment)
+{
+    for (size_t i = 0; arguments[i] != NULL && strcmp(arguments[i], "--") != 0; i++) {
+        if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0) {
+            client_command_print_help(client, stdout);
+            return 0;
+        }
+    }
+    cli_set_seed();
+    return client_command_run(client, arguments, environment);
+}
+
+/* "help login", "help --man" */
+static bool cli_help_on(char **arguments)
+{
+    size_t word_count = 0;
+    if (arguments[0] == NULL || strcmp(arguments[0], "help") != 0 || arguments[1] == NULL) {
+        return false;
+    }
+    const struct client_command *client = client_command_find(arguments + 1, &word_count);
+    if (strcmp(arguments[1], "--man") == 0) {
+        client_command_print_manual(GATEHOUSE_VERSION, stdout);
+        return true;
+    }
+    if (client != NULL) {
+        client_command_print_help(client, stdout);
+    }
+    return client != NULL;
+}
+
 int cli_run(char **arguments, char **environment)
 {
     size_t word_count = 0;
+    const struct client_command *client = client_command_find(arguments, &word_count);
+    if (client != NULL) {
+        return cli_run_client(client, arguments + word_count, environment);
+    }
+    if (cli_help_on(arguments)) {
+        return 0;
+    }
     const struct cli_command *command = cli_find(arguments, &word_count);
     if (command != NULL && command->run == cli_agent && cli_wants_help(arguments)) {
         cli_print_agent_help(stdout);
@@ -509,10 +560,8 @@ int cli_run(char **arguments, char **environment)
     }
     struct cli cli = {.arguments = arguments + word_count, .environment = environment};
     struct error error = {0};
-    uint32_t seed = 0;
     arena_init(&cli.arena);
-    must(getentropy(&seed, sizeof(seed)) == 0);
-    json_set_seed(seed);
+    cli_set_seed();
     enum err err = command->has_settings ? ERR_NONE : cli_take_data_dir(&cli, &error);
     if (err == ERR_NONE) {
         err = command->run(&cli, &error);

@@ -26,15 +26,16 @@ void greeting_print(const struct greeting *greeting)
     (void)fflush(stdout);
 }
 
+/* Logs are kept, copied and read by many: the code itself is for who can ask this gateway for it.
+ */
 void greeting_log(const struct greeting *greeting)
 {
     char url[1024];
-    char link[1024] = "";
+    char how[1024] = "";
     (void)snprintf(url, sizeof(url), "%.*s/", SLICE_ARG(greeting->public_url));
     if (greeting->setup_code.len > 0) {
-        (void)snprintf(link, sizeof(link), "%.*s/register#setup_code=%.*s",
-                       SLICE_ARG(greeting->public_url), SLICE_ARG(greeting->setup_code));
+        (void)snprintf(how, sizeof(how), "gatehouse setup-code --data-dir %s", greeting->data_dir);
     }
     log_line(LOG_APP, LOG_INFO, "the gateway runs", log_text("version", SLICE(GATEHOUSE_VERSION)),
-             log_text("url", slice_of_text(url)), log_text("first_admin", slice_of_text(link)));
+             log_text("url", slice_of_text(url)), log_text("first_admin", slice_of_text(how)));
 }

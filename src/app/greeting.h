@@ -13,7 +13,8 @@ struct greeting {
 };
 
 void greeting_print(const struct greeting *greeting);
-/* The same for programs that read the log; 'first_admin' is empty once there is one. */
+/* The same for programs that read the log. 'first_admin' is the command that shows the set-up code;
+ * empty once there is one. */
 void greeting_log(const struct greeting *greeting);
 
 #endif

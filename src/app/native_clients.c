@@ -10,10 +10,10 @@
 
 static enum err native_entrance_open(struct native_clients *clients,
                                      const struct protocol *protocol, struct slice address,
-                                     struct error *reterr)
+                                     struct kept_sockets *kept, struct error *reterr)
 {
     struct native_entrance *entrance = &clients->entrances[clients->entrance_count];
-    enum err err = listener_open_sockets(address, clients->worker_count, entrance->fds, reterr);
+    enum err err = kept_sockets_open(kept, address, clients->worker_count, entrance->fds, reterr);
     if (err == ERR_NONE) {
         entrance->protocol = protocol;
         entrance->address.subtype = protocol->subtype;
@@ -24,13 +24,15 @@ static enum err native_entrance_open(struct native_clients *clients,
 }
 
 enum err native_clients_open_sockets(struct native_clients *clients, struct arena *arena,
-                                     const struct settings *settings, size_t worker_count,
+                                     const struct settings *settings, struct kept_sockets *kept,
                                      struct error *reterr)
 {
-    clients->worker_count = worker_count;
     for (size_t i = 0; i < gatehouse_protocols.count; i++) {
         const struct protocol *protocol = gatehouse_protocols.items[i];
         enum setting setting = protocol_listen_setting(protocol);
+        if (protocol->is_inside) {
+            continue;
+        }
         struct slice address = slice_of_text(settings_text(settings, setting));
         if (slice_equals(address, SLICE("off"))) {
             continue;
@@ -39,7 +41,7 @@ enum err native_clients_open_sockets(struct native_clients *clients, struct aren
             return fail(reterr, ERR_INPUT, "--%s: clients come with TLS: --tls-cert is missing",
                         setting_flag(setting));
         }
-        enum err err = native_entrance_open(clients, protocol, address, reterr);
+        enum err err = native_entrance_open(clients, protocol, address, kept, reterr);
         if (err != ERR_NONE) {
             error_prefix(
                 reterr,
@@ -69,6 +71,7 @@ void native_clients_name(struct native_clients *clients, const struct settings *
         enum setting setting = protocol_listen_setting(entrance->protocol);
         entrance->address.host =
             native_entrance_host(slice_of_text(settings_text(settings, setting)), public_url);
+        entrance->address.needs_tls = protocol_needs_tls(settings, entrance->protocol);
     }
 }
 
@@ -210,11 +213,11 @@ void native_clients_start(struct native_clients *clients, size_t index, struct w
     }
 }
 
-void native_clients_drain(struct native_clients *clients, uint64_t deadline_ms)
+void native_clients_drain(struct native_clients *clients, uint64_t tell_ms, uint64_t cut_ms)
 {
-    target_calls_drain(clients->calls, deadline_ms);
+    target_calls_drain(clients->calls, tell_ms);
     for (size_t i = 0; i < clients->worker_count && clients->gate != NULL; i++) {
-        gate_worker_drain(clients->workers[i], deadline_ms);
+        gate_worker_drain(clients->workers[i], tell_ms, cut_ms);
     }
 }
 

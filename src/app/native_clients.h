@@ -9,6 +9,7 @@
 #include "app/settings.h"
 #include "gate/gate.h"
 #include "gate/target_call.h"
+#include "io/kept_sockets.h"
 #include "protocol/protocol.h"
 
 /* Of one protocol. */
@@ -32,8 +33,9 @@ struct native_clients {
     struct gate_worker *workers[LIMIT_WORKER_COUNT];
 };
 
+/* Of as many workers as 'worker_count' says. */
 enum err native_clients_open_sockets(struct native_clients *clients, struct arena *arena,
-                                     const struct settings *settings, size_t worker_count,
+                                     const struct settings *settings, struct kept_sockets *kept,
                                      struct error *reterr) MUST_USE;
 /* The certificate, for those who speak one of these protocols (ALPN); NULL when there is none. */
 enum err native_clients_load_tls(const struct settings *settings, struct slice protocols,
@@ -61,7 +63,7 @@ void native_clients_start(struct native_clients *clients, size_t index, struct w
 /* The certificate is read again: new clients see it. The old one stays in use when it fails. */
 enum err native_clients_reload_tls(struct native_clients *clients, const struct settings *settings,
                                    struct error *reterr) MUST_USE;
-void native_clients_drain(struct native_clients *clients, uint64_t deadline_ms);
+void native_clients_drain(struct native_clients *clients, uint64_t tell_ms, uint64_t cut_ms);
 /* After the workers were joined: threads that send them mail end before the mailboxes do. */
 void native_clients_stop(struct native_clients *clients);
 /* After the workers were freed. */

@@ -6,10 +6,12 @@
 #include "app/greeting.h"
 #include "app/protocols.h"
 #include "app/serve_internal.h"
+#include "app/stop_limit.h"
 #include "app/version.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/timestamp.h"
 #include "codec/base64.h"
 #include "codec/url.h"
 #include "console/console.h"
@@ -65,6 +67,10 @@ static void serve_read_hosts(struct serve *serve)
                          slice_sub(listen, 0, (size_t)(strrchr(listen.at, ':') - listen.at)));
     must(url_parse(serve->public_url, &url, NULL) == ERR_NONE);
     hosts->public_host = url.host;
+    struct slice node_url = slice_of_text(settings_text(serve->settings, SETTING_NODE_URL));
+    struct url node = {.host = SLICE("")};
+    must(node_url.len == 0 || url_parse(node_url, &node, NULL) == ERR_NONE);
+    hosts->node_host = node.host;
     serve->server.has_proxies = !settings_is(serve->settings, SETTING_PUBLIC_URL, "") &&
                                 !address_is_loopback_host(url.host);
 }
@@ -72,11 +78,19 @@ static void serve_read_hosts(struct serve *serve)
 static void serve_make_tunnel(struct serve *serve)
 {
     serve->registry = registry_new();
+    struct slice url = slice_of_text(settings_text(serve->settings, SETTING_NODE_URL));
+    const char *issuers = settings_text(serve->settings, SETTING_NODE_CA_FILE);
+    url = slice_ends_with(url, SLICE("/")) ? slice_sub(url, 0, url.len - 1) : url;
+    serve->nodes = nodes_new(&(struct nodes_settings){
+        .store = serve->store,
+        .keys = serve->keys,
+        .self = {.id = row_id_new(&serve->arena), .url = url.len > 0 ? url : serve->public_url},
+        .issuers = issuers[0] == '\0' ? NULL : issuers,
+    });
     serve->gateway_side = gateway_side_new(&(struct gateway_side_settings){
         .registry = serve->registry,
         .version = GATEHOUSE_VERSION,
-        .node_id = row_id_new(&serve->arena),
-        .node_url = serve->public_url,
+        .nodes = serve->nodes,
         .workers = serve->https,
         .worker_count = serve->worker_count,
         .deadlines = LINK_DEADLINES,
@@ -99,6 +113,8 @@ static void serve_make_server(struct serve *serve)
         .context = &serve->api,
         .metrics_for_anyone = settings_is(serve->settings, SETTING_METRICS_ACCESS, "anyone"),
         .connection_count_max = LIMIT_HTTP_CONNECTIONS,
+        .large_size = &serve->large_size,
+        .newcomers = newcomers_new((uint64_t)settings_number(serve->settings, SETTING_NEWCOMERS)),
         .deadlines = HTTP_DEADLINES,
     };
     serve_read_edge(serve->settings, &serve->server);
@@ -128,7 +144,11 @@ static void serve_make_server(struct serve *serve)
         .find_replay = protocol_find_replay,
         .registry = serve->registry,
         .gateway_side = serve->gateway_side,
+        .nodes = serve->nodes,
         .secret_trust = &serve->secret_trust,
+        .review_us = (int64_t)settings_number(serve->settings, SETTING_REVIEW_HOURS) * 3600 *
+                     TIMESTAMP_SECOND,
+        .process_id = row_id_new(&serve->arena),
     };
     native_clients_name(&serve->clients, serve->settings, serve->public_url);
     serve->api.protocols = &gatehouse_protocols;
@@ -143,14 +163,22 @@ static enum err serve_make_clients(struct serve *serve, struct error *reterr)
         .pool = serve->pools.most,
         .slow_pool = serve->pools.slow,
         .registry = serve->registry,
+        .nodes = serve->nodes,
         .keys = serve->keys,
         .secret_trust = &serve->secret_trust,
+        .commands = serve->commands,
     };
     enum err err =
         native_clients_make(&serve->clients, &serve->arena, serve->settings, &gate, reterr);
     serve->api.gate = serve->clients.gate;
     serve->api.target_calls = serve->clients.calls;
     return err;
+}
+
+static void serve_on_nodes(void *owner)
+{
+    const struct serve *serve = owner;
+    gateway_side_tell_nodes(serve->gateway_side);
 }
 
 static enum err serve_start_workers(struct serve *serve, struct error *reterr)
@@ -162,7 +190,14 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
                                           i == 0 ? serve->control_fd : -1, serve->tls);
         native_clients_start(&serve->clients, i, serve->workers[i]);
     }
-    if (presence_start(serve->store, serve->registry, &serve->presence) != ERR_NONE) {
+    const struct presence_settings presence = {
+        .store = serve->store,
+        .registry = serve->registry,
+        .nodes = serve->nodes,
+        .on_nodes = serve_on_nodes,
+        .owner = serve,
+    };
+    if (presence_start(&presence, &serve->presence) != ERR_NONE) {
         return fail(reterr, ERR_IO, "cannot start a thread: %s", strerror(errno));
     }
     for (size_t i = 0; i < serve->worker_count; i++) {
@@ -219,12 +254,18 @@ static void serve_reload(struct serve *serve)
 static void serve_stop(struct serve *serve)
 {
     uint64_t seconds = settings_number(serve->settings, SETTING_SHUTDOWN_SECONDS);
+    uint64_t ms = seconds * 1000;
+    /* Within the limit, time is kept for clients to hear why, and for what is written at the end.
+     */
+    uint64_t cut_ms = seconds == 0 ? 0 : ms - LIMIT_STOP_WRITE_MS;
+    uint64_t tell_ms = seconds == 0 ? 0 : cut_ms - LIMIT_STOP_WORDS_MS;
     log_line(LOG_APP, LOG_INFO, "stopping", log_number("seconds_at_most", (int64_t)seconds));
-    fetch_stop_after(seconds * 1000);
+    stop_limit_start(ms < LIMIT_STOP_LEAST_MS ? LIMIT_STOP_LEAST_MS : ms);
+    fetch_stop_after(tell_ms);
     for (size_t i = 0; i < serve->worker_count; i++) {
-        http_worker_drain(serve->https[i], seconds * 1000);
+        http_worker_drain(serve->https[i], tell_ms);
     }
-    native_clients_drain(&serve->clients, seconds * 1000);
+    native_clients_drain(&serve->clients, tell_ms, cut_ms);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_join(serve->workers[i]);
     }
@@ -237,8 +278,10 @@ static void serve_stop(struct serve *serve)
     }
     native_clients_free(&serve->clients);
     gateway_side_free(serve->gateway_side);
+    nodes_free(serve->nodes);
     registry_free(serve->registry);
     pools_free(&serve->pools);
+    newcomers_free(serve->server.newcomers);
     router_free(serve->router);
     (void)unlink(arena_format(&serve->arena, "%s/control.sock",
                               settings_text(serve->settings, SETTING_DATA_DIR))
@@ -251,6 +294,21 @@ static void serve_wait(struct serve *serve, const sigset_t *signals)
     while (sigwait(signals, &number) == 0 && number == SIGHUP) {
         serve_reload(serve);
     }
+}
+
+/* Before anything is opened: the helper knows no secret, and is not confined. */
+static enum err serve_start_commands(struct serve *serve, struct error *reterr)
+{
+    const struct settings *settings = serve->settings;
+    struct commands_settings commands = {
+        .hidden = {settings_text(settings, SETTING_DATA_DIR), settings->key_file,
+                   settings_text(settings, SETTING_TLS_KEY), "/etc/gatehouse",
+                   serve_store_file(serve)},
+    };
+    if (settings_is(settings, SETTING_COMMANDS, "off")) {
+        return ERR_NONE;
+    }
+    return commands_start(&commands, &serve->commands, reterr);
 }
 
 enum err serve_run(const struct settings *settings, struct error *reterr)
@@ -266,7 +324,8 @@ enum err serve_run(const struct settings *settings, struct error *reterr)
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a recording over a limit of the process ends its session */
-    enum err err = serve_open(&serve, reterr);
+    enum err err = serve_start_commands(&serve, reterr);
+    err = err == ERR_NONE ? serve_open(&serve, reterr) : err;
     if (err == ERR_NONE) {
         serve_make_server(&serve);
         err = serve_make_clients(&serve, reterr);

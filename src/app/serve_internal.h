@@ -8,11 +8,13 @@
 #include "app/native_clients.h"
 #include "app/pools.h"
 #include "app/serve.h"
+#include "io/commands.h"
 #include "io/fault.h"
 #include "io/sandbox.h"
 #include "model/secret_trust.h"
 #include "store/seal.h"
 #include "tunnel/gateway_side.h"
+#include "tunnel/nodes.h"
 #include "tunnel/presence.h"
 
 #define HTTP_PROTOCOLS SLICE("h2,http/1.1")
@@ -41,16 +43,22 @@ struct serve {
     bool knows_public_url;
     struct pools pools;
     struct registry *registry;
+    struct nodes *nodes;
     struct gateway_side *gateway_side;
     struct presence *presence;
     struct router *router;
     struct http_server server;
+    atomic_size_t large_size; /* of bodies under way */
     struct api api;
     struct secret_trust secret_trust;
     struct worker *workers[LIMIT_WORKER_COUNT];
     struct http_worker *https[LIMIT_WORKER_COUNT];
     struct native_clients clients;
+    struct commands *commands; /* NULL: none are run */
 };
+
+/* The path of the embedded store, or NULL when it is a server. */
+const char *serve_store_file(const struct serve *serve);
 
 void serve_init(struct serve *serve, const struct settings *settings);
 /* Whatever came of it, serve_close() follows. */

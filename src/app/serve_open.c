@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "io/fetch.h"
+#include "io/kept_sockets.h"
 #include "io/log.h"
 #include "store/organization_store.h"
 #include "store/service_account_store.h"
@@ -15,6 +16,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define FIRST_KEPT_FD 3 /* SD_LISTEN_FDS_START */
 
 static enum err serve_lock(const char *path, int *ret_fd, struct error *reterr)
 {
@@ -45,8 +48,7 @@ static enum err serve_open_folder(struct serve *serve, struct error *reterr)
     return err;
 }
 
-/* The path of the embedded store, or NULL when it is a server. */
-static const char *serve_store_file(const struct serve *serve)
+const char *serve_store_file(const struct serve *serve)
 {
     const char *url = serve->settings->store_url;
     return slice_starts_with(slice_of_text(url), SLICE("sqlite:")) ? url + strlen("sqlite:") : NULL;
@@ -176,15 +178,25 @@ static enum err serve_open_sockets(struct serve *serve, struct error *reterr)
     if (serve->worker_count > LIMIT_WORKER_COUNT) {
         serve->worker_count = LIMIT_WORKER_COUNT;
     }
-    enum err err = listener_open_sockets(address, serve->worker_count, serve->listen_fds, reterr);
+    struct kept_sockets kept;
+    enum err err =
+        kept_sockets_read(getenv("LISTEN_PID"), getenv("LISTEN_FDS"), FIRST_KEPT_FD, &kept, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = kept_sockets_open(&kept, address, serve->worker_count, serve->listen_fds, reterr);
     if (err != ERR_NONE) {
         error_prefix(reterr,
                      arena_format(&serve->arena, "--listen: %.*s: ", SLICE_ARG(address)).at);
         return err;
     }
     serve->port = listener_port(serve->listen_fds[0]);
-    err = native_clients_open_sockets(&serve->clients, &serve->arena, serve->settings,
-                                      serve->worker_count, reterr);
+    serve->clients.worker_count = serve->worker_count;
+    err =
+        native_clients_open_sockets(&serve->clients, &serve->arena, serve->settings, &kept, reterr);
+    if (err == ERR_NONE) {
+        err = kept_sockets_check(&kept, reterr);
+    }
     if (err != ERR_NONE) {
         return err;
     }
@@ -251,6 +263,9 @@ static enum err serve_confine(struct serve *serve, struct error *reterr)
         paths.replaced[count++] = settings_text(serve->settings, SETTING_TLS_CERT);
         paths.replaced[count++] = settings_text(serve->settings, SETTING_TLS_KEY);
     }
+    if (!settings_is(serve->settings, SETTING_NODE_CA_FILE, "")) {
+        paths.replaced[count++] = settings_text(serve->settings, SETTING_NODE_CA_FILE);
+    }
     enum err err = sandbox_start(&paths, &serve->sandbox, reterr);
     if (err != ERR_NONE) {
         error_prefix(reterr, "--sandbox: ");
@@ -311,6 +326,7 @@ void serve_init(struct serve *serve, const struct settings *settings)
 
 void serve_close(struct serve *serve)
 {
+    commands_free(serve->commands);
     identity_free(serve->identity);
     store_close(serve->store);
     seal_keys_close(serve->keys);

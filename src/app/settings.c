@@ -411,6 +411,10 @@ enum err settings_read(struct arena *arena, char **arguments, char **environment
                     "--postgres-tls (GATEHOUSE_POSTGRES_TLS): 'required' needs --tls-cert and "
                     "--tls-key");
     }
+    if (!has_cert && settings_is(&settings, SETTING_MYSQL_TLS, "required")) {
+        return fail(reterr, ERR_INPUT,
+                    "--mysql-tls (GATEHOUSE_MYSQL_TLS): 'required' needs --tls-cert and --tls-key");
+    }
     settings.store_url = settings.values[SETTING_DATABASE_URL];
     if (settings.store_url[0] == '\0') {
         settings.store_url =

@@ -49,10 +49,20 @@ enum setting_kind {
       "where native clients of PostgreSQL connect to; port 0 takes a free one")                    \
     X(SETTING_POSTGRES_TLS, "postgres-tls", SETTING_CHOICE, "offered", "offered|required", 0, 0,   \
       "whether native clients of PostgreSQL may do without TLS; it needs --tls-cert")              \
+    X(SETTING_MYSQL_LISTEN, "mysql-listen", SETTING_LISTENER, "127.0.0.1:13306", "HOST:PORT|off",  \
+      0, 0, "where native clients of MySQL and MariaDB connect to; port 0 takes a free one")       \
+    X(SETTING_MYSQL_TLS, "mysql-tls", SETTING_CHOICE, "offered", "offered|required", 0, 0,         \
+      "whether native clients of MySQL may do without TLS; it needs --tls-cert")                   \
     X(SETTING_TCP_LISTEN, "tcp-listen", SETTING_LISTENER, "off", "HOST:PORT|off", 0, 0,            \
       "where clients of connections of subtype tcp connect to, with TLS; needs --tls-cert")        \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \
       "how people reach this gateway, when a proxy or another name stands before it")              \
+    X(SETTING_NODE_URL, "node-url", SETTING_URL, "", "URL", 0, 0,                                  \
+      "how agents and the other gateways of the same PostgreSQL store reach this one alone; by "   \
+      "default the public URL")                                                                    \
+    X(SETTING_NODE_CA_FILE, "node-ca-file", SETTING_PATH, "", "FILE", 0, 0,                        \
+      "certificates (PEM) of who is trusted as another gateway of the store, instead of the "      \
+      "system's")                                                                                  \
     X(SETTING_ALLOWED_HOSTS, "allowed-hosts", SETTING_HOSTS, "", "NAMES", 0, 0,                    \
       "further names, with commas between, by which it may be asked for (Host), beside the "       \
       "public URL's and the addresses that it listens on; requests for others are refused")        \
@@ -92,8 +102,11 @@ enum setting_kind {
     X(SETTING_RECORDING_DAYS, "recording-days", SETTING_NUMBER, "90", "DAYS", 0, 36500,            \
       "how long recordings of sessions are kept; 0: for ever")                                     \
     X(SETTING_NEWCOMERS, "newcomers-per-address", SETTING_NUMBER, "500", "COUNT", 1, 1000000,      \
-      "native connections of one address (IPv6: of one /64) that may wait at once for their "      \
-      "client to sign in; those that wait longest make room for others")                           \
+      "connections of one address (IPv6: of one /64) on which nobody has signed in yet, native "   \
+      "ones and those of HTTP each for themselves; those that are silent longest make room for "   \
+      "others; not those of --trusted-proxies")                                                    \
+    X(SETTING_REVIEW_HOURS, "review-hours", SETTING_NUMBER, "24", "HOURS", 1, 8760,                \
+      "how long a request waits to be reviewed, and an approved script to be run")                 \
     X(SETTING_LOCAL_SECRETS, "local-secrets", SETTING_SECRET_TRUST, "default", "NAMES|off", 0, 0,  \
       "organizations whose connections may refer to secrets that the gateway's own process can "   \
       "read (_envjson:, _aws:, _vaultkv1:, _vaultkv2:), with commas between; NAME=aws+envjson "    \
@@ -115,7 +128,10 @@ enum setting_kind {
     X(SETTING_POOL_THREADS, "pool-threads", SETTING_NUMBER, "16", "COUNT", 1, 256,                 \
       "threads for what uses the store or blocks otherwise, started when needed")                  \
     X(SETTING_SHUTDOWN_SECONDS, "shutdown-seconds", SETTING_NUMBER, "10", "SECONDS", 0, 3600,      \
-      "how long a stop waits for answers being given")                                             \
+      "how long a stop takes at most: answers and transactions under way end in time or are cut")  \
+    X(SETTING_COMMANDS, "commands", SETTING_CHOICE, "on", "on|off", 0, 0,                          \
+      "whether the commands of connections are run here, for scripts that are executed over the "  \
+      "API")                                                                                       \
     X(SETTING_SANDBOX, "sandbox", SETTING_CHOICE, "on", "on|off", 0, 0,                            \
       "confine the process to what it needs; off only to debug it")                                \
     X(SETTING_FAULT_SWITCH, "fault", SETTING_FAULT, "", "FAULT", 0, 0, "")                         \

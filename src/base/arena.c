@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #define ARENA_BLOCK_SIZE 4096
+#define ARENA_SMALL_SIZE 448
 #define ARENA_GROWTH_MAX 65536
 #define ARENA_ALIGN      16
 
@@ -27,6 +28,11 @@ struct arena_end {
 void arena_init(struct arena *arena)
 {
     *arena = (struct arena){0};
+}
+
+void arena_init_small(struct arena *arena)
+{
+    *arena = (struct arena){.is_small = true};
 }
 
 static void arena_run_ends(struct arena *arena)
@@ -74,7 +80,7 @@ void arena_release(struct arena *arena)
 {
     arena_run_ends(arena);
     arena_free_blocks(arena, NULL);
-    arena_init(arena);
+    *arena = (struct arena){.is_small = arena->is_small};
 }
 
 void arena_hold_secrets(struct arena *arena)
@@ -85,7 +91,8 @@ void arena_hold_secrets(struct arena *arena)
 static struct arena_block *arena_block_new(struct arena *arena, size_t size)
 {
     /* As much again as there is, within bounds: few blocks for much, little for little. */
-    size_t block_size = arena->size > ARENA_BLOCK_SIZE ? arena->size : ARENA_BLOCK_SIZE;
+    size_t least = arena->is_small ? ARENA_SMALL_SIZE : ARENA_BLOCK_SIZE;
+    size_t block_size = arena->size > least ? arena->size : least;
     block_size = block_size > ARENA_GROWTH_MAX ? ARENA_GROWTH_MAX : block_size;
     block_size = size > block_size ? size : block_size;
     must(block_size <= SIZE_MAX - sizeof(struct arena_block));

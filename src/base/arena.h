@@ -15,11 +15,14 @@ struct arena {
     struct arena_end *ends;    /* newest first */
     size_t size;               /* of all blocks */
     bool has_secrets;
+    bool is_small;
 };
 
 typedef void (*arena_end_fn)(void *at);
 
 void arena_init(struct arena *arena);
+/* For a few texts that live long: its blocks begin small. */
+void arena_init_small(struct arena *arena);
 /* Runs the ends, newest first, and frees everything but one ordinary block, kept for the next use.
  */
 void arena_reset(struct arena *arena);

@@ -15,7 +15,8 @@
 #define LIMIT_HTTP_EXTENSIONS_SIZE LIMIT_KIB(16)
 #define LIMIT_HTTP_TRAILER_SIZE    LIMIT_KIB(8)
 #define LIMIT_HTTP_BODY_SIZE       LIMIT_MIB(1)
-#define LIMIT_HTTP_BODY_ITEMS      1000 /* of a body that is a list */
+#define LIMIT_HTTP_BODY_ITEMS      1000           /* of a body that is a list */
+#define LIMIT_HTTP_LARGE_SIZE      LIMIT_MIB(256) /* of all bodies larger than the usual */
 
 /* HTTP: one connection */
 #define LIMIT_HTTP_HEAD_MS          10000
@@ -23,7 +24,9 @@
 #define LIMIT_HTTP_IDLE_MS          75000
 #define LIMIT_HTTP_WRITE_MS         30000
 #define LIMIT_HTTP_LINGER_MS        2000
+#define LIMIT_HTTP_FIRST_MS         500 /* for the first request, once the gateway stops */
 #define LIMIT_HTTP_ANSWER_SIZE      LIMIT_MIB(16)
+#define LIMIT_HTTP_LATER_MS         250 /* until an answer that is not there is asked for again */
 #define LIMIT_HTTP_FEED_SIZE        LIMIT_MIB(32) /* of what is told of at once */
 #define LIMIT_HTTP_UNUSED_EXCHANGES 64
 #define LIMIT_HTTP_CONNECTIONS      60000
@@ -54,6 +57,18 @@
 #define LIMIT_CANCEL_KEY_SIZE          256   /* of a cancel key */
 #define LIMIT_PGWIRE_OWED              16384 /* answers that a server owes at once */
 
+/* MySQL: packets, and what one connection keeps of them */
+#define LIMIT_MYSQLWIRE_OWED          256           /* commands without an answer */
+#define LIMIT_MYSQL_START_SIZE        LIMIT_KIB(80) /* of a packet before the session is open */
+#define LIMIT_MYSQL_ATTRIBUTES        64            /* of a client, that are passed on */
+#define LIMIT_MYSQL_ATTRIBUTES_SIZE   LIMIT_KIB(8)
+#define LIMIT_MYSQL_ANSWER_SIZE       LIMIT_MIB(1)  /* of a packet that decides how it goes on */
+#define LIMIT_MYSQL_STATEMENT_SIZE    LIMIT_KIB(16) /* in which the name of a file is looked for */
+#define LIMIT_MYSQL_HELD_SIZE         512 /* of a command that the gateway may answer itself */
+#define LIMIT_MYSQL_REPLAY_STATEMENTS 1024
+#define LIMIT_MYSQL_REPLAY_SIZE       LIMIT_MIB(16) /* of their texts */
+#define LIMIT_MYSQL_REPLAY_COLUMNS    4096
+
 /* PostgreSQL: the start of a connection to a target */
 #define LIMIT_GREETING_SIZE        LIMIT_KIB(64) /* of what it says before it is ready */
 #define LIMIT_PG_READ_SIZE         LIMIT_KIB(8)
@@ -73,7 +88,7 @@
 
 /* PostgreSQL: a client that is not known yet */
 #define LIMIT_FRONT_AUTHENTICATION_MS 30000
-#define LIMIT_PG_FRONT_WRITE_MS       10000 /* of what opens the session */
+#define LIMIT_FRONT_WRITE_MS          10000 /* of what opens the session, in any protocol */
 #define LIMIT_PG_FRONT_LINGER_MS      2000
 #define LIMIT_PG_FRONT_INPUT_SIZE     LIMIT_KIB(4) /* read before its turn came */
 #define LIMIT_PG_FRONT_SASL_SIZE      (LIMIT_SCRAM_MESSAGE_SIZE + 64)
@@ -93,17 +108,17 @@
 #define LIMIT_PG_FILTER_WORDS_SIZE   LIMIT_KIB(64) /* of one message of ours */
 
 /* PostgreSQL: a session whose answers are masked */
-#define LIMIT_MASK_MESSAGE_SIZE        LIMIT_MIB(8) /* that is examined whole */
-#define LIMIT_PG_MASK_NAMES            2048         /* statements, and portals, that are known */
-#define LIMIT_PG_MASK_DESCRIBED_SIZE   LIMIT_MIB(8) /* of what they were described by */
-#define LIMIT_PG_MASK_FORMATS          1664         /* of a Bind's results, as servers have it */
-#define LIMIT_PG_MASK_ROW_PIECES       64           /* that a row of a copy comes in */
-#define LIMIT_PG_MASK_DEPTH            8            /* of arrays and composites in each other */
-#define LIMIT_PG_MASK_DESCRIBE_STEPS   64           /* back from an Execute */
-#define LIMIT_PG_MASK_SPARE            8            /* places for requests that are kept */
-#define LIMIT_PG_MASK_RELATIONS        2048         /* whose columns' names are known */
-#define LIMIT_PG_MASK_RELATION_COLUMNS 20000        /* that one of them is made of */
-#define LIMIT_PG_MASK_LOOKUP           256          /* tables that are asked for at once */
+#define LIMIT_MASK_MESSAGE_SIZE      LIMIT_MIB(8)  /* that is examined whole */
+#define LIMIT_PG_MASK_NAMES          2048          /* statements, and portals, that are known */
+#define LIMIT_PG_MASK_DESCRIBED_SIZE LIMIT_MIB(8)  /* of what they were described by */
+#define LIMIT_PG_MASK_FORMATS        1664          /* of a Bind's results, as servers have it */
+#define LIMIT_PG_MASK_ROW_PIECES     64            /* that a row of a copy comes in */
+#define LIMIT_PG_MASK_DEPTH          8             /* of arrays and composites in each other */
+#define LIMIT_PG_MASK_DESCRIBE_STEPS 64            /* back from an Execute */
+#define LIMIT_PG_MASK_SPARE          8             /* places for requests that are kept */
+#define LIMIT_PG_MASK_REACH_NAMES    1024          /* in a script whose reach can be told */
+#define LIMIT_PG_MASK_LINEAGE_SIZE   LIMIT_KIB(64) /* of a text whose columns are followed */
+#define LIMIT_PG_MASK_KEPT           256           /* names that SQL prepared or declared */
 
 /* a session's bytes, whatever its protocol */
 #define LIMIT_PUMP_OWN_SIZE  LIMIT_KIB(64) /* of the gateway's own words to a slow client */
@@ -111,17 +126,24 @@
 
 /* the gate of native clients */
 #define LIMIT_CONNECTION_CREDENTIALS  64    /* good ones of a connection */
+#define LIMIT_MEMBER_CREDENTIALS      8     /* likewise, that one member keeps side by side */
 #define LIMIT_GATE_LISTENERS          16    /* protocols that clients can speak */
 #define LIMIT_GATE_SESSIONS           20000 /* of a worker */
 #define LIMIT_GATE_NEWCOMER_MS        2000  /* of silence, until it makes room for others */
+#define LIMIT_GATE_LATECOMER_MS       1000  /* of a stop: who had just come may be answered once */
 #define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
 #define LIMIT_GATE_CANCEL_MS          10000
 #define LIMIT_GATE_LINK_MS            5000  /* for an agent's link to come to a session's worker */
 #define LIMIT_GATE_LINK_LOOK_MS       50    /* between two looks */
 #define LIMIT_GATE_WATCH_MS           400   /* until it is asked again who may go on */
 #define LIMIT_GATE_LOOKUP_MS          10000 /* for a target to say where columns come from */
-#define LIMIT_GATE_LOOKUP_ROWS        50000
-#define LIMIT_GATE_RULES              1000          /* of connections, compiled */
+#define LIMIT_GATE_LOOKUP_ROWS        200000
+#define LIMIT_GATE_LOOKUP_SIZE        LIMIT_MIB(32)
+#define LIMIT_GATE_FACTS              32    /* catalogs that a worker knows */
+#define LIMIT_GATE_FACTS_MS           60000 /* for which one is taken to be as it was */
+#define LIMIT_GATE_FACTS_VIEW_MS      1000  /* likewise of what views are */
+#define LIMIT_GATE_CHANGES            256   /* counters of changes, by the name of a database */
+#define LIMIT_GATE_RULES              1000  /* of connections, compiled */
 #define LIMIT_GATE_RULES_SIZE         LIMIT_MIB(64) /* of one guard rail */
 #define LIMIT_GATE_GUARDED            1000    /* findings of a session that its end tells of */
 #define LIMIT_GATE_READ_ACCOUNTS      65536   /* that are kept while nobody uses them */
@@ -132,6 +154,62 @@
 #define LIMIT_GATE_RETENTION_MS       3600000 /* until old recordings are looked for again */
 #define LIMIT_GATE_RETENTION_FIRST_MS 2000    /* after the start */
 #define LIMIT_GATE_RETENTION_PORTION  500     /* of recordings, at once */
+
+/* scripts that are executed over the API */
+#define LIMIT_EXECUTIONS            2000
+#define LIMIT_EXECUTION_SCRIPT_SIZE LIMIT_MIB(64)
+#define LIMIT_EXECUTION_BODY_SIZE   LIMIT_MIB(96)  /* of the request: as JSON, a text is longer */
+#define LIMIT_EXECUTION_SCRIPTS     LIMIT_MIB(512) /* of all that are under way */
+#define LIMIT_EXECUTION_OUTPUT_SIZE LIMIT_MIB(1)   /* that is kept for the answer */
+#define LIMIT_EXECUTION_ROW_SIZE    LIMIT_MIB(4)
+#define LIMIT_EXECUTION_SHOWN_SIZE  LIMIT_MIB(2) /* of a row that is shown, of pages */
+#define LIMIT_EXECUTION_ROWS        1000         /* of a statement, or of a page */
+#define LIMIT_EXECUTION_PAGE_ROWS   10000        /* that somebody may ask for */
+#define LIMIT_EXECUTION_HOLD_MS     60000        /* until the next page must have been asked for */
+#define LIMIT_EXECUTION_HOLD_LOOK   20           /* likewise, while somebody reads this one */
+#define LIMIT_EXECUTION_OPEN_MS     60000
+#define LIMIT_EXECUTION_WAIT_MS     50000 /* until the answer says that it goes on */
+#define LIMIT_EXECUTION_S           86400 /* that a script may take */
+
+/* commands that are run for them */
+#define LIMIT_EXEC_FRAME_SIZE   (LIMIT_KIB(64) - 5) /* with its head it fits a record */
+#define LIMIT_EXEC_START_SIZE   LIMIT_MIB(32) /* of a command with its environment and files */
+#define LIMIT_EXEC_WORDS_SIZE   LIMIT_KIB(4)
+#define LIMIT_EXEC_LINE_SIZE    LIMIT_MIB(1) /* of a line of output that rules look at */
+#define LIMIT_COMMANDS          256          /* at once */
+#define LIMIT_COMMAND_START_MS  60000        /* until it is said what is to be run */
+#define LIMIT_COMMAND_S         86400        /* that one may take */
+#define LIMIT_COMMAND_TERM_MS   500          /* between being asked to end and being killed */
+#define LIMIT_COMMAND_KILL_MS   5000         /* until what does not die is left */
+#define LIMIT_COMMAND_TELL_MS   30000        /* for its end to be heard */
+#define LIMIT_COMMAND_ITEMS     1000         /* arguments and variables */
+#define LIMIT_COMMAND_PROCESSES 256
+#define LIMIT_COMMAND_FILES     1024
+#define LIMIT_COMMAND_MEMORY    LIMIT_MIB(2048) /* of each of its processes */
+#define LIMIT_COMMAND_FILE_SIZE LIMIT_MIB(1024)
+#define LIMIT_COMMAND_OUT_SIZE  LIMIT_KIB(256)  /* of output that nobody has taken yet */
+#define LIMIT_COMMAND_OUTPUT    LIMIT_MIB(2048) /* in all */
+
+/* reviews */
+#define LIMIT_REVIEW_COMMENTS    500
+#define LIMIT_REVIEW_SCRIPT_SIZE LIMIT_MIB(16)
+#define LIMIT_REVIEW_SHOWN_SIZE  LIMIT_KIB(64) /* of a script; more of it comes as a file */
+#define LIMIT_REVIEW_PENDING     100           /* requests of one caller that wait */
+#define LIMIT_REVIEW_CLAIM_S     65            /* until a run that did not begin is taken again */
+
+/* the command line for people */
+#define LIMIT_CLIENT_CONTEXTS     64            /* gateways that one knows */
+#define LIMIT_CLIENT_FILE_SIZE    LIMIT_KIB(64) /* of contexts; of a token */
+#define LIMIT_CLIENT_ANSWER_SIZE  LIMIT_MIB(64) /* of the gateway, where it is not streamed */
+#define LIMIT_CLIENT_LINE_SIZE    LIMIT_MIB(64) /* of an answer that is read line by line */
+#define LIMIT_CLIENT_CONNECT_MS   10000         /* to the gateway */
+#define LIMIT_CLIENT_QUIET_MS     75000         /* of an answer that is waited for */
+#define LIMIT_CLIENT_SIGN_IN_MS   600000        /* that a person may take in a browser */
+#define LIMIT_CLIENT_TUNNELS      256           /* connections of one 'connect', at once */
+#define LIMIT_CLIENT_TABLE_SIZE   LIMIT_MIB(1)  /* of rows that a table's widths are made of */
+#define LIMIT_CLIENT_EXEC_WAIT_MS 400           /* for the end of a short script */
+#define LIMIT_CLIENT_RECORDING_MS 30000         /* until a session that was begun is on record */
+#define LIMIT_CLIENT_END_MS       5000          /* until the store knows how a session ended */
 
 /* recordings */
 #define LIMIT_RECORDING_BLOCK_SIZE       LIMIT_KIB(256) /* of records before they are compressed */
@@ -155,11 +233,13 @@
 #define LIMIT_SESSION_STREAM_ALIVE_S  15           /* until something is said that says nothing */
 
 /* SQL: one text that is analysed */
-#define LIMIT_SQL_TEXT_SIZE  LIMIT_MIB(1024)
-#define LIMIT_SQL_STATEMENTS 65536 /* of a text; the rest of it is one more, and unknown */
-#define LIMIT_SQL_DEPTH      2000  /* of open parentheses and brackets */
-#define LIMIT_SQL_NAMES      20000 /* that a statement tells apart; more are unknown */
-#define LIMIT_SQL_NAME_SIZE  63    /* servers cut names to it */
+#define LIMIT_SQL_TEXT_SIZE       LIMIT_MIB(1024)
+#define LIMIT_SQL_STATEMENTS      65536   /* of a text; the rest of it is one more, and unknown */
+#define LIMIT_SQL_DEPTH           2000    /* of open parentheses and brackets */
+#define LIMIT_SQL_NAMES           20000   /* that a statement tells apart; more are unknown */
+#define LIMIT_SQL_NAME_SIZE       63      /* servers cut names to it */
+#define LIMIT_SQL_LINEAGE_STEPS   4000000 /* until nothing is known of what a statement returns */
+#define LIMIT_SQL_LINEAGE_COLUMNS 16384   /* of one item of FROM; servers allow 1,664 */
 
 /* what is found in text */
 #define LIMIT_DETECT_CONTEXT_SIZE 48  /* before a value */
@@ -236,7 +316,11 @@
 #define LIMIT_ACCEPT_PAUSE_MS       200
 #define LIMIT_ACCEPT_LOG_MS         60000 /* until it is said again that there are pauses */
 #define LIMIT_LISTEN_BACKLOG        4096
+#define LIMIT_KEPT_SOCKETS          16 /* that a service manager hands over */
 #define LIMIT_POOL_STACK_SIZE       LIMIT_KIB(512)
+#define LIMIT_STOP_LEAST_MS         2000 /* of a stop, until what is still to be written is left */
+#define LIMIT_STOP_WORDS_MS         400  /* of a stop: for clients to be told why */
+#define LIMIT_STOP_WRITE_MS         400  /* of a stop: for what is written last */
 
 /* connections to others */
 #define LIMIT_HOST_SIZE            254 /* of a name, and its NUL */
@@ -258,7 +342,9 @@
 #define LIMIT_PROVIDER_WAITERS  16 /* for what it publishes */
 
 /* passwords */
-#define LIMIT_SIGN_IN_ACCOUNTS 8 /* of one address, that are tried when none is named */
+#define LIMIT_DEVICE_LOGINS    2000 /* sign-ins of programs without a browser, under way */
+#define LIMIT_SIGN_IN_ACCOUNTS 8    /* of one address, that are tried when none is named */
+#define LIMIT_INVITATION_DAYS  7    /* that an invited person's link is good */
 
 /* the secrets of a connection */
 #define LIMIT_SECRETS_MS          15000 /* for all of them */
@@ -296,6 +382,15 @@
 #define LIMIT_TUNNEL_RECONNECT_MS_MAX 30000
 #define LIMIT_TUNNEL_REFRESH_MS       5000 /* of what the store says about links */
 #define LIMIT_TUNNEL_LEASE_MS         15000
+
+/* gateways that use one store */
+#define LIMIT_NODE_LOOK_MS      1000  /* until it is looked again who is there */
+#define LIMIT_NODE_CLOCKS_MS    60000 /* that a request may have been under way, by two clocks */
+#define LIMIT_NODE_REQUESTS     4096  /* that are remembered, lest one is taken twice */
+#define LIMIT_NODE_REQUEST_SIZE LIMIT_KIB(8)
+#define LIMIT_NODE_PIECE_SIZE   LIMIT_KIB(512) /* of a recording */
+#define LIMIT_NODE_CANCEL_MS    2000
+#define LIMIT_NODE_CANCELS      4 /* that others are asked about at once: anybody can send one */
 
 /* documents */
 #define LIMIT_JSON_DEPTH 64

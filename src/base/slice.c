@@ -23,6 +23,16 @@ bool slice_equals_nocase(struct slice a, struct slice b)
     return a.len == b.len && (a.len == 0 || strncasecmp(a.at, b.at, a.len) == 0);
 }
 
+bool slice_has_nocase(struct slice slice, struct slice part)
+{
+    for (size_t i = 0; part.len > 0 && i + part.len <= slice.len; i++) {
+        if (slice_equals_nocase(slice_sub(slice, i, part.len), part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool slice_starts_with(struct slice slice, struct slice prefix)
 {
     return slice.len >= prefix.len && slice_equals(slice_sub(slice, 0, prefix.len), prefix);

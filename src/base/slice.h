@@ -28,6 +28,8 @@ struct slice slice_of_text(const char *text);
 bool slice_equals(struct slice a, struct slice b);
 /* ASCII letters compare without case. */
 bool slice_equals_nocase(struct slice a, struct slice b);
+/* An empty 'part' is in none. */
+bool slice_has_nocase(struct slice slice, struct slice part);
 bool slice_starts_with(struct slice slice, struct slice prefix);
 bool slice_ends_with(struct slice slice, struct slice suffix);
 /* Bytewise order, as strcmp. */

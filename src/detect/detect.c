@@ -47,14 +47,33 @@ static const uint16_t starts_of[DETECT_TYPE_COUNT] = {
     [DETECT_PASSWORD] = START_ASSIGNED,
 };
 
+/* What numbers may be, and are not: in an IP address there are several. */
+static bool is_number_type(size_t type)
+{
+    bool has_digits_alone = starts_of[type] == 0 || type == DETECT_IT_VAT_CODE ||
+                            type == DETECT_US_PASSPORT || type == DETECT_US_DRIVER_LICENSE;
+    return has_digits_alone && type != DETECT_DATE_TIME;
+}
+
 void detect_set_prepare(struct detect_set *set)
 {
     set->starts = 0;
+    set->shapes = 0;
     for (size_t i = 0; i < DETECT_TYPE_COUNT; i++) {
-        if (set->is_wanted[i]) {
-            set->starts |= starts_of[i] != 0 ? starts_of[i] : START_NUMBER;
+        if (!set->is_wanted[i]) {
+            continue;
         }
+        uint64_t starts = starts_of[i] != 0 ? starts_of[i] : START_NUMBER;
+        bool is_time = i == DETECT_DATE_TIME || i == DETECT_DATE_OF_BIRTH;
+        bool is_hex =
+            (starts & (START_NUMBER | START_HEX_PAIRS | START_TOKEN | START_WORD | START_IBAN)) !=
+                0 &&
+            !is_time;
+        set->starts |= starts;
+        set->shapes |= DETECT_SHAPE_ANY | (is_number_type(i) ? DETECT_SHAPE_NUMBER : 0U) |
+                       (is_time ? DETECT_SHAPE_TIME : 0U) | (is_hex ? DETECT_SHAPE_HEX : 0U);
     }
+    set->starts |= set->is_wanted[DETECT_CREDIT_CARD] ? START_GLUED_CARD : 0;
 }
 
 bool detect_is_start(const struct detect_scan *scan, size_t at)
@@ -75,6 +94,15 @@ bool detect_is_end(const struct detect_scan *scan, size_t at)
         return false;
     }
     return !((next == '-' || next == '.' || next == '/') && is_word(byte_at(scan, at + 1)));
+}
+
+bool detect_is_zero_fraction(const struct detect_scan *scan, size_t at)
+{
+    size_t end = at + 1;
+    while (byte_at(scan, end) == '0') {
+        end++;
+    }
+    return byte_at(scan, at) == '.' && end > at + 1 && detect_is_end(scan, end);
 }
 
 static bool is_better(const struct detect_finding *one, const struct detect_finding *other)
@@ -173,6 +201,18 @@ static bool is_certain_at(const struct detect_scan *scan, size_t at)
            at < scan->pending.offset + scan->pending.len;
 }
 
+static void look_at_word(struct detect_scan *scan, size_t at)
+{
+    uint64_t wanted = scan->set->starts;
+    if ((wanted & START_GLUED_CARD) != 0 && detect_is_long_run(scan, at) &&
+        is_letter(byte_before(scan, at, 1))) {
+        detect_find_glued_card(scan, at);
+    }
+    if ((wanted & START_WORD) != 0 && !scan->is_full) {
+        detect_find_word(scan, at);
+    }
+}
+
 static void look_closer(struct detect_scan *scan, const struct starts *starts, unsigned bit,
                         size_t at)
 {
@@ -185,11 +225,11 @@ static void look_closer(struct detect_scan *scan, const struct starts *starts, u
         detect_look_at_sign(scan, at);
         return;
     }
-    if ((starts->iban & mask) != 0 && (wanted & START_IBAN) != 0) {
+    if ((starts->iban & mask) != 0 && (wanted & START_IBAN) != 0 && !scan->is_full) {
         detect_find_iban(scan, at);
     }
-    if ((starts->word & mask) != 0 && (wanted & START_WORD) != 0 && !scan->is_full) {
-        detect_find_word(scan, at);
+    if ((starts->word & mask) != 0 && !scan->is_full) {
+        look_at_word(scan, at);
     }
     if ((starts->token & mask) != 0 && (wanted & START_TOKEN) != 0 && !scan->is_full) {
         detect_find_token(scan, at);

@@ -26,6 +26,15 @@ struct detect_set {
     bool is_wanted[DETECT_TYPE_COUNT];
     uint8_t score_min[DETECT_TYPE_COUNT];
     uint64_t starts; /* detect_set_prepare() */
+    unsigned shapes; /* as well: those of enum detect_shape that a finding may have */
+};
+
+/* Of what values of some types look like: what cannot look so is not found in them. */
+enum detect_shape {
+    DETECT_SHAPE_NUMBER = 1, /* digits, perhaps a sign and a fraction */
+    DETECT_SHAPE_TIME = 2,   /* a date, a time, or both */
+    DETECT_SHAPE_HEX = 4,    /* hexadecimal digits, with signs between them */
+    DETECT_SHAPE_ANY = 8,    /* anything */
 };
 
 /* After is_wanted and score_min are set. */
@@ -64,8 +73,9 @@ struct detect_sieve {
 #define DETECT_SIEVE_WORDS(size) ((size) / 64 + 1)
 
 /* Adds the bits of suspect bytes, DETECT_SIEVE_WORDS() of them: those at which anything could
- * start, odd ones, and white space or one of ( < [ { " at the beginning of a text. In a text
- * without one detect_scan() finds nothing, unless its name is a secret's. */
+ * start, odd ones, white space or one of ( < [ { " at the beginning of a text, and what stands for
+ * another character (detect_fold.h). In a text without one detect_scan() finds nothing, neither as
+ * it is written nor as it is read, unless its name is a secret's. */
 void detect_sieve(const struct detect_sieve *sieve, uint64_t *suspects);
 /* Looks closer at what is suspect in a text that begins at 'start' of those bytes and has nothing
  * odd in it: false, detect_scan() finds nothing there, and it begins as a word does. */

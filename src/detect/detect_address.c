@@ -11,6 +11,7 @@ enum {
     DOMAIN_SIZE_MAX = 253,
     LABEL_SIZE_MAX = 63,
     REACH_SIZE_MAX = DOMAIN_SIZE_MAX + LABEL_SIZE_MAX + 2, /* of what is read for a domain */
+    JOINED_DIGITS_MIN = 4,
     SCORE_EMAIL = 85,
     SCORE_EMAIL_IN_CONTEXT = 95,
 };
@@ -132,6 +133,21 @@ static bool is_top_level(struct slice label)
     return true;
 }
 
+/* A number may be written right behind an address, "a@example.com4111…": the last label of a domain
+ * that ends with one is taken for what stands before it, and all of it for the address. */
+static struct slice label_before_number(struct slice last)
+{
+    size_t letters = 0, digits = 0;
+    while (letters < last.len && is_letter(last.at[letters])) {
+        letters++;
+    }
+    for (size_t i = letters; i < last.len; i++) {
+        digits += is_digit(last.at[i]);
+    }
+    bool is_joined = letters >= 2 && digits >= JOINED_DIGITS_MIN;
+    return slice_sub(last, 0, is_joined ? letters : last.len);
+}
+
 /* git@host:path is no address, unless the path begins with one. */
 static bool is_remote(const struct detect_scan *scan, size_t start, size_t end)
 {
@@ -217,12 +233,13 @@ static bool is_user_of_url(const struct detect_scan *scan, size_t start, size_t 
 
 void detect_find_email(struct detect_scan *scan, size_t at)
 {
-    struct slice last;
+    struct slice last = SLICE_NONE;
     if (!is_wanted(scan, DETECT_EMAIL_ADDRESS, SCORE_EMAIL_IN_CONTEXT)) {
         return;
     }
     size_t end = end_of_domain(scan, at + 1, &last);
-    if (!is_mail_domain(scan, at, end, last) || is_beaten(scan, at, SCORE_EMAIL)) {
+    if (!is_mail_domain(scan, at, end, label_before_number(last)) ||
+        is_beaten(scan, at, SCORE_EMAIL)) {
         return;
     }
     size_t low = start_of_rest(scan, at);
@@ -266,7 +283,7 @@ static size_t end_of_url(const struct detect_scan *scan, size_t start, size_t lo
 /* Without a scheme: www.example.com/path */
 void detect_find_www(struct detect_scan *scan, size_t at)
 {
-    struct slice last;
+    struct slice last = SLICE_NONE;
     if (byte_at(scan, at + 3) != '.' || !is_wanted(scan, DETECT_URL, 65) ||
         is_beaten(scan, at, 65) || !detect_is_start(scan, at)) {
         return;

@@ -18,7 +18,7 @@ static const uint8_t class_of[256] = {
     ['.'] = NUMBER,
     ['/'] = NUMBER,
     ['-'] = NUMBER | TOKEN,
-    ['_'] = TOKEN,
+    ['_'] = NUMBER | TOKEN,
     ['0'] = DIGIT | NUMBER | TOKEN,
     ['1'] = DIGIT | NUMBER | TOKEN,
     ['2'] = DIGIT | NUMBER | TOKEN,
@@ -69,5 +69,16 @@ void detect_block_mark_any(const char *at, char delimiter, const char odd[3],
         marks.odd |= bit(at[i] == odd[0] || at[i] == odd[1] || at[i] == odd[2], i);
         marks.opening |= bit(is_opening, i);
     }
+    marks.escape = detect_block_escapes_any(at);
     *ret_marks = marks;
+}
+
+uint64_t detect_block_escapes_any(const char *at)
+{
+    uint64_t escapes = 0;
+    for (unsigned i = 0; i < DETECT_BLOCK_SIZE; i++) {
+        unsigned char byte = (unsigned char)at[i];
+        escapes |= bit(byte == '%' || byte == '&' || byte == '\\' || byte >= 0x80, i);
+    }
+    return escapes;
 }

@@ -12,3 +12,8 @@ void detect_block_mark(const char *at, char delimiter, const char odd[3],
 {
     detect_block_mark_any(at, delimiter, odd, ret_marks);
 }
+
+uint64_t detect_block_escapes(const char *at)
+{
+    return detect_block_escapes_any(at);
+}

@@ -26,7 +26,14 @@ static __m128i is_number(__m128i bytes)
 {
     __m128i number = in_range(bytes, '(', '9' - '(');
     number = _mm_andnot_si128(_mm_or_si128(equal(bytes, '*'), equal(bytes, ',')), number);
-    return _mm_or_si128(number, equal(bytes, ' '));
+    return _mm_or_si128(number, _mm_or_si128(equal(bytes, ' '), equal(bytes, '_')));
+}
+
+/* The highest bit of what is not ASCII is set already. */
+static __m128i is_escape(__m128i bytes)
+{
+    __m128i sign = _mm_or_si128(equal(bytes, '%'), equal(bytes, '&'));
+    return _mm_or_si128(bytes, _mm_or_si128(sign, equal(bytes, '\\')));
 }
 
 void detect_block_read(const char *at, struct detect_block *ret_block)
@@ -71,6 +78,16 @@ void detect_block_mark(const char *at, char delimiter, const char odd[3],
         marks.delimiter |= bits_of(equal(bytes, delimiter), i);
         marks.odd |= bits_of(_mm_or_si128(is_odd, equal(bytes, odd[2])), i);
         marks.opening |= bits_of(opening, i);
+        marks.escape |= bits_of(is_escape(bytes), i);
     }
     *ret_marks = marks;
+}
+
+uint64_t detect_block_escapes(const char *at)
+{
+    uint64_t escapes = 0;
+    for (unsigned i = 0; i < DETECT_BLOCK_SIZE; i += 16) {
+        escapes |= bits_of(is_escape(_mm_loadu_si128((const __m128i *)(const void *)(at + i))), i);
+    }
+    return escapes;
 }

@@ -4,8 +4,11 @@
 #include "detect/detect_check.h"
 #include "detect/detect_number.h"
 
+#include <string.h>
+
 enum {
     HEX_LOOK_SIZE = 64, /* how far on either side of a card groups are looked at */
+    SCORE_AMONG_DIGITS = 55,
 };
 
 enum card_kind {
@@ -17,11 +20,18 @@ enum card_kind {
 
 static bool has_card_shape(const struct number *number, size_t group)
 {
-    static const char *const shapes[] = {"4-4-4-4", "4 4 4 4", "4-6-5",     "4 6 5",
-                                         "4 6 4",   "4-6-4",   "4 4 4 4 3", "4-4-4-4-3",
-                                         "6 a",     "6-a",     "6 d",       "6-d"};
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        if (detect_has_shape(number, group, shapes[i])) {
+    static const char *const shapes[] = {"4-4-4-4", "4-6-5", "4-6-4", "4-4-4-4-3"};
+    static const char *const pairs[] = {"6 a", "6-a", "6 d", "6-d"};
+    char shape[GROUPS_MAX * 2];
+    bool is_one = group >= 2 && number->shape[0] == '4' && is_card_sign(number->shape[1]) &&
+                  detect_shape_with_dashes(number, group, shape);
+    for (size_t i = 0; is_one && i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        if (strcmp(shape, shapes[i]) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; group == 1 && i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        if (detect_has_shape(number, group, pairs[i])) {
             return true;
         }
     }
@@ -60,6 +70,9 @@ static bool is_card_start(const struct detect_scan *scan, size_t at, enum card_k
 static bool is_card_end(const struct detect_scan *scan, size_t at, enum card_kind kind)
 {
     char next = byte_at(scan, at);
+    if (kind == CARD_PLAIN && next == '.' && detect_is_zero_fraction(scan, at)) {
+        return true;
+    }
     if (kind == CARD_GROUPED) {
         return !is_word_sign(next);
     }
@@ -204,4 +217,85 @@ void detect_find_card(struct detect_scan *scan, size_t at)
         number.counts[number.groups - 1] >= CARD_DIGITS_MIN) {
         detect_find_card_in(scan, at, &number);
     }
+}
+
+/* Beside letters, and among digits ------------------------------------------------------------- */
+
+/* At one end of a run of digits: sixteen of them, or fifteen. */
+static void offer_window(struct detect_scan *scan, size_t start, size_t end, bool is_last)
+{
+    for (size_t size = 16; size >= 15; size--) {
+        uint8_t digits[16];
+        size_t from = is_last ? end - size : start;
+        for (size_t i = 0; i < size; i++) {
+            digits[i] = (uint8_t)(byte_at(scan, from + i) - '0');
+        }
+        if (check_card(digits, size)) {
+            unsigned scores[2] = {SCORE_AMONG_DIGITS, 85};
+            detect_offer_in_context(scan, DETECT_CREDIT_CARD, from, from + size, scores);
+            return;
+        }
+    }
+}
+
+/* All of a run, which stands beside a letter, or behind zeros. */
+static bool offer_run(struct detect_scan *scan, size_t start, size_t end)
+{
+    uint8_t digits[DIGITS_MAX];
+    size_t count = end - start;
+    if (count < CARD_DIGITS_MIN || count > DIGITS_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        digits[i] = (uint8_t)(byte_at(scan, start + i) - '0');
+    }
+    if (!check_card(digits, count)) {
+        return false;
+    }
+    unsigned scores[2] = {count < 15 ? SCORE_AMONG_DIGITS : 70, 90};
+    detect_offer_in_context(scan, DETECT_CREDIT_CARD, start, end, scores);
+    return true;
+}
+
+void detect_find_scientific_card(struct detect_scan *scan, const struct number *number)
+{
+    enum { EXPONENT_MIN = 12, EXPONENT_MAX = 18 };
+    uint8_t digits[EXPONENT_MAX + 1] = {0};
+    size_t count = number->counts[1], at = number->ends[1];
+    char tens = byte_at(scan, at + 2), ones = byte_at(scan, at + 3);
+    size_t exponent = (size_t)(tens - '0') * 10 + (size_t)(ones - '0');
+    if (byte_at(scan, at + 1) != '+' || !is_digit(tens) || !is_digit(ones) ||
+        exponent < EXPONENT_MIN || exponent > EXPONENT_MAX || count > exponent + 1) {
+        return;
+    }
+    memcpy(digits, number->digits, count);
+    if (detect_is_end(scan, at + 4) && check_card(digits, exponent + 1)) {
+        unsigned scores[2] = {exponent < 14 ? 60 : 80, 95};
+        detect_offer_in_context(scan, DETECT_CREDIT_CARD, number->start, at + 4, scores);
+    }
+}
+
+void detect_find_glued_card(struct detect_scan *scan, size_t at)
+{
+    size_t end = at;
+    char before = byte_before(scan, at, 1);
+    while (is_digit(byte_at(scan, end))) {
+        end++;
+    }
+    bool is_fraction = before == '.' && is_digit(byte_before(scan, at, 2));
+    bool is_alone = before != '-' && before != '/' && before != '.' && detect_is_start(scan, at) &&
+                    detect_is_end(scan, end);
+    if (is_fraction || (is_alone && end - at <= CARD_DIGITS_USUAL) ||
+        !is_wanted(scan, DETECT_CREDIT_CARD, DETECT_SCORE_MAX) || offer_run(scan, at, end)) {
+        return;
+    }
+    size_t zeros = at;
+    while (zeros < end && byte_at(scan, zeros) == '0') {
+        zeros++;
+    }
+    if ((zeros > at && offer_run(scan, zeros, end)) || end - at <= CARD_DIGITS_USUAL) {
+        return;
+    }
+    offer_window(scan, at, end, false);
+    offer_window(scan, at, end, true);
 }

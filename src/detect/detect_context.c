@@ -22,6 +22,8 @@
     (BIT(TH_TNIN) | BIT(PL_PESEL) | BIT(KR_RRN) | BIT(FI_PERSONAL_IDENTITY_CODE) |                 \
      BIT(SE_PERSONNUMMER) | BIT(NL_BSN) | BIT(UK_NINO) | BIT(SG_FIN) | BIT(ES_NIF) |               \
      BIT(IN_AADHAAR) | BIT(FR_NIR) | BIT(IT_IDENTITY_CARD) | BIT(BR_RG))
+/* Behind the word of a secret: what it says is about that secret, "password_encryption". */
+#define BIT_ABOUT   (UINT64_C(1) << 63)
 #define BITS_SECRET (BIT(PASSWORD) | BIT(AWS_KEY) | BIT(AZURE_KEY) | BIT(GCP_KEY))
 
 struct word {
@@ -39,6 +41,9 @@ static const struct word words[] = {
     {SLICE_INIT("account"), BIT(US_BANK_NUMBER)},
     {SLICE_INIT("acct"), BIT(US_BANK_NUMBER)},
     {SLICE_INIT("acn"), BIT(AU_ACN)},
+    {SLICE_INIT("age"), BIT_ABOUT},
+    {SLICE_INIT("algo"), BIT_ABOUT},
+    {SLICE_INIT("algorithm"), BIT_ABOUT},
     {SLICE_INIT("aws"), BIT(AWS_KEY)},
     {SLICE_INIT("azure"), BIT(AZURE_KEY)},
     {SLICE_INIT("bank"), BIT(US_BANK_NUMBER) | BIT(ABA_ROUTING) | BIT(IBAN_CODE)},
@@ -58,12 +63,14 @@ static const struct word words[] = {
     {SLICE_INIT("cellphone"), BITS_PHONE},
     {SLICE_INIT("cellulare"), BITS_PHONE},
     {SLICE_INIT("celular"), BITS_PHONE},
+    {SLICE_INIT("changed"), BIT_ABOUT},
     {SLICE_INIT("cie"), BIT(IT_IDENTITY_CARD)},
     {SLICE_INIT("cnh"), BIT(BR_CNH)},
     {SLICE_INIT("cnpj"), BIT(BR_CNPJ)},
     {SLICE_INIT("codicefiscale"), BIT(IT_FISCAL_CODE)},
     {SLICE_INIT("contrasena"), BITS_SECRET},
     {SLICE_INIT("correo"), BIT(EMAIL_ADDRESS)},
+    {SLICE_INIT("count"), BIT_ABOUT},
     {SLICE_INIT("courriel"), BIT(EMAIL_ADDRESS)},
     {SLICE_INIT("cpf"), BIT(BR_CPF)},
     {SLICE_INIT("credential"), BITS_SECRET},
@@ -79,7 +86,11 @@ static const struct word words[] = {
     {SLICE_INIT("electoral"), BIT(IN_VOTER)},
     {SLICE_INIT("email"), BIT(EMAIL_ADDRESS)},
     {SLICE_INIT("emails"), BIT(EMAIL_ADDRESS)},
+    {SLICE_INIT("encryption"), BIT_ABOUT},
     {SLICE_INIT("epic"), BIT(IN_VOTER)},
+    {SLICE_INIT("expired"), BIT_ABOUT},
+    {SLICE_INIT("expires"), BIT_ABOUT},
+    {SLICE_INIT("expiry"), BIT_ABOUT},
     {SLICE_INIT("fax"), BITS_PHONE},
     {SLICE_INIT("fin"), BIT(SG_FIN)},
     {SLICE_INIT("fiscal"), BIT(IT_FISCAL_CODE) | BIT(ES_NIF) | BIT(FR_NIR)},
@@ -109,12 +120,14 @@ static const struct word words[] = {
     {SLICE_INIT("key"), BIT(AZURE_KEY) | BIT(GCP_KEY)},
     {SLICE_INIT("kreditkarte"), BIT(CREDIT_CARD)},
     {SLICE_INIT("kreditkort"), BIT(CREDIT_CARD)},
+    {SLICE_INIT("length"), BIT_ABOUT},
     {SLICE_INIT("licence"), BITS_DRIVE | BIT(MEDICAL_LICENSE)},
     {SLICE_INIT("license"), BITS_DRIVE | BIT(MEDICAL_LICENSE)},
     {SLICE_INIT("mail"), BIT(EMAIL_ADDRESS)},
     {SLICE_INIT("mastercard"), BIT(CREDIT_CARD)},
     {SLICE_INIT("medical"), BIT(MEDICAL_LICENSE)},
     {SLICE_INIT("medicare"), BIT(AU_MEDICARE)},
+    {SLICE_INIT("method"), BIT_ABOUT},
     {SLICE_INIT("mobil"), BITS_PHONE},
     {SLICE_INIT("mobile"), BITS_PHONE},
     {SLICE_INIT("mobilnummer"), BITS_PHONE},
@@ -150,10 +163,12 @@ static const struct word words[] = {
     {SLICE_INIT("phones"), BITS_PHONE},
     {SLICE_INIT("pis"), BIT(BR_PIS)},
     {SLICE_INIT("piva"), BIT(IT_VAT_CODE)},
+    {SLICE_INIT("policy"), BIT_ABOUT},
     {SLICE_INIT("portable"), BITS_PHONE},
     {SLICE_INIT("puhelin"), BITS_PHONE},
     {SLICE_INIT("pwd"), BITS_SECRET},
     {SLICE_INIT("registration"), BIT(IN_VEHICLE_REGISTRATION)},
+    {SLICE_INIT("required"), BIT_ABOUT},
     {SLICE_INIT("resident"), BIT(KR_RRN) | BIT(SG_FIN)},
     {SLICE_INIT("rg"), BIT(BR_RG)},
     {SLICE_INIT("routing"), BIT(ABA_ROUTING)},
@@ -172,6 +187,7 @@ static const struct word words[] = {
     {SLICE_INIT("steuer"), BIT(DE_TAX_ID)},
     {SLICE_INIT("steueridentifikationsnr"), BIT(DE_TAX_ID)},
     {SLICE_INIT("steuernummer"), BIT(DE_TAX_ID)},
+    {SLICE_INIT("strength"), BIT_ABOUT},
     {SLICE_INIT("swish"), BITS_PHONE},
     {SLICE_INIT("tarjeta"), BIT(CREDIT_CARD)},
     {SLICE_INIT("tax"), BITS_TAX},
@@ -188,6 +204,7 @@ static const struct word words[] = {
     {SLICE_INIT("tnin"), BIT(TH_TNIN)},
     {SLICE_INIT("uen"), BIT(SG_UEN)},
     {SLICE_INIT("uidai"), BIT(IN_AADHAAR)},
+    {SLICE_INIT("updated"), BIT_ABOUT},
     {SLICE_INIT("vat"), BIT(IT_VAT_CODE)},
     {SLICE_INIT("vehicle"), BIT(IN_VEHICLE_REGISTRATION)},
     {SLICE_INIT("visa"), BIT(CREDIT_CARD)},
@@ -247,7 +264,7 @@ static uint64_t bits_of_stems(const char *text, size_t len)
 /* Splits at what is no letter, and where case says that a word begins: userSsn, IBANCode. */
 static uint64_t bits_of_words(struct slice name, bool with_stems)
 {
-    uint64_t bits = 0;
+    uint64_t bits = 0, last = 0;
     char word[WORD_SIZE];
     size_t len = 0;
     for (size_t i = 0; i <= name.len; i++) {
@@ -260,7 +277,8 @@ static uint64_t bits_of_words(struct slice name, bool with_stems)
         if (!is_inside || begins) {
             if (len > 1 && len <= WORD_SIZE) {
                 uint64_t found = bits_of_word(word, len);
-                bits |= found != 0 || !with_stems ? found : bits_of_stems(word, len);
+                last = found != 0 || !with_stems ? found : bits_of_stems(word, len);
+                bits |= last;
             }
             len = 0;
         }
@@ -271,7 +289,8 @@ static uint64_t bits_of_words(struct slice name, bool with_stems)
             len++;
         }
     }
-    return bits;
+    bits &= (last & BIT_ABOUT) != 0 ? ~BITS_SECRET : UINT64_MAX;
+    return bits & ~BIT_ABOUT;
 }
 
 uint64_t detect_context_of(struct slice name)

@@ -59,7 +59,7 @@ static bool check_iban(const uint8_t *values, size_t size)
 static inline size_t read_iban(struct slice text, size_t size, uint8_t *values)
 {
     char sign = text.len > 4 ? text.at[4] : '\0';
-    bool is_grouped = sign == ' ' || sign == '-';
+    bool is_grouped = is_card_sign(sign);
     size_t len = 0;
     for (size_t i = 0; i < size;) {
         size_t end = is_grouped && i + 4 < size ? i + 4 : size;
@@ -92,7 +92,7 @@ bool detect_is_in_iban(const struct detect_scan *scan, size_t at, size_t end)
     for (size_t start = at; start >= 5 && at - start < IBAN_SIZE_MAX;) {
         char sign = byte_before(scan, start, 1);
         start -= 5;
-        if ((sign != ' ' && sign != '-') || !is_word(byte_at(scan, start))) {
+        if (!is_card_sign(sign) || !is_word(byte_at(scan, start))) {
             return false;
         }
         size_t size = size_at(scan, start);
@@ -106,16 +106,23 @@ bool detect_is_in_iban(const struct detect_scan *scan, size_t at, size_t end)
     return false;
 }
 
+/* Behind another value, too: its own length and check say where it is. In words and hexadecimal
+ * digits, which are longer, chance has more to choose from: there it is written in capitals. */
+static bool may_begin_iban(const struct detect_scan *scan, size_t at)
+{
+    bool is_joined = is_word_sign_before(byte_before(scan, at, 1));
+    return !is_joined || (is_upper(byte_at(scan, at)) && is_upper(byte_at(scan, at + 1)));
+}
+
 void detect_find_iban(struct detect_scan *scan, size_t at)
 {
     uint8_t values[IBAN_SIZE_MAX + MOVED];
-    size_t size = size_at(scan, at);
-    if (size == 0 || !is_wanted(scan, DETECT_IBAN_CODE, 100) ||
-        is_word_sign_before(byte_before(scan, at, 1))) {
+    size_t size = may_begin_iban(scan, at) ? size_at(scan, at) : 0;
+    if (size == 0 || !is_wanted(scan, DETECT_IBAN_CODE, 100)) {
         return;
     }
     size_t len = read_iban(slice_from(scan->text, at), size, values);
-    if (len == 0 || values[2] > 9 || values[3] > 9 || is_word_sign(byte_at(scan, at + len))) {
+    if (len == 0 || values[2] > 9 || values[3] > 9) {
         return;
     }
     memcpy(values + size, values, MOVED);

@@ -29,6 +29,7 @@ struct detect_scan {
 
 enum {
     CARD_DIGITS_MIN = 13,
+    CARD_DIGITS_USUAL = 16, /* longer runs of digits may have a card at either end */
 };
 
 /* 0 to 9, a letter of either case 10 to 35, - 36, _ 37, what else may stand before the '@' of an
@@ -100,6 +101,12 @@ static inline bool is_word_sign_before(char byte)
     return is_word_sign(byte) || byte == '\\' || byte == '$';
 }
 
+/* What may stand between groups of four. */
+static inline bool is_card_sign(char byte)
+{
+    return (unsigned)(unsigned char)byte - '-' <= '/' - '-' || byte == ' ' || byte == '_';
+}
+
 /* Whether a card could begin there, by its first digit and the size of its first group, which is
  * four, six, or all of it. The groups of telephones, dates and addresses fail first. */
 static inline bool may_begin_card(const struct detect_scan *scan, size_t at)
@@ -109,8 +116,15 @@ static inline bool may_begin_card(const struct detect_scan *scan, size_t at)
     }
     const char *from = scan->text.at + at;
     return is_digit(from[3]) && is_digit(from[2]) && (unsigned)(unsigned char)from[0] - '2' <= 4 &&
-           (from[4] == ' ' || from[4] == '-' || from[6] == ' ' || from[6] == '-' ||
+           (is_card_sign(from[4]) || from[6] == ' ' || from[6] == '-' ||
             (is_digit(from[4]) && is_digit(from[12])));
+}
+
+/* Whether thirteen digits may stand there, by some of them. */
+static inline bool detect_is_long_run(const struct detect_scan *scan, size_t at)
+{
+    return scan->text.len - at >= CARD_DIGITS_MIN && is_digit(scan->text.at[at + 12]) &&
+           is_digit(scan->text.at[at + 8]) && is_digit(scan->text.at[at + 4]);
 }
 
 /* Whether it could be a finding at all with that score. */
@@ -151,6 +165,8 @@ uint64_t detect_bits_of_words(struct slice name);
 /* Where a word or a number could begin or end: not inside a longer one. */
 bool detect_is_start(const struct detect_scan *scan, size_t at);
 bool detect_is_end(const struct detect_scan *scan, size_t at);
+/* A fraction of nothing, as numbers with a scale have it: ".00". */
+bool detect_is_zero_fraction(const struct detect_scan *scan, size_t at);
 
 void detect_look_at_sign(struct detect_scan *scan, size_t at); /* one of the next at @ : or = */
 void detect_find_email(struct detect_scan *scan, size_t at);   /* at '@' */
@@ -159,11 +175,12 @@ void detect_find_url(struct detect_scan *scan, size_t at);       /* at "://" */
 void detect_find_hex_pairs(struct detect_scan *scan, size_t at); /* IPv6, MAC: at a ':' */
 void detect_find_number(struct detect_scan *scan, size_t at);    /* at the first digit of a group */
 void detect_find_card(struct detect_scan *scan, size_t at);      /* there, if it may begin one */
-void detect_find_iban(struct detect_scan *scan, size_t at);      /* at two letters, two digits */
-void detect_find_word(struct detect_scan *scan, size_t at);      /* in a word with 4 digits in it */
-void detect_find_token(struct detect_scan *scan, size_t at);     /* at the start of a long one */
-void detect_find_pem(struct detect_scan *scan, size_t at);       /* at "-----" */
-void detect_find_assigned(struct detect_scan *scan, size_t at);  /* at '=' or ':' */
+void detect_find_glued_card(struct detect_scan *scan, size_t at); /* at the first digit of a run */
+void detect_find_iban(struct detect_scan *scan, size_t at);       /* at two letters, two digits */
+void detect_find_word(struct detect_scan *scan, size_t at);     /* in a word with 4 digits in it */
+void detect_find_token(struct detect_scan *scan, size_t at);    /* at the start of a long one */
+void detect_find_pem(struct detect_scan *scan, size_t at);      /* at "-----" */
+void detect_find_assigned(struct detect_scan *scan, size_t at); /* at '=' or ':' */
 /* In the text as a whole, when its name says that it is a secret. */
 void detect_find_named(struct detect_scan *scan);
 

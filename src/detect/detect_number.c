@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+enum {
+    SCORE_OTHER_SIGN = 50, /* of what is mostly written with other signs between its groups */
+};
+
 struct form {
     enum detect_type type;
     const char *shape;
@@ -166,7 +170,7 @@ static size_t separator_at(const struct detect_scan *scan, size_t at, char *ret_
         *ret_sign = '(';
         return is_digit(byte_at(scan, at + 2)) ? 2 : 0;
     }
-    bool is_sign = byte == ' ' || byte == '-' || byte == '.' || byte == '/' || byte == '+';
+    bool is_sign = is_card_sign(byte) || byte == '+';
     return is_sign && is_digit(next) ? 1 : 0;
 }
 
@@ -231,6 +235,9 @@ static bool can_end(const struct detect_scan *scan, const struct number *number,
     if (byte_at(scan, end) == '/' && is_digit(byte_at(scan, end + 1))) {
         return true;
     }
+    if (group == 0 && byte_at(scan, end) == '.' && detect_is_zero_fraction(scan, end)) {
+        return true;
+    }
     if (group + 1 == number->groups) {
         return detect_is_end(scan, end);
     }
@@ -248,19 +255,35 @@ static bool can_start(const struct detect_scan *scan, size_t at, size_t start)
     return before != '.' && before != '-' && detect_is_start(scan, start);
 }
 
+/* Between groups that are written with dashes there may be dots, slashes or bars as well, which is
+ * as good as spaces are. */
+static const char *shape_of_others(const struct number *number, size_t group,
+                                   char shape[GROUPS_MAX * 2])
+{
+    char sign = number->shape[1];
+    bool is_other = group > 0 && (sign == '.' || sign == '/' || sign == '_');
+    return is_other && detect_shape_with_dashes(number, group, shape) ? shape : NULL;
+}
+
 static void find_forms(struct detect_scan *scan, const struct number *number, size_t group)
 {
+    char dashed[GROUPS_MAX * 2];
+    const char *other = shape_of_others(number, group, dashed);
     size_t count = number->counts[group];
     size_t start = number->start, end = number->ends[group];
     struct forms forms = group == 0 ? plain_forms[count] : grouped_forms[count];
     for (size_t i = 0; i < forms.count; i++) {
         const struct form *form = &forms.at[i];
         if (!is_wanted(scan, form->type, form->scores[1]) ||
-            is_beaten(scan, start, form->scores[1]) ||
-            (group > 0 && !detect_has_shape(number, group, form->shape))) {
+            is_beaten(scan, start, form->scores[1])) {
             continue;
         }
-        unsigned score = form->scores[0];
+        bool is_other = other != NULL && strcmp(other, form->shape) == 0;
+        if (group > 0 && !is_other && !detect_has_shape(number, group, form->shape)) {
+            continue;
+        }
+        unsigned score =
+            is_other && form->scores[0] > SCORE_OTHER_SIGN ? SCORE_OTHER_SIGN : form->scores[0];
         if ((score < 80 || !is_wanted(scan, form->type, score)) &&
             detect_has_context(scan, form->type, start)) {
             score = form->scores[1];
@@ -288,7 +311,7 @@ static void find_phone(struct detect_scan *scan, const struct number *number, si
         return;
     }
     for (size_t i = 0; i < group; i++) {
-        if (number->shape[2 * i + 1] == '+') {
+        if (number->shape[2 * i + 1] == '+' || number->shape[2 * i + 1] == '_') {
             return;
         }
     }
@@ -386,9 +409,13 @@ void detect_find_number(struct detect_scan *scan, size_t at)
         if (may_begin_card(scan, at)) {
             detect_find_card(scan, at);
         }
+        if (detect_is_long_run(scan, at)) {
+            detect_find_glued_card(scan, at);
+        }
         return;
     }
     if (!read_number(scan, at, &number)) {
+        detect_find_glued_card(scan, at);
         return;
     }
     char sign = number.shape[1];
@@ -396,8 +423,17 @@ void detect_find_number(struct detect_scan *scan, size_t at)
         number.start = at; /* all of it is in parentheses */
         number.has_plus = false;
     }
+    if (sign == '.' && number.shape[0] == '1' && number.groups == 2 &&
+        (byte_at(scan, number.ends[1]) | 0x20) == 'e') {
+        detect_find_scientific_card(scan, &number);
+    }
     if (number.counts[number.groups - 1] >= CARD_DIGITS_MIN) {
         detect_find_card_in(scan, at, &number);
+        bool is_long = number.counts[0] > CARD_DIGITS_USUAL;
+        if (is_long ||
+            (number.counts[0] >= CARD_DIGITS_MIN && !detect_is_end(scan, number.ends[0]))) {
+            detect_find_glued_card(scan, at);
+        }
         if (scan->pending.score == DETECT_SCORE_MAX && scan->pending.len > 0 &&
             scan->pending.offset + scan->pending.len >= number.ends[number.groups - 1]) {
             return; /* nothing in it could take its place */

@@ -36,7 +36,25 @@ static inline bool detect_has_shape(const struct number *number, size_t group, c
     return same == len && shape[len] == '\0';
 }
 
+/* The shape of the groups up to that one with '-' for whatever one sign stands between all of them;
+ * false: there are several. */
+static inline bool detect_shape_with_dashes(const struct number *number, size_t group,
+                                            char shape[GROUPS_MAX * 2])
+{
+    size_t len = group * 2 + 1;
+    bool is_alike = true;
+    for (size_t i = 0; i < len; i++) {
+        is_alike = is_alike && (i % 2 == 0 || number->shape[i] == number->shape[1]);
+        shape[i] = i % 2 == 0 ? number->shape[i] : '-';
+    }
+    shape[len] = '\0';
+    return is_alike;
+}
+
 /* The cards that begin at 'at', where the number does. */
 void detect_find_card_in(struct detect_scan *scan, size_t at, const struct number *number);
+/* "4.111111111111111e+15": a point behind the first digit, and an exponent behind the second group.
+ */
+void detect_find_scientific_card(struct detect_scan *scan, const struct number *number);
 
 #endif

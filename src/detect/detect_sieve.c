@@ -2,6 +2,7 @@
 /* Where something could start in one of many texts, without looking closer: a block's starts, what
  * stands before the beginning of a text left out of account, are those of the texts in it and more.
  */
+#include "detect/detect_fold.h"
 #include "detect/detect_starts.h"
 
 /* What a start is asked for beyond what its function looks at, where that is a byte before or long
@@ -13,10 +14,13 @@ static void look_at_word(struct detect_scan *scan, size_t at)
     if (is_digit(byte) && !is_word(before) && (wanted & START_NUMBER) != 0) {
         detect_find_number(scan, at);
     }
+    if (is_digit(byte) && is_letter(before) && (wanted & START_GLUED_CARD) != 0) {
+        detect_find_glued_card(scan, at);
+    }
     if (is_digit(byte) && (wanted & START_WORD) != 0) {
         detect_find_word(scan, at);
     }
-    if (is_letter(byte) && !is_word(before) && (wanted & START_IBAN) != 0) {
+    if (is_letter(byte) && (wanted & START_IBAN) != 0) {
         detect_find_iban(scan, at);
     }
     if ((byte | 0x20) == 'w' && !is_word(before) && (wanted & START_WWW) != 0) {
@@ -30,6 +34,12 @@ static void look_at_word(struct detect_scan *scan, size_t at)
     }
 }
 
+/* The finding that is pending, or one before it. */
+static bool has_found(const struct detect_scan *scan)
+{
+    return scan->pending.len > 0 || scan->count > 0;
+}
+
 bool detect_probe(const struct detect_sieve *sieve, const uint64_t *suspects, size_t start,
                   size_t len, uint64_t context)
 {
@@ -41,10 +51,10 @@ bool detect_probe(const struct detect_sieve *sieve, const uint64_t *suspects, si
         .findings = &finding,
         .capacity = 1,
     };
-    for (size_t word = start / 64; word * 64 < start + len && scan.pending.len == 0; word++) {
+    for (size_t word = start / 64; word * 64 < start + len && !has_found(&scan); word++) {
         uint64_t bits = suspects[word];
         bits = word == start / 64 ? bits >> start % 64 << start % 64 : bits;
-        for (; bits != 0 && scan.pending.len == 0; bits &= bits - 1) {
+        for (; bits != 0 && !has_found(&scan); bits &= bits - 1) {
             size_t at = word * 64 + (size_t)__builtin_ctzll(bits) - start;
             char byte = byte_at(&scan, at);
             if (at >= len) {
@@ -59,18 +69,34 @@ bool detect_probe(const struct detect_sieve *sieve, const uint64_t *suspects, si
             }
         }
     }
-    return scan.pending.len > 0;
+    return has_found(&scan);
 }
 
 static uint64_t wanted_starts(uint64_t wanted, const struct starts *starts)
 {
     uint64_t bits = (wanted & START_NUMBER) != 0 ? starts->number : 0;
     bits |= (wanted & START_IBAN) != 0 ? starts->iban : 0;
-    bits |= (wanted & START_WORD) != 0 ? starts->word : 0;
+    bits |= (wanted & (START_WORD | START_GLUED_CARD)) != 0 ? starts->word : 0;
     bits |= (wanted & START_TOKEN) != 0 ? starts->token : 0;
     bits |= (wanted & START_WWW) != 0 ? starts->www : 0;
     bits |= (wanted & (START_URL | START_HEX_PAIRS | START_ASSIGNED)) != 0 ? starts->sign : 0;
     return bits | ((wanted & START_PEM) != 0 ? starts->pem : 0);
+}
+
+/* Those of a block at 'base' that stand for another byte; "&#" may be a character of any kind. */
+static uint64_t fold_bits(struct slice bytes, size_t base, uint64_t escapes)
+{
+    uint64_t bits = 0;
+    char byte;
+    for (; escapes != 0; escapes &= escapes - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(escapes);
+        size_t at = base + bit;
+        bool is_number = bytes.at[at] == '&' && at + 1 < bytes.len && bytes.at[at + 1] == '#';
+        if (is_number || detect_fold_at(bytes, at, &byte) > 0) {
+            bits |= UINT64_C(1) << bit;
+        }
+    }
+    return bits;
 }
 
 /* The text in blocks, one after the other. */
@@ -134,7 +160,7 @@ static uint64_t suspects_of(struct blocks *blocks, struct detect_marks marks, ui
 
 void detect_sieve(const struct detect_sieve *sieve, uint64_t *suspects)
 {
-    enum { LEAN = START_EMAIL | START_NUMBER | START_IBAN | START_WORD };
+    enum { LEAN = START_EMAIL | START_NUMBER | START_IBAN | START_WORD | START_GLUED_CARD };
     uint64_t wanted = sieve->set->starts;
     struct blocks blocks = {
         .sieve = sieve,
@@ -149,6 +175,9 @@ void detect_sieve(const struct detect_sieve *sieve, uint64_t *suspects)
     read_next(&blocks);
     for (size_t base = 0; base < sieve->bytes.len; base += DETECT_BLOCK_SIZE) {
         struct detect_marks marks = blocks.marks;
+        if (marks.escape != 0) {
+            suspects[base / DETECT_BLOCK_SIZE] |= fold_bits(sieve->bytes, base, marks.escape);
+        }
         read_next(&blocks);
         suspects[base / DETECT_BLOCK_SIZE] |=
             suspects_of(&blocks, marks, sieve->begins[base / DETECT_BLOCK_SIZE]);

@@ -22,6 +22,7 @@ enum {
     START_PEM = 128,
     START_ASSIGNED = 256,
     START_WWW = 512,
+    START_GLUED_CARD = 1024,
 };
 
 /* The starts in one block, by kind. */
@@ -103,8 +104,9 @@ static inline void find_digit_starts(const struct detect_block *now,
     starts->number = runs(number, 7).low & now->digit & word_start;
     struct pair four = runs(digit, 4);
     starts->word = four.low & (now->letter << 1 | carry.letter | later(letter, 4).low);
+    uint64_t behind = ~(now->letter << 1 | carry.letter) | begins; /* another value, or nothing */
     starts->iban =
-        now->letter & word_start & later(letter, 1).low & later(digit, 2).low & later(digit, 3).low;
+        now->letter & behind & later(letter, 1).low & later(digit, 2).low & later(digit, 3).low;
 }
 
 static inline struct starts find_starts(const struct detect_block *now,

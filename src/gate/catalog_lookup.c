@@ -13,7 +13,6 @@ struct catalog_lookup {
     struct arena arena; /* wiped at the end */
     struct slice credential_id;
     struct slice database;
-    struct catalog_question question; /* its texts copied */
     const struct protocol *protocol;
     struct slice files_id; /* whose the files of its secrets are */
     struct gate_job *job;  /* that asks whether it may */
@@ -129,12 +128,10 @@ static void catalog_lookup_on_open(void *owner, const struct arrival *arrival,
         return;
     }
     const struct query_settings settings = {
-        .text = lookup->question.text,
-        .values = lookup->question.values,
-        .value_count = lookup->question.value_count,
-        .column_count = lookup->question.column_count,
+        .text = lookup->protocol->catalog->facts_text_in(&lookup->arena),
+        .column_count = lookup->protocol->catalog->facts_columns,
         .row_count_max = LIMIT_GATE_LOOKUP_ROWS,
-        .size_max = LIMIT_QUERY_ANSWER_SIZE,
+        .size_max = LIMIT_GATE_LOOKUP_SIZE,
         .timeout_ms = LIMIT_GATE_LOOKUP_MS,
         .rest = arrival->rest,
         .arena = &lookup->arena,
@@ -162,27 +159,13 @@ static void catalog_lookup_on_admitted(struct gate_job *job)
     };
     const struct route_start start = {
         .database = lookup->database,
-        .parameters = lookup->protocol->catalog->parameters,
+        .parameters = lookup->protocol->catalog->facts_parameters,
         .version = lookup->protocol->catalog->version,
     };
     if (target_route_open(&lookup->route, &target, &start, catalog_lookup_on_open, lookup,
                           &error) != ERR_NONE) {
         catalog_lookup_fail(lookup, &error);
     }
-}
-
-static struct catalog_question catalog_question_copy(struct arena *arena,
-                                                     const struct catalog_question *question)
-{
-    struct catalog_question copy = *question;
-    struct slice *values = arena_alloc_array(arena, question->value_count + 1, sizeof(*values));
-    for (size_t i = 0; i < question->value_count; i++) {
-        values[i] =
-            question->values[i].at == NULL ? SLICE_NONE : arena_copy(arena, question->values[i]);
-    }
-    copy.text = arena_copy(arena, question->text);
-    copy.values = values;
-    return copy;
 }
 
 struct catalog_lookup *catalog_lookup_start(struct gate_worker *worker,
@@ -198,7 +181,6 @@ struct catalog_lookup *catalog_lookup_start(struct gate_worker *worker,
     lookup->credential_id = arena_copy(&lookup->arena, request->credential_id);
     lookup->database = arena_copy(&lookup->arena, request->database);
     lookup->protocol = request->protocol;
-    lookup->question = catalog_question_copy(&lookup->arena, request->question);
     lookup->files_id = session_files_id_in(&lookup->arena);
     target_route_init(&lookup->route, worker, request->protocol, &lookup->arena);
     timer_init(&lookup->deadline, catalog_lookup_on_time, lookup);

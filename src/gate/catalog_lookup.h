@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One question about a target's catalog, for a session whose rules have to know: where columns come
- * from, what a statement calls. Asked on a connection of its own, by the way that the session took,
- * as whom it is; the credential is looked up anew. On the worker's loop; what blocks is a job. */
+/* What rules have to know of a target's catalog, asked once, for a session. On a connection of its
+ * own, by the way that the session took, as whom it is; the credential is looked up anew. On the
+ * worker's loop; what blocks is a job. */
 #ifndef GH_GATE_CATALOG_LOOKUP_H
 #define GH_GATE_CATALOG_LOOKUP_H
 
@@ -14,7 +14,6 @@ struct catalog_lookup;
 struct catalog_lookup_request {
     struct slice credential_id;
     struct slice database; /* as the session's client has it */
-    const struct catalog_question *question;
     const struct protocol *protocol;
 };
 

@@ -3,13 +3,16 @@
 
 #include "base/memory.h"
 #include "gate/gate_recovery.h"
+#include "tunnel/nodes.h"
 
 struct gate *gate_new(const struct gate_settings *settings)
 {
     struct gate *gate = memory_new(sizeof(*gate));
     gate->settings = *settings;
     gate->table = session_table_new();
-    gate->rules = gate_rules_new();
+    gate->executions = execution_table_new();
+    bool is_shared = settings->nodes != NULL && nodes_are_shared(settings->nodes);
+    gate->rules = gate_rules_new(is_shared ? nodes_self(settings->nodes).id : SLICE(""));
     gate->newcomers = newcomers_new(settings->newcomer_limit);
     gate->generation = -1;
     atomic_init(&gate->left_since, INT64_MAX);
@@ -21,6 +24,7 @@ void gate_free(struct gate *gate)
     if (gate != NULL) {
         gate_reads_end(gate);
         session_table_free(gate->table);
+        execution_table_free(gate->executions);
         gate_rules_free(gate->rules);
         newcomers_free(gate->newcomers);
         memory_free(gate);

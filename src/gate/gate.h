@@ -15,6 +15,7 @@
 
 struct gate;
 struct gate_worker;
+struct commands;
 struct protocol;
 struct seal_keys;
 struct secret_trust;
@@ -27,14 +28,16 @@ struct gate_settings {
     struct pool *slow_pool;    /* what asks others for secrets */
     struct resolver *resolver; /* of the targets' names */
     struct registry *registry; /* of the agents elsewhere */
+    struct nodes *nodes;       /* the other gateways of the store */
     struct seal_keys *keys;
     struct session_files *files; /* of secrets, for as long as sessions are */
     const struct secret_trust *secret_trust;
-    struct pool *sync;       /* of recordings */
-    const char *recordings;  /* their folder */
-    int64_t recording_days;  /* how long they are kept; 0: for ever */
-    uint64_t newcomer_limit; /* connections of one address that have not signed in */
-    bool is_strict;          /* nothing is passed on before its record is on the disk */
+    const struct commands *commands; /* what runs them; NULL: the gateway runs none itself */
+    struct pool *sync;               /* of recordings */
+    const char *recordings;          /* their folder */
+    int64_t recording_days;          /* how long they are kept; 0: for ever */
+    uint64_t newcomer_limit;         /* connections of one address that have not signed in */
+    bool is_strict;                  /* nothing is passed on before its record is on the disk */
 };
 
 /* The settings are copied, what they name must last as long. */
@@ -49,6 +52,8 @@ enum err gate_recover(struct gate *gate, struct error *reterr) MUST_USE;
 /* From any thread: the session is told why and ended. ERR_NOT_FOUND: there is none of that id here.
  */
 enum err gate_kill(struct gate *gate, struct slice session_id, struct slice reason) MUST_USE;
+/* Likewise: what the session of this key does is cancelled. */
+enum err gate_cancel_by_key(struct gate *gate, uint32_t number, struct slice secret) MUST_USE;
 size_t gate_session_count(struct gate *gate);
 
 /* Since the start; for the metrics. */
@@ -88,8 +93,9 @@ void gate_worker_free(struct gate_worker *worker);
 /* From any thread: clients of the protocol from now on see this certificate. */
 void gate_worker_set_tls(struct gate_worker *worker, const struct protocol *protocol,
                          struct tls_server *tls);
-/* From any thread: accepts nobody more, ends sessions as soon as they are idle, and after
- * 'deadline_ms' all of them; then the worker may stop. */
-void gate_worker_drain(struct gate_worker *worker, uint64_t deadline_ms);
+/* From any thread: accepts nobody more, ends sessions as soon as they are idle, and after 'tell_ms'
+ * all of them, in words; after 'cut_ms' nobody is waited for who does not read these. Then the
+ * worker may stop. */
+void gate_worker_drain(struct gate_worker *worker, uint64_t tell_ms, uint64_t cut_ms);
 
 #endif

@@ -20,6 +20,11 @@ struct gate_cancel {
 /* On the origin's thread. ERR_NOT_FOUND: no session has the key. */
 enum err gate_cancel_start(struct gate_worker *origin, uint64_t asker,
                            const struct cancel_key *key) MUST_USE;
+/* Likewise, when no session here has the key: the other gateways of the store are asked, and
+ * gate_session_cancelled_elsewhere() follows for 'owner', a session, unless the job is abandoned.
+ * NULL: there are none, or too many are asked about. */
+struct gate_job *gate_cancel_start_elsewhere(struct gate_worker *origin, void *owner,
+                                             const struct cancel_key *key);
 /* On the thread of the session: back to who asked. */
 void gate_cancel_answer(struct gate_cancel *take_cancel);
 

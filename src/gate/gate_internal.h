@@ -5,11 +5,13 @@
 #define GH_GATE_GATE_INTERNAL_H
 
 #include "base/limits.h"
+#include "gate/catalog_changes.h"
+#include "gate/execution_table.h"
 #include "gate/gate.h"
 #include "gate/gate_rules.h"
-#include "gate/newcomers.h"
 #include "gate/session_table.h"
 #include "io/listener.h"
+#include "io/newcomers.h"
 #include "io/timer.h"
 #include "policy/guard_cache.h"
 #include "protocol/protocol.h"
@@ -36,12 +38,18 @@ struct gate {
     struct session_table *table;
     struct gate_rules *rules;
     struct newcomers *newcomers;
-    _Atomic int64_t left_since;  /* the start of a session whose recording may be left open */
-    _Atomic bool has_news;       /* likewise, since it was last looked for */
-    struct gate_worker *watcher; /* the worker that looks who may go on */
-    int64_t generation;          /* of callers, as of the last look; the watcher's */
+    struct catalog_changes changes; /* of all targets */
+    _Atomic int64_t left_since;     /* the start of a session whose recording may be left open */
+    _Atomic bool has_news;          /* likewise, since it was last looked for */
+    struct gate_worker *watcher;    /* the worker that looks who may go on */
+    _Atomic int far_cancel_count;   /* that other gateways are being asked about */
+    int64_t generation;             /* of callers, as of the last look; the watcher's */
     struct gate_worker *workers[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
     size_t worker_count;
+    struct execution_table *executions; /* whose answers come in pages */
+    atomic_size_t execution_count;      /* that are under way */
+    atomic_size_t execution_size;       /* of their scripts */
+    atomic_size_t execution_number;     /* of the last one */
 };
 
 /* Where clients of one protocol come in, on one worker. */
@@ -64,17 +72,23 @@ struct gate_worker {
     struct guard_scratch *guard_scratch;
     struct guard_cache *guard_cache;
     struct mask_scratch *mask_scratch;
+    struct catalog_facts *catalogs;
     struct secret_cache *sign_ins; /* to targets */
     struct list sessions;
     struct list newcomers; /* those of the sessions that have not signed in, oldest first */
     size_t session_count;
     uint64_t session_number; /* of the last one that came */
     size_t job_count;        /* on pools */
+    size_t execution_count;  /* whose clients are here */
+    struct list executions;  /* those that wait for somebody to ask for a page */
     struct gate_counters counters;
     bool is_draining;
-    bool has_left;    /* the worker may stop, for all of this */
-    bool is_watching; /* for all workers */
-    struct timer drain_deadline;
+    bool has_left;                /* the worker may stop, for all of this */
+    bool is_watching;             /* for all workers */
+    bool turns_away;              /* in a drain: who is not through is not waited for any more */
+    struct timer turn_away_timer; /* of the drain, like the next two */
+    struct timer tell_timer;
+    struct timer cut_timer;
     struct timer watch_timer;
     struct timer retention_timer;
     bool has_swept; /* no recording is left whose removal another process began; the job's */
@@ -96,6 +110,9 @@ void gate_worker_guard(struct gate_worker *worker, struct slice session_id,
 
 /* One thread adds, so that no other's addition can be lost. */
 void gate_count(_Atomic uint64_t *counter, uint64_t more);
+
+/* The client of an execution is gone. */
+void gate_worker_end_execution(struct gate_worker *worker);
 
 /* Ends the worker's part when nothing of it is left. */
 void gate_worker_check_drained(struct gate_worker *worker);

@@ -126,6 +126,7 @@ static enum err gate_passage_on_pass(void *owner, enum pump_side side, struct sl
 
 /* The end ------------------------------------------------------------------------------------- */
 
+/* The pump is gone, or closed. */
 static void gate_passage_on_gone(void *owner)
 {
     struct gate_session *session = owner;
@@ -134,6 +135,13 @@ static void gate_passage_on_gone(void *owner)
     session->session.bytes_out.value = (int64_t)counts->bytes[PUMP_TARGET];
     session->pump = NULL;
     gate_session_end(session, SLICE(""));
+}
+
+void gate_passage_cut(struct gate_session *session)
+{
+    session->is_cut = true;
+    pump_close(session->pump);
+    gate_passage_on_gone(session);
 }
 
 /* Something of ours went wrong: the client has to be told, and what it does would go on unseen. */
@@ -151,6 +159,20 @@ static void gate_passage_break(struct gate_session *session, bool is_recorder)
     gate_passage_say(session, why, reason);
 }
 
+/* What runs for a client that has gone. */
+static void gate_passage_abandon(struct gate_session *session)
+{
+    unsigned state = gate_passage_state(session);
+    if (session->protocol->stops_abandoned && (state & PASSAGE_IDLE) == 0) {
+        gate_session_cancel_query(session);
+    }
+}
+
+static void gate_passage_on_half(void *owner)
+{
+    gate_passage_abandon(owner);
+}
+
 /* Why the streams ended, in words for the record; the client of a target that was lost is told. */
 static void gate_passage_on_end(void *owner, enum pump_side side, enum err err)
 {
@@ -160,6 +182,7 @@ static void gate_passage_on_end(void *owner, enum pump_side side, enum err err)
     if (session->error.code != ERR_NONE && err != ERR_NONE) {
         gate_passage_break(session, err == ERR_IO);
     } else if (side == PUMP_CLIENT) {
+        gate_passage_abandon(session);
         gate_session_set_reason(session, SLICE("the client's connection broke"));
     } else if ((state & PASSAGE_CLIENT_LEFT) != 0) {
         gate_session_set_reason(session, SLICE("the client left"));
@@ -202,6 +225,7 @@ void gate_passage_start(struct gate_session *session, struct stream *take_stream
         .scratch_size = LIMIT_READ_SIZE,
         .replaced_max = LIMIT_PASSAGE_OUT_SIZE,
         .on_pass = gate_passage_on_pass,
+        .on_half = gate_passage_on_half,
         .on_end = gate_passage_on_end,
         .on_gone = gate_passage_on_gone,
         .owner = session,
@@ -214,7 +238,7 @@ void gate_passage_start(struct gate_session *session, struct stream *take_stream
     session->pump = pump_new(&pump);
     gate_count(&session->worker->counters.sessions, 1);
     buf_release(&session->arrival.rest);
-    if (session->worker->is_draining) {
+    if (session->worker->turns_away) {
         loop_defer(session->worker->loop, &session->drain_task);
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What was read under budgets of an hour is written to the store every second while anybody reads,
- * from the watcher's loop, and once more at the end: so that a restart frees nobody. */
+ * from the watcher's loop, and once more at the end: so that a restart frees nobody. Where several
+ * gateways use the store, what the others wrote is read at the same time, so that all count
+ * together. */
 #include "gate/gate_job.h"
 #include "gate/read_account.h"
 #include "io/clock.h"
@@ -13,6 +15,9 @@ struct reads_job {
     struct gate_job job;
     struct read_use_list uses;
     int64_t minute;
+    struct arena *arena;
+    struct read_use_list used;     /* by sessions that run */
+    struct read_use_list *written; /* of each of these */
 };
 
 static enum err gate_reads_write(struct store_tx *tx, void *context, struct error *reterr)
@@ -27,6 +32,45 @@ static enum err gate_reads_write(struct store_tx *tx, void *context, struct erro
                            : err;
 }
 
+static enum err gate_reads_read(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct reads_job *self = context;
+    enum err err = ERR_NONE;
+    self->written = arena_alloc_array(self->arena, self->used.count + 1, sizeof(*self->written));
+    for (size_t i = 0; i < self->used.count && err == ERR_NONE; i++) {
+        self->used.uses[i].minute = self->minute - READ_ACCOUNT_MINUTES + 1;
+        err = read_use_store_list_others(tx, self->arena, &self->used.uses[i], READ_ACCOUNT_MINUTES,
+                                         &self->written[i], reterr);
+    }
+    return err;
+}
+
+/* What the other gateways of the store have written of those who read here. */
+static enum err gate_reads_take(struct gate *gate, struct reads_job *self, struct arena *arena,
+                                struct error *reterr)
+{
+    struct read_accounts *accounts = gate_rules_accounts(gate->rules);
+    if (!store_is_shared(gate->settings.store)) {
+        return ERR_NONE;
+    }
+    self->arena = arena;
+    self->used = read_accounts_used_in(arena, accounts);
+    if (self->used.count == 0) {
+        return ERR_NONE;
+    }
+    enum err err = store_read(gate->settings.store, gate_reads_read, self, reterr);
+    for (size_t i = 0; i < self->used.count && err == ERR_NONE; i++) {
+        const struct read_use *use = &self->used.uses[i];
+        struct read_account *account =
+            read_accounts_find(accounts, use->connection_id, use->caller_id);
+        if (account != NULL) {
+            read_account_set_others(account, &self->written[i], self->minute, clock_monotonic());
+            read_account_unref(account);
+        }
+    }
+    return err;
+}
+
 /* Blocks. */
 static enum err gate_reads_save(struct gate *gate, struct reads_job *self, struct arena *arena,
                                 struct error *reterr)
@@ -35,15 +79,16 @@ static enum err gate_reads_save(struct gate *gate, struct reads_job *self, struc
     self->minute = clock_now() / MINUTE_US;
     self->uses = read_accounts_collect_in(arena, accounts, self->minute, clock_monotonic());
     if (self->uses.count == 0) {
-        return ERR_NONE;
+        return gate_reads_take(gate, self, arena, reterr);
     }
     enum err err = store_write(gate->settings.store, gate_reads_write, self, reterr);
     if (err != ERR_NONE) {
         read_accounts_put_back(accounts, &self->uses);
         log_line(LOG_GATE, LOG_WARN, "what was read is not in the store yet",
                  log_error_field(reterr));
+        return err;
     }
-    return err;
+    return gate_reads_take(gate, self, arena, reterr);
 }
 
 static void gate_reads_run(struct gate_job *job)

@@ -34,6 +34,23 @@ static enum err gate_recovery_read_open(struct store_tx *tx, void *context, stru
     return session_store_list_open(tx, body->arena, &body->open, reterr);
 }
 
+/* Whether something of its client was on its way to the target: it is recorded first. When that
+ * cannot be read, it may have been. */
+static bool gate_recovery_has_passed(struct gate *gate, const char *path)
+{
+    struct recording *recording = NULL;
+    struct record record;
+    struct error error;
+    bool has_passed = false;
+    enum err err = recording_open(path, gate->settings.keys, &recording, &error);
+    while (err == ERR_NONE && !has_passed) {
+        err = recording_next(recording, &record, &error);
+        has_passed = err == ERR_NONE && record.side == RECORD_FROM_CLIENT;
+    }
+    recording_free(recording);
+    return has_passed || err != ERR_CLOSED;
+}
+
 /* Sessions of other gateways have their recordings elsewhere and are left alone. */
 static enum err gate_recovery_end(struct gate *gate, struct arena *arena, struct session *session,
                                   struct error *reterr)
@@ -57,7 +74,9 @@ static enum err gate_recovery_end(struct gate *gate, struct arena *arena, struct
     session->recording_size.value = (int64_t)state.size;
     session->ended_at = how.time;
     session->end_reason = STOPPED;
-    const struct leave_request request = {.session = session, .is_enrolled = true};
+    const struct leave_request request = {.session = session,
+                                          .is_enrolled = true,
+                                          .has_passed = gate_recovery_has_passed(gate, path)};
     return session_leave(gate->settings.store, arena, &request, reterr);
 }
 

@@ -57,14 +57,14 @@ bool gate_ruleset_is_empty(const struct gate_ruleset *set)
 
 /* What is kept -------------------------------------------------------------------------------- */
 
-struct gate_rules *gate_rules_new(void)
+struct gate_rules *gate_rules_new(struct slice node_id)
 {
     struct gate_rules *rules = memory_new(sizeof(*rules));
     must(pthread_mutex_init(&rules->mutex, NULL) == 0);
     randombytes_buf(rules->seed, sizeof(rules->seed));
     map_init(&rules->guards, rules->seed);
     map_init(&rules->maskings, rules->seed);
-    rules->accounts = read_accounts_new();
+    rules->accounts = read_accounts_new(node_id);
     return rules;
 }
 
@@ -245,18 +245,29 @@ static enum err gate_rules_load_reads(struct gate_rules *rules, struct store_tx 
     const struct read_use since = {
         .connection_id = grant->connection.connection.id,
         .caller_id = grant->caller.id,
+        .node_id = read_accounts_node(rules->accounts),
         .minute = minute - READ_ACCOUNT_MINUTES + 1,
     };
     struct read_use_list written;
+    enum err err = ERR_NONE;
     *ret_reads = read_accounts_find(rules->accounts, since.connection_id, since.caller_id);
-    if (*ret_reads != NULL) {
-        return ERR_NONE;
+    if (*ret_reads == NULL) {
+        err = read_use_store_list(tx, arena, &since, 2 * READ_ACCOUNT_MINUTES, &written, reterr);
     }
-    enum err err =
-        read_use_store_list(tx, arena, &since, 2 * READ_ACCOUNT_MINUTES, &written, reterr);
-    if (err == ERR_NONE) {
+    if (err == ERR_NONE && *ret_reads == NULL) {
         *ret_reads =
             read_accounts_open(rules->accounts, &since, &written, minute, clock_monotonic());
+    }
+    if (err == ERR_NONE && since.node_id.len > 0) {
+        err = read_use_store_list_others(tx, arena, &since, 2 * READ_ACCOUNT_MINUTES, &written,
+                                         reterr);
+    }
+    if (err == ERR_NONE && since.node_id.len > 0) {
+        read_account_set_others(*ret_reads, &written, minute, clock_monotonic());
+    }
+    if (err != ERR_NONE) {
+        read_account_unref(*ret_reads);
+        *ret_reads = NULL;
     }
     return err;
 }

@@ -16,7 +16,8 @@ struct read_account;
 struct read_accounts;
 struct gate_rules;
 
-struct gate_rules *gate_rules_new(void);
+/* Of the gateway with this id: see read_accounts_new(). */
+struct gate_rules *gate_rules_new(struct slice node_id);
 void gate_rules_free(struct gate_rules *rules);
 
 /* Of all callers on all connections that have budgets of an hour. */

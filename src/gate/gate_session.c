@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "gate/gate_cancel.h"
+#include "gate/gate_guest.h"
 #include "gate/gate_session_internal.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -61,6 +62,27 @@ static void gate_session_refuse_for(struct gate_session *session, const struct e
 
 /* To the target -------------------------------------------------------------------------------- */
 
+struct cancel_key gate_session_number_key(const struct gate_session *session, uint32_t number)
+{
+    /* As much of the credential's id as a key may have: sessions of others are not found. */
+    return (struct cancel_key){
+        .number = number,
+        .secret = slice_sub(session->credential_id, 0, SESSION_KEY_SIZE),
+    };
+}
+
+/* Other sessions of its credential may cancel it by the number that its client was told. */
+static void gate_session_take_number(struct gate_session *session)
+{
+    struct cancel_key key = gate_session_number_key(session, session->hello.number);
+    if (key.number != 0 &&
+        !session_table_take_key(session->worker->gate->table, session->session.id, &key)) {
+        log_line(LOG_GATE, LOG_WARN,
+                 "a session cannot be cancelled by its client: two numbers meet",
+                 log_text("id", session->session.id));
+    }
+}
+
 static void gate_session_let_through(struct gate_session *session)
 {
     const struct arrival *arrival = &session->arrival.arrival;
@@ -72,6 +94,7 @@ static void gate_session_let_through(struct gate_session *session)
         key = session_table_make_key_in(&session->arena, session->worker->gate->table,
                                         session->session.id, key.number, session->hello.key_size);
     }
+    gate_session_take_number(session);
     if (session->front->ops->open(session->front, arrival, &key) != ERR_NONE) {
         gate_session_refuse_plainly(session, ENDING_PROTOCOL,
                                     SLICE("the target says too much at the start"));
@@ -143,6 +166,7 @@ static enum err gate_session_open_target(struct gate_session *session, struct er
         .database = session->database,
         .parameters = session->hello.parameters,
         .version = session->hello.version,
+        .command = admitted->grant.connection.connection.command,
     };
     return target_route_open(&session->route, &target, &start, gate_session_on_target, session,
                              reterr);
@@ -179,6 +203,15 @@ static void gate_session_begin(struct gate_session *session)
     }
 }
 
+/* A tunnel is somebody's, to one connection: a credential of others does not count there. */
+static bool gate_session_is_guest_of(const struct gate_session *session,
+                                     const struct credential *credential)
+{
+    return session->guest_member.len == 0 ||
+           (slice_equals(session->guest_member, credential->member_id) &&
+            slice_equals(session->guest_connection, credential->connection_id));
+}
+
 static void gate_session_on_admitted(struct gate_job *job)
 {
     struct gate_session *session = job->owner;
@@ -195,6 +228,13 @@ static void gate_session_on_admitted(struct gate_job *job)
     }
     session->admitted = CONTAINER_OF(job, struct admit_job, job);
     gate_session_describe(session);
+    if (!gate_session_is_guest_of(session, &session->admitted->grant.credential)) {
+        gate_session_refuse_plainly(
+            session, ENDING_IDENTITY,
+            SLICE("this credential belongs to somebody else, or to another connection, than the "
+                  "tunnel that it came through"));
+        return;
+    }
     if (session->rules == NULL) {
         const struct caller *caller = &session->admitted->grant.caller;
         gate_session_set_rules(session, &session->admitted->rules, caller->groups,
@@ -238,7 +278,7 @@ static void gate_session_on_name(void *owner, struct slice name)
 {
     struct gate_session *session = owner;
     struct error error;
-    if (session->worker->is_draining) {
+    if (session->worker->turns_away) {
         gate_session_refuse_plainly(session, ENDING_STOPPING, STOPPING);
     } else if (candidates_job_start(session->worker, name, gate_session_on_candidates, session,
                                     &session->job, &error) != ERR_NONE) {
@@ -257,9 +297,9 @@ static void gate_session_on_refused(void *owner, struct slice name)
 static void gate_session_join_table(struct gate_session *session, struct slice credential_id)
 {
     const struct session_entry entry = {
-        .id = row_id_new(&session->arena),
+        .id = session->inside_id.len > 0 ? session->inside_id : row_id_new(&session->arena),
         .credential_id = credential_id,
-        .subtype = session->protocol->subtype,
+        .subtype = session->protocol->is_inside ? SLICE("") : session->protocol->subtype,
         .worker = session->worker,
         .session = session,
     };
@@ -271,16 +311,21 @@ static void gate_session_on_known(void *owner, size_t index)
 {
     struct gate_session *session = owner;
     struct error error;
-    struct slice credential_id = session->candidates->found.candidates[index].credential_id;
+    struct slice credential_id = session->candidates == NULL
+                                     ? session->inside_id
+                                     : session->candidates->found.candidates[index].credential_id;
     gate_session_leave_newcomers(session);
+    session->credential_id = arena_copy(&session->arena, credential_id);
     gate_session_join_table(session, credential_id);
     const struct admit_request request = {.credential_id = credential_id,
                                           .session_id = session->session.id,
                                           .protocol = session->protocol};
     enum err err = admit_job_start(session->worker, &request, gate_session_on_admitted, session,
                                    &session->job, &error);
-    gate_job_free(&session->candidates->job);
-    session->candidates = NULL;
+    if (session->candidates != NULL) {
+        gate_job_free(&session->candidates->job);
+        session->candidates = NULL;
+    }
     if (err != ERR_NONE) {
         gate_session_refuse_for(session, &error);
     }
@@ -304,9 +349,19 @@ static void gate_session_on_closed(void *owner, const struct error *reason)
 static void gate_session_on_cancel(void *owner, const struct cancel_key *key)
 {
     struct gate_session *session = owner;
-    if (gate_cancel_start(session->worker, session->number, key) != ERR_NONE) {
+    if (gate_cancel_start(session->worker, session->number, key) == ERR_NONE) {
+        return;
+    }
+    session->job = gate_cancel_start_elsewhere(session->worker, session, key);
+    if (session->job == NULL) {
         session->front->ops->cancelled(session->front); /* no session has it, or not any more */
     }
+}
+
+void gate_session_cancelled_elsewhere(struct gate_session *session)
+{
+    session->job = NULL;
+    gate_session_cancelled(session);
 }
 
 static const struct front_events gate_session_events = {
@@ -326,29 +381,65 @@ void gate_session_leave_newcomers(struct gate_session *session)
     }
 }
 
-void gate_session_start(struct gate_listener *listener, int take_fd, const struct address *peer)
+static struct gate_session *gate_session_new(struct gate_worker *worker,
+                                             const struct protocol *protocol,
+                                             const struct address *peer)
 {
     char text[ADDRESS_TEXT_SIZE];
     struct gate_session *session = memory_new(sizeof(*session));
-    struct gate_worker *worker = listener->worker;
     session->worker = worker;
-    session->protocol = listener->protocol;
-    arena_init(&session->arena);
+    session->protocol = protocol;
+    arena_init_small(&session->arena);
     arena_hold_secrets(&session->arena);
     buf_init(&session->arrival.greeting, LIMIT_GREETING_SIZE);
     buf_init(&session->arrival.rest, LIMIT_GREETING_SIZE);
     loop_task_init(&session->drain_task, gate_passage_check_drain, session);
-    target_route_init(&session->route, worker, listener->protocol, &session->arena);
+    target_route_init(&session->route, worker, protocol, &session->arena);
     gate_session_init_end(session);
     session->session.id = SLICE("");
+    session->credential_id = SLICE("");
     session->session.end_reason = SLICE("");
     session->session.client_ip = arena_copy(&session->arena, address_format(peer, text));
     session->address = *peer;
     session->came_at = clock_monotonic();
-    list_append(&worker->newcomers, &session->newcomer);
+    list_init(&session->newcomer);
     session->number = ++worker->session_number;
     list_append(&worker->sessions, &session->link);
     worker->session_count++;
+    return session;
+}
+
+void gate_session_start(struct gate_listener *listener, int take_fd, const struct address *peer)
+{
+    struct gate_worker *worker = listener->worker;
+    struct gate_session *session = gate_session_new(worker, listener->protocol, peer);
+    list_append(&worker->newcomers, &session->newcomer);
     session->front = session->protocol->front->start(
         socket_stream_new(worker->loop, take_fd), &listener->front, &gate_session_events, session);
+}
+
+void gate_session_start_inside(struct gate_worker *worker, const struct gate_inside *inside,
+                               const struct address *client)
+{
+    const struct front_config config = {.is_inside = true,
+                                        .authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS};
+    struct gate_session *session = gate_session_new(worker, inside->protocol, client);
+    session->inside_id = arena_copy(&session->arena, inside->id);
+    session->front = session->protocol->front->start(
+        socket_stream_new(worker->loop, inside->take_fd), &config, &gate_session_events, session);
+}
+
+/* Not among the newcomers, of whom an address may have but a few: who it is for is known. */
+void gate_session_start_guest(struct gate_worker *worker, const struct gate_guest *guest,
+                              struct stream *take_stream)
+{
+    const struct front_config config = {
+        .mock_key = identity_scram_key(worker->gate->settings.identity),
+        .authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS,
+    };
+    struct gate_session *session = gate_session_new(worker, guest->protocol, &guest->address);
+    session->guest_member = arena_copy(&session->arena, guest->member_id);
+    session->guest_connection = arena_copy(&session->arena, guest->connection_id);
+    session->front =
+        session->protocol->front->start(take_stream, &config, &gate_session_events, session);
 }

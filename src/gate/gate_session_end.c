@@ -77,6 +77,7 @@ static void gate_session_leave(void *owner)
     const struct leave_request request = {
         .session = &session->session,
         .is_enrolled = session->enrolment == SESSION_ENROLLED,
+        .has_passed = session->passage != NULL,
         .guarded = session->guarded,
         .guarded_count = session->guarded_count,
     };
@@ -152,7 +153,7 @@ static void gate_session_cut(struct gate_session *session)
         session->admitted = NULL;
     }
     target_route_cancel_open(&session->route);
-    gate_session_end_lookup(session);
+    gate_session_end_catalog(session);
     if (session->arrival.arrival.take_stream != NULL) {
         stream_close(session->arrival.arrival.take_stream);
         session->arrival.arrival.take_stream = NULL;
@@ -276,6 +277,38 @@ void gate_session_take_cancel(struct gate_session *session, struct gate_cancel *
     gate_session_cancel_query(session);
 }
 
+static bool gate_session_end_other(struct gate_session *session, const struct cancel_key *key)
+{
+    struct arena arena CLEANUP(arena_release);
+    struct slice id = SLICE("");
+    struct gate_worker *worker = NULL;
+    arena_init(&arena);
+    if (session_table_find_key(session->worker->gate->table, key, &arena, &id, &worker) !=
+        ERR_NONE) {
+        return false;
+    }
+    gate_worker_kill(worker, id, SLICE("its own client asked for it, in another session"));
+    return true;
+}
+
+/* One that another gateway has is cancelled there, but not ended. Who asks is not told how that
+ * went, as servers do not either. */
+bool gate_session_kill_other(struct gate_session *session, uint32_t number, bool is_end)
+{
+    struct cancel_key key = gate_session_number_key(session, number);
+    if (is_end) {
+        return gate_session_end_other(session, &key);
+    }
+    if (gate_cancel_start(session->worker, session->number, &key) == ERR_NONE) {
+        return true;
+    }
+    if (session->job != NULL) {
+        return false;
+    }
+    session->job = gate_cancel_start_elsewhere(session->worker, session, &key);
+    return session->job != NULL;
+}
+
 void gate_session_cancelled(struct gate_session *session)
 {
     if (session->front != NULL) {
@@ -299,15 +332,40 @@ void gate_session_kill(struct gate_session *session, enum ending why, struct sli
     }
 }
 
+/* Nobody waits for the target's answer to a request to cancel. */
+static void gate_session_give_up_cancels(struct gate_session *session)
+{
+    if (!target_route_is_stopping(&session->route)) {
+        return;
+    }
+    target_route_cancel_stop(&session->route);
+    list_move_all(&session->cancels, &session->next_cancels);
+    gate_session_answer_cancels(&session->cancels);
+    if (session->state == SESSION_OVER) {
+        gate_session_free_later(session);
+    }
+}
+
 void gate_session_cut_short(struct gate_session *session)
 {
     gate_session_kill(session, ENDING_KILLED, STOPPING);
-    if (session->state == SESSION_OVER && target_route_is_stopping(&session->route)) {
-        target_route_cancel_stop(&session->route);
-        list_move_all(&session->cancels, &session->next_cancels);
-        gate_session_answer_cancels(&session->cancels);
-        gate_session_free_later(session);
+    if (session->state == SESSION_OVER) {
+        gate_session_give_up_cancels(session);
     }
+}
+
+/* It was told before, in vain or without hope. */
+void gate_session_cut_off(struct gate_session *session)
+{
+    gate_session_cut_short(session);
+    if (session->pump != NULL) {
+        gate_passage_cut(session);
+    } else if (session->front != NULL) {
+        session->front->ops->close(session->front);
+        session->front = NULL;
+        gate_session_end(session, STOPPING);
+    }
+    gate_session_give_up_cancels(session);
 }
 
 void gate_session_drain(struct gate_session *session)
@@ -323,6 +381,16 @@ void gate_session_drain(struct gate_session *session)
     } else {
         loop_defer(session->worker->loop, &session->drain_task);
     }
+}
+
+bool gate_session_is_arriving(const struct gate_session *session)
+{
+    return session->front != NULL;
+}
+
+struct slice gate_session_end_reason(const struct gate_session *session)
+{
+    return session->session.end_reason;
 }
 
 struct slice gate_session_id(const struct gate_session *session)

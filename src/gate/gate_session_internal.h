@@ -5,7 +5,7 @@
 #ifndef GH_GATE_GATE_SESSION_INTERNAL_H
 #define GH_GATE_GATE_SESSION_INTERNAL_H
 
-#include "gate/catalog_lookup.h"
+#include "gate/catalog_facts.h"
 #include "gate/gate_session.h"
 #include "gate/session_jobs.h"
 #include "gate/target_route.h"
@@ -49,7 +49,11 @@ struct gate_session {
     struct list newcomer; /* until it has signed in */
     struct address address;
     int64_t came_at;
-    uint64_t number; /* of its worker */
+    uint64_t number;            /* of its worker */
+    struct slice credential_id; /* with which it came */
+    struct slice inside_id;    /* see struct gate_inside; empty: its client came over the network */
+    struct slice guest_member; /* whose credentials count; empty: it did not come over HTTP */
+    struct slice guest_connection; /* likewise, of which connection */
     struct gate_worker *worker;
     const struct protocol *protocol;
     enum session_state state;
@@ -71,10 +75,11 @@ struct gate_session {
     struct read_account *reads; /* NULL: there was no budget of an hour yet */
     struct session_guarded *guarded;
     size_t guarded_count;
-    struct catalog_lookup *lookup; /* under way */
-    struct slice database;         /* that the client asked for */
-    struct list cancels;           /* answered when the request that is under way is done */
-    struct list next_cancels;      /* after it */
+    struct catalog_waiter waiter;      /* for what the catalog says */
+    bool is_changing[CATALOG_CHANGES]; /* its catalog, as on_change was told */
+    struct slice database;             /* that the client asked for */
+    struct list cancels;               /* answered when the request that is under way is done */
+    struct list next_cancels;          /* after it */
     struct cancel_key target_key;
     struct loop_task drain_task;
     struct loop_task free_task;
@@ -104,8 +109,8 @@ bool gate_session_can_hold_rules(const struct gate_session *session);
 extern const struct passage_events gate_session_passage_events;
 /* What the target said goes on, after it had to wait. */
 void gate_session_go_on(struct gate_session *session);
-/* What was asked of the catalog is over: nobody waits for it. */
-void gate_session_end_lookup(struct gate_session *session);
+/* Nobody waits for the catalog any more, and what the session began to change of it is over. */
+void gate_session_end_catalog(struct gate_session *session);
 /* For the store. */
 void gate_session_keep_masking(struct gate_session *session);
 void gate_session_end_rules(struct gate_session *session);
@@ -113,6 +118,8 @@ void gate_session_end_rules(struct gate_session *session);
 /* The client is let through: takes its stream and what it sent already. */
 void gate_passage_start(struct gate_session *session, struct stream *take_stream,
                         struct slice behind);
+/* Nothing more passes, and nobody is waited for. */
+void gate_passage_cut(struct gate_session *session);
 /* The client is told, if that can stand where the target's messages are, and the end follows. */
 void gate_passage_end(struct gate_session *session, enum ending why, struct slice reason);
 /* Ends the session if it is idle and shall; a task. */
@@ -126,6 +133,10 @@ void gate_session_init_end(struct gate_session *session);
 void gate_session_set_reason(struct gate_session *session, struct slice reason);
 /* A client that is not through yet is told why it never will be; on_closed follows. */
 void gate_session_refuse(struct gate_session *session, const struct ending_words *words);
+/* What other sessions of its credential cancel it by; valid as long as the session. */
+struct cancel_key gate_session_number_key(const struct gate_session *session, uint32_t number);
+/* Another one of these, by its client's wish; false: there is none. */
+bool gate_session_kill_other(struct gate_session *session, uint32_t number, bool is_end);
 /* What it does at the target is to be cancelled. */
 void gate_session_cancel_query(struct gate_session *session);
 /* What the gateway did, on record. 'what' is a word. */

@@ -29,7 +29,7 @@ void gate_session_describe(struct gate_session *session)
     row->user_email = arena_copy(arena, grant->caller.email);
     row->user_name = arena_copy(arena, grant->caller.name);
     row->identity_type = grant->caller.is_key ? SLICE("machine") : SLICE("user");
-    row->verb = SLICE("connect");
+    row->verb = grant->credential.is_execution ? SLICE("exec") : SLICE("connect");
     row->status = SLICE(SESSION_OPEN);
     row->started_at = clock_now();
     row->guardrails_info = SLICE("[]"); /* none yet */
@@ -65,6 +65,7 @@ enum err gate_session_start_recording(struct gate_session *session, struct error
     if (err != ERR_NONE) {
         return err;
     }
-    session_head_record(session->recorder, row);
+    session_head_record(session->recorder, row,
+                        session->protocol->is_inside ? session->protocol->subtype : SLICE(""));
     return recorder_flush(session->recorder, reterr);
 }

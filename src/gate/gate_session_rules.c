@@ -30,6 +30,27 @@ static void gate_session_judge_script(void *context, const struct sql_settings *
     guard_judge_input(&session->rules->scope, text, settings, script, ret_verdict);
 }
 
+static bool gate_session_judge_known(void *context, const struct sql_settings *settings,
+                                     struct slice text, const struct guard_known *known,
+                                     struct guard_verdict *ret_verdict,
+                                     struct guard_facts *ret_facts)
+{
+    struct gate_session *session = context;
+    const struct guard_cache_key key = {
+        .scope = &session->rules->scope, .settings = settings, .text = text};
+    return guard_cache_judge_known(session->worker->guard_cache, &key, known, ret_verdict,
+                                   ret_facts);
+}
+
+static bool gate_session_judge_script_known(void *context, const struct sql_settings *settings,
+                                            struct slice text, const struct sql_script *script,
+                                            const struct guard_known *known,
+                                            struct guard_verdict *ret_verdict)
+{
+    struct gate_session *session = context;
+    return guard_judge_known(&session->rules->scope, text, settings, script, known, ret_verdict);
+}
+
 static void session_rules_free(struct session_rules *rules)
 {
     if (rules != NULL) {
@@ -41,8 +62,16 @@ static void session_rules_free(struct session_rules *rules)
 
 bool gate_session_can_hold_rules(const struct gate_session *session)
 {
+    bool is_read_only = session->rules != NULL && session->rules->scope.is_read_only;
+    unsigned can = session->protocol->can;
+    if (session->rules != NULL &&
+        ((session->rules->rules.masking != NULL && (can & CAN_MASK) == 0) ||
+         (session->rules->budget_count > 0 && (can & CAN_BUDGET) == 0))) {
+        return false;
+    }
     return session->rules == NULL || session->rules->is_empty ||
-           session->protocol->passage->set_policy != NULL;
+           (session->protocol->passage->set_policy != NULL &&
+            (!is_read_only || (can & CAN_READ_ONLY) != 0));
 }
 
 bool gate_session_policy(struct gate_session *session, struct passage_policy *ret_policy)
@@ -53,10 +82,14 @@ bool gate_session_policy(struct gate_session *session, struct passage_policy *re
     *ret_policy = (struct passage_policy){
         .generation = session->rules_generation,
         .is_empty = session->rules->is_empty,
+        .is_read_only = session->rules->scope.is_read_only,
         .looks_at_values = guard_scope_looks_at(&session->rules->scope, GUARD_INPUT),
         .judge = gate_session_judge,
         .analyze = sql_analyze,
         .judge_script = gate_session_judge_script,
+        .asks_names = session->rules->scope.asks_names,
+        .judge_known = gate_session_judge_known,
+        .judge_script_known = gate_session_judge_script_known,
         .context = session,
         .masking = session->rules->rules.masking,
         .scratch = session->worker->mask_scratch,
@@ -202,7 +235,8 @@ static void gate_session_on_guarded(void *owner, const struct guard_event *event
     gate_session_keep_finding(session, event);
 }
 
-/* What the mask asks the target ------------------------------------------------------------------
+/* The catalog of the target
+ * ----------------------------------------------------------------------------------
  */
 
 void gate_session_go_on(struct gate_session *session)
@@ -213,37 +247,61 @@ void gate_session_go_on(struct gate_session *session)
     }
 }
 
-static void gate_session_on_learned(void *owner, const struct query_rows *rows,
-                                    const struct error *error)
+static struct catalog_facts_request gate_session_catalog(const struct gate_session *session)
+{
+    return (struct catalog_facts_request){
+        .connection_id = session->session.connection_id,
+        .credential_id = session->session.credential_id,
+        .database = session->database,
+        .rules = session->rules == NULL ? NULL : session->rules->rules.masking,
+        .protocol = session->protocol,
+    };
+}
+
+static void gate_session_on_informed(void *owner)
 {
     struct gate_session *session = owner;
-    session->lookup = NULL;
-    if (error != NULL) {
-        log_line(LOG_GATE, LOG_WARN, "where columns come from is not known: more is masked",
-                 log_text("id", session->session.id), log_error_field(error));
-    }
-    session->passage->ops->learned(session->passage, rows);
+    session->passage->ops->informed(session->passage);
     gate_session_go_on(session);
 }
 
-static void gate_session_on_lookup(void *owner, const struct catalog_question *question)
+static void gate_session_on_ask(void *owner)
 {
     struct gate_session *session = owner;
-    const struct catalog_lookup_request request = {
-        .credential_id = session->session.credential_id,
-        .database = session->database,
-        .question = question,
-        .protocol = session->protocol,
-    };
-    session->lookup =
-        catalog_lookup_start(session->worker, &request, gate_session_on_learned, session);
+    const struct catalog_facts_request request = gate_session_catalog(session);
+    catalog_facts_cancel(session->worker->catalogs, &session->waiter);
+    session->waiter.on_informed = gate_session_on_informed;
+    session->waiter.owner = session;
+    catalog_facts_ask(session->worker->catalogs, &request, &session->waiter);
 }
 
-void gate_session_end_lookup(struct gate_session *session)
+static bool gate_session_on_known(void *owner, struct catalog_known *ret_known)
 {
-    if (session->lookup != NULL) {
-        catalog_lookup_cancel(session->lookup);
-        session->lookup = NULL;
+    struct gate_session *session = owner;
+    const struct catalog_facts_request request = gate_session_catalog(session);
+    return catalog_facts_known(session->worker->catalogs, &request, ret_known);
+}
+
+static struct catalog_stamp gate_session_on_stamp(void *owner)
+{
+    struct gate_session *session = owner;
+    return catalog_changes_stamp(&session->worker->gate->changes, session->database);
+}
+
+static void gate_session_on_change(void *owner, enum catalog_change what, bool is_over)
+{
+    struct gate_session *session = owner;
+    if (session->is_changing[what] == is_over) {
+        session->is_changing[what] = !is_over;
+        catalog_changes_note(&session->worker->gate->changes, session->database, what, is_over);
+    }
+}
+
+void gate_session_end_catalog(struct gate_session *session)
+{
+    catalog_facts_cancel(session->worker->catalogs, &session->waiter);
+    for (enum catalog_change what = 0; what < CATALOG_CHANGES; what++) {
+        gate_session_on_change(session, what, true);
     }
 }
 
@@ -267,12 +325,31 @@ void gate_session_keep_masking(struct gate_session *session)
     }
 }
 
+static bool gate_session_on_kill(void *owner, uint32_t number, bool is_end)
+{
+    return gate_session_kill_other(owner, number, is_end);
+}
+
 const struct passage_events gate_session_passage_events = {
     .on_finding = gate_session_on_guarded,
-    .on_lookup = gate_session_on_lookup,
+    .on_ask = gate_session_on_ask,
+    .on_known = gate_session_on_known,
+    .on_stamp = gate_session_on_stamp,
+    .on_change = gate_session_on_change,
     .on_block = gate_session_on_block,
+    .on_kill = gate_session_on_kill,
     .on_read = gate_session_on_read,
 };
+
+bool gate_session_was_blocked(const struct gate_session *session)
+{
+    for (size_t i = 0; i < session->guarded_count; i++) {
+        if (slice_equals(session->guarded[i].action, SLICE("block"))) {
+            return true;
+        }
+    }
+    return false;
+}
 
 void gate_session_end_rules(struct gate_session *session)
 {

@@ -21,6 +21,7 @@ struct watch_guard {
 struct watch_job {
     struct gate_job job;
     int64_t generation;
+    struct slice issuer; /* of the identity provider */
     struct session_entries sessions;
     struct slice *verdicts;     /* why each may not go on; empty: it may */
     struct watch_guard *guards; /* of each that may */
@@ -72,6 +73,7 @@ static enum err gate_watch_ask(struct store_tx *tx, struct watch_job *self, size
     struct arena arena CLEANUP(arena_release);
     struct credential_grant grant;
     const struct credential_question question = {
+        .issuer = self->issuer,
         .credential_id = self->sessions.items[index].credential_id,
         .now = clock_now(),
         .admin_group = identity_admin_group(identity),
@@ -168,7 +170,9 @@ static void gate_watch_run(struct gate_job *job)
     gate_watch_expire(self);
     if (job->err == ERR_NONE && generation != self->generation) {
         self->sessions = session_table_all_in(&job->arena, gate->table);
-        job->err = gate_watch_judge(self, &job->error);
+        job->err =
+            identity_issuer_in(&job->arena, gate->settings.identity, &self->issuer, &job->error);
+        job->err = job->err == ERR_NONE ? gate_watch_judge(self, &job->error) : job->err;
         self->generation = job->err == ERR_NONE ? generation : self->generation;
     }
 }

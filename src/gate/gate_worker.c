@@ -2,6 +2,8 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "gate/catalog_facts.h"
+#include "gate/execution.h"
 #include "gate/gate_recovery.h"
 #include "gate/gate_session.h"
 #include "io/clock.h"
@@ -15,15 +17,23 @@
 void gate_worker_check_drained(struct gate_worker *worker)
 {
     if (worker->is_draining && list_is_empty(&worker->sessions) && worker->job_count == 0 &&
-        !worker->is_watching) {
+        worker->execution_count == 0 && !worker->is_watching) {
         loop_defer(worker->loop, &worker->drained);
     }
+}
+
+void gate_worker_end_execution(struct gate_worker *worker)
+{
+    worker->execution_count--;
+    gate_worker_check_drained(worker);
 }
 
 static void gate_worker_on_drained(void *owner)
 {
     struct gate_worker *worker = owner;
-    timer_stop(&worker->drain_deadline);
+    timer_stop(&worker->turn_away_timer);
+    timer_stop(&worker->tell_timer);
+    timer_stop(&worker->cut_timer);
     if (!worker->has_left) {
         worker->has_left = true;
         secret_cache_free(worker->sign_ins); /* nobody signs in any more, and the loop ends */
@@ -32,11 +42,29 @@ static void gate_worker_on_drained(void *owner)
     }
 }
 
-static void gate_worker_cut(void *owner)
+/* Who had just come when the drain began has had time to sign in and to be answered once. */
+static void gate_worker_turn_away(void *owner)
+{
+    struct gate_worker *worker = owner;
+    worker->turns_away = true;
+    LIST_EACH(link, &worker->sessions) {
+        gate_session_drain(gate_session_of(link));
+    }
+}
+
+static void gate_worker_tell(void *owner)
 {
     struct gate_worker *worker = owner;
     LIST_EACH(link, &worker->sessions) {
         gate_session_cut_short(gate_session_of(link));
+    }
+}
+
+static void gate_worker_cut(void *owner)
+{
+    struct gate_worker *worker = owner;
+    LIST_EACH(link, &worker->sessions) {
+        gate_session_cut_off(gate_session_of(link));
     }
 }
 
@@ -141,10 +169,14 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *on)
     randombytes_buf(seed, sizeof(seed));
     worker->guard_cache = guard_cache_new(seed);
     worker->mask_scratch = mask_scratch_new();
+    worker->catalogs = catalog_facts_new(worker);
     worker->sign_ins = secret_cache_new(worker->loop, LIMIT_SIGN_IN_KEYS_IDLE_MS);
     list_init(&worker->sessions);
     list_init(&worker->newcomers);
-    timer_init(&worker->drain_deadline, gate_worker_cut, worker);
+    list_init(&worker->executions);
+    timer_init(&worker->turn_away_timer, gate_worker_turn_away, worker);
+    timer_init(&worker->tell_timer, gate_worker_tell, worker);
+    timer_init(&worker->cut_timer, gate_worker_cut, worker);
     loop_task_init(&worker->drained, gate_worker_on_drained, worker);
     worker_enter(on);
     gate_watch_start(worker);
@@ -168,6 +200,7 @@ void gate_worker_free(struct gate_worker *worker)
     memory_free(worker->scratch);
     guard_cache_free(worker->guard_cache);
     mask_scratch_free(worker->mask_scratch);
+    catalog_facts_free(worker->catalogs);
     guard_scratch_free(worker->guard_scratch);
     memory_free(worker);
 }
@@ -183,7 +216,8 @@ struct gate_order {
     struct slice reason;
     const struct protocol *protocol;
     struct tls_server *tls;
-    uint64_t deadline_ms;
+    uint64_t tell_ms;
+    uint64_t cut_ms;
     struct gate_ruleset rules;
     struct slice *groups;
     size_t group_count;
@@ -293,17 +327,23 @@ static void gate_worker_begin_drain(struct mail *mail)
     gate_retention_stop(worker);
     gate_recovery_stop(worker);
     gate_reads_stop(worker);
-    timer_start(worker->loop, &worker->drain_deadline, order->deadline_ms);
+    timer_start(worker->loop, &worker->turn_away_timer, LIMIT_GATE_LATECOMER_MS);
+    timer_start(worker->loop, &worker->tell_timer, order->tell_ms);
+    timer_start(worker->loop, &worker->cut_timer, order->cut_ms);
     LIST_EACH(link, &worker->sessions) {
-        gate_session_drain(gate_session_of(link));
+        if (!gate_session_is_arriving(gate_session_of(link))) {
+            gate_session_drain(gate_session_of(link));
+        }
     }
+    executions_drain(worker);
     gate_worker_check_drained(worker);
     gate_order_free(order);
 }
 
-void gate_worker_drain(struct gate_worker *worker, uint64_t deadline_ms)
+void gate_worker_drain(struct gate_worker *worker, uint64_t tell_ms, uint64_t cut_ms)
 {
     struct gate_order *order = gate_order_new(worker);
-    order->deadline_ms = deadline_ms;
+    order->tell_ms = tell_ms;
+    order->cut_ms = cut_ms;
     gate_order_send(order, gate_worker_begin_drain);
 }

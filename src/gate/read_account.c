@@ -22,9 +22,12 @@ struct read_account {
     struct read_amount minutes[READ_ACCOUNT_MINUTES];
     struct read_amount hour; /* their sum */
     struct read_amount unwritten;
+    struct read_amount others; /* of the same hour, at other gateways; as it was known last */
+    int64_t others_oldest;     /* the minute of the first of it */
 };
 
 struct read_accounts {
+    char node_id[64];
     pthread_mutex_t mutex;
     struct map map;
 };
@@ -71,10 +74,11 @@ static void advance(struct read_account *account, int64_t now)
 /* Until the oldest minute with anything in it leaves. */
 static uint64_t falls_in_ms(struct read_account *account, int64_t now)
 {
+    bool has_others = account->others.rows > 0 || account->others.bytes > 0;
     for (int64_t minute = account->minute - READ_ACCOUNT_MINUTES + 1; minute <= account->minute;
          minute++) {
         const struct read_amount *read = minute_of(account, minute);
-        if (read->rows > 0 || read->bytes > 0) {
+        if (read->rows > 0 || read->bytes > 0 || (has_others && minute >= account->others_oldest)) {
             int64_t left = (minute + READ_ACCOUNT_MINUTES) * MINUTE_US - now;
             return left <= 0 ? 1 : (uint64_t)left / 1000 + 1;
         }
@@ -87,16 +91,18 @@ bool read_account_take(struct read_account *account, int64_t now, const struct r
 {
     lock(&account->mutex);
     advance(account, now);
-    bool is_taken = account->hour.rows + more->rows <= most->rows &&
-                    account->hour.bytes + more->bytes <= most->bytes;
+    struct read_amount read = account->hour;
+    add(&read, account->others.rows, account->others.bytes);
+    bool is_taken = read.rows + more->rows <= most->rows && read.bytes + more->bytes <= most->bytes;
     if (is_taken) {
         add(minute_of(account, account->minute), more->rows, more->bytes);
+        add(&read, more->rows, more->bytes);
         add(&account->hour, more->rows, more->bytes);
         add(&account->unwritten, more->rows, more->bytes);
     }
     bool is_asked = !is_taken || more->rows == 0; /* somebody will be told */
     *ret_hour = (struct read_hour){
-        .read = account->hour,
+        .read = read,
         .falls_in_ms = is_asked ? falls_in_ms(account, now) : 0,
     };
     unlock(&account->mutex);
@@ -118,6 +124,20 @@ void read_account_unref(struct read_account *account)
     }
 }
 
+/* What was written, into minutes of our own. */
+static void add_written(struct read_account *account, const struct read_use_list *written,
+                        int64_t minute)
+{
+    for (size_t i = 0; i < written->count; i++) {
+        const struct read_use *use = &written->uses[i];
+        int64_t age = use->minute < minute ? minute - use->minute : 0;
+        if (age < READ_ACCOUNT_MINUTES) {
+            add(minute_of(account, account->minute - age), use->rows, use->bytes);
+            add(&account->hour, use->rows, use->bytes);
+        }
+    }
+}
+
 static struct read_account *read_account_new(const struct read_use *who,
                                              const struct read_use_list *written, int64_t minute,
                                              int64_t now)
@@ -129,27 +149,27 @@ static struct read_account *read_account_new(const struct read_use *who,
     account->connection_id = arena_copy(&account->arena, who->connection_id);
     account->caller_id = arena_copy(&account->arena, who->caller_id);
     account->minute = now / MINUTE_US;
-    for (size_t i = 0; i < written->count; i++) {
-        const struct read_use *use = &written->uses[i];
-        int64_t age = use->minute < minute ? minute - use->minute : 0;
-        if (age < READ_ACCOUNT_MINUTES) {
-            add(minute_of(account, account->minute - age), use->rows, use->bytes);
-            add(&account->hour, use->rows, use->bytes);
-        }
-    }
+    add_written(account, written, minute);
     return account;
 }
 
 /* All of them --------------------------------------------------------------------------------- */
 
-struct read_accounts *read_accounts_new(void)
+struct read_accounts *read_accounts_new(struct slice node_id)
 {
     struct read_accounts *accounts = memory_new(sizeof(*accounts));
+    must(node_id.len < sizeof(accounts->node_id));
+    (void)snprintf(accounts->node_id, sizeof(accounts->node_id), "%.*s", SLICE_ARG(node_id));
     uint8_t seed[MAP_SEED_SIZE];
     randombytes_buf(seed, sizeof(seed));
     must(pthread_mutex_init(&accounts->mutex, NULL) == 0);
     map_init(&accounts->map, seed);
     return accounts;
+}
+
+struct slice read_accounts_node(const struct read_accounts *accounts)
+{
+    return slice_of_text(accounts->node_id);
 }
 
 void read_accounts_free(struct read_accounts *accounts)
@@ -256,6 +276,7 @@ struct read_use_list read_accounts_collect_in(struct arena *arena, struct read_a
             list.uses[list.count++] = (struct read_use){
                 .connection_id = arena_copy(arena, account->connection_id),
                 .caller_id = arena_copy(arena, account->caller_id),
+                .node_id = read_accounts_node(accounts),
                 .minute = minute,
                 .rows = unwritten.rows,
                 .bytes = unwritten.bytes,
@@ -279,6 +300,47 @@ void read_accounts_put_back(struct read_accounts *accounts, const struct read_us
             read_account_unref(account);
         }
     }
+}
+
+struct read_use_list read_accounts_used_in(struct arena *arena, struct read_accounts *accounts)
+{
+    struct read_use_list list = {0};
+    struct slice key;
+    void *value = NULL;
+    lock(&accounts->mutex);
+    list.uses = arena_alloc_array(arena, map_count(&accounts->map) + 1, sizeof(*list.uses));
+    for (size_t at = 0; map_next(&accounts->map, &at, &key, &value);) {
+        struct read_account *account = value;
+        if (atomic_load(&account->references) > 1) {
+            list.uses[list.count++] = (struct read_use){
+                .connection_id = arena_copy(arena, account->connection_id),
+                .caller_id = arena_copy(arena, account->caller_id),
+                .node_id = read_accounts_node(accounts),
+            };
+        }
+    }
+    unlock(&accounts->mutex);
+    return list;
+}
+
+void read_account_set_others(struct read_account *account, const struct read_use_list *written,
+                             int64_t minute, int64_t now)
+{
+    struct read_amount sum = {0};
+    int64_t oldest = 0; /* by its age */
+    for (size_t i = 0; i < written->count; i++) {
+        const struct read_use *use = &written->uses[i];
+        int64_t age = use->minute < minute ? minute - use->minute : 0;
+        if (age < READ_ACCOUNT_MINUTES) {
+            add(&sum, use->rows, use->bytes);
+            oldest = age > oldest ? age : oldest;
+        }
+    }
+    lock(&account->mutex);
+    advance(account, now);
+    account->others = sum;
+    account->others_oldest = account->minute - oldest;
+    unlock(&account->mutex);
 }
 
 size_t read_accounts_count(struct read_accounts *accounts)

@@ -16,7 +16,9 @@
 struct read_accounts;
 struct read_account;
 
-struct read_accounts *read_accounts_new(void);
+/* Of the gateway with this id; empty: no other uses the store. */
+struct read_accounts *read_accounts_new(struct slice node_id);
+struct slice read_accounts_node(const struct read_accounts *accounts);
 /* After all that have references are gone. */
 void read_accounts_free(struct read_accounts *accounts);
 
@@ -42,6 +44,12 @@ struct read_use_list read_accounts_collect_in(struct arena *arena, struct read_a
                                               int64_t minute, int64_t now);
 /* It was not written after all. */
 void read_accounts_put_back(struct read_accounts *accounts, const struct read_use_list *list);
+/* For a store that other gateways write to: the accounts that sessions have now; and what all
+ * others have written of one, in the place of what was known of that. It counts as of then: as late
+ * as it is read, and by the clocks of the gateways. 'minute': see read_accounts_open(). */
+struct read_use_list read_accounts_used_in(struct arena *arena, struct read_accounts *accounts);
+void read_account_set_others(struct read_account *account, const struct read_use_list *written,
+                             int64_t minute, int64_t now);
 size_t read_accounts_count(struct read_accounts *accounts);
 
 #endif

@@ -12,7 +12,8 @@
 
 DEFINE_FREE_AT(recording_free, struct recording)
 
-void session_head_record(struct recorder *recorder, const struct session *session)
+void session_head_record(struct recorder *recorder, const struct session *session,
+                         struct slice protocol)
 {
     struct buf buf CLEANUP(buf_release);
     buf_init(&buf, LIMIT_KIB(64));
@@ -20,6 +21,9 @@ void session_head_record(struct recorder *recorder, const struct session *sessio
     json_begin_object(&json);
     shape_write_members(&session_shape, 0, 0, session, &json);
     json_member_int(&json, DAYS, session->recording_days);
+    if (protocol.len > 0) {
+        json_member_text(&json, "protocol", protocol);
+    }
     json_end_object(&json);
     must(json_writer_done(&json) == ERR_NONE);
     struct slice part = buf_view(&buf);

@@ -7,7 +7,9 @@
 #include "model/session.h"
 #include "session/recorder.h"
 
-void session_head_record(struct recorder *recorder, const struct session *session);
+/* 'protocol': what reads it, where that is not the one of the connection's subtype; else "". */
+void session_head_record(struct recorder *recorder, const struct session *session,
+                         struct slice protocol);
 
 struct session_head_file {
     const char *path;

@@ -9,6 +9,7 @@
 #include "io/log.h"
 #include "model/secret_trust.h"
 #include "store/audit_store.h"
+#include "store/review_store.h"
 #include "store/row_id.h"
 #include "store/session_store.h"
 #include "target/secret_source.h"
@@ -46,12 +47,15 @@ static void candidates_run(struct gate_job *job)
     size_t count = job->err == ERR_NONE ? self->found.count : 0;
     struct scram_verifier *scram = arena_alloc_array(&job->arena, count + 1, sizeof(*scram));
     struct slice *hashes = arena_alloc_array(&job->arena, count + 1, sizeof(*hashes));
+    struct slice *kept = arena_alloc_array(&job->arena, count + 1, sizeof(*kept));
     for (size_t i = 0; i < count; i++) {
         const struct credential_candidate *candidate = &self->found.candidates[i];
         native_credential_verifier(key, self->name, candidate->verifier, &scram[i]);
         hashes[i] = candidate->hash;
+        kept[i] = candidate->verifier;
     }
-    self->verifiers = (struct front_verifiers){.scram = scram, .hashes = hashes, .count = count};
+    self->verifiers =
+        (struct front_verifiers){.scram = scram, .hashes = hashes, .kept = kept, .count = count};
 }
 
 static enum err session_job_start(struct gate_job *job, struct pool *pool,
@@ -82,11 +86,12 @@ static enum err admit_read(struct store_tx *tx, void *context, struct error *ret
     struct admit_job *self = context;
     const struct identity *identity = self->job.worker->gate->settings.identity;
     const struct credential_question question = {
+        .issuer = self->issuer,
         .credential_id = self->credential_id,
         .now = clock_now(),
         .admin_group = identity_admin_group(identity),
         .auditor_group = identity_auditor_group(identity),
-        .subtype = self->protocol->subtype,
+        .subtype = self->protocol->is_inside ? SLICE("") : self->protocol->subtype,
         .wants_secret = true,
     };
     enum err err = credential_store_check(tx, &self->job.arena, &question, &self->grant, reterr);
@@ -150,7 +155,11 @@ static enum err admit_check_agent(const struct admit_job *self, struct error *re
 static void admit_run(struct gate_job *job)
 {
     struct admit_job *self = JOB_OF(job, admit_job);
-    job->err = store_read(job->worker->gate->settings.store, admit_read, self, &job->error);
+    const struct gate_settings *settings = &job->worker->gate->settings;
+    job->err = identity_issuer_in(&job->arena, settings->identity, &self->issuer, &job->error);
+    if (job->err == ERR_NONE) {
+        job->err = store_read(settings->store, admit_read, self, &job->error);
+    }
     self->is_far = job->err == ERR_NONE && !self->grant.connection.has_embedded_agent;
     if (job->err == ERR_NONE && self->is_far) {
         job->err = admit_check_agent(self, &job->error);
@@ -266,9 +275,16 @@ static enum err session_audit(struct store_tx *tx, struct arena *arena,
 static enum err enroll_write(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct enroll_job *self = context;
-    enum err err = session_store_insert(tx, &self->session, reterr);
-    return err == ERR_NONE ? session_audit(tx, &self->job.arena, &self->session, "connect", reterr)
-                           : err;
+    const struct session *session = &self->session;
+    enum err err = ERR_NONE;
+    if (slice_equals(session->verb, SLICE("exec"))) {
+        err = review_store_begin_run(tx, &self->job.arena, session->credential_id, clock_now(),
+                                     reterr);
+    }
+    if (err == ERR_NONE) {
+        err = session_store_insert(tx, session, reterr);
+    }
+    return err == ERR_NONE ? session_audit(tx, &self->job.arena, session, "connect", reterr) : err;
 }
 
 enum err session_restore(struct store_tx *tx, struct arena *arena, const struct session *session,
@@ -320,6 +336,13 @@ static enum err leave_write(struct store_tx *tx, void *context, struct error *re
     if (err == ERR_NONE && request->guarded_count > 0) {
         err = session_store_add_guarded(tx, body->arena, request->session->id, request->guarded,
                                         request->guarded_count, reterr);
+    }
+    if (err == ERR_NONE && slice_equals(request->session->verb, SLICE("exec"))) {
+        err = credential_store_end_execution(tx, request->session->credential_id, reterr);
+        if (err == ERR_NONE) {
+            err = review_store_end_run(tx, request->session->credential_id, request->has_passed,
+                                       clock_now(), reterr);
+        }
     }
     return err == ERR_NONE ? session_audit(tx, body->arena, request->session, "disconnect", reterr)
                            : err;

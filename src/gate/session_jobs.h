@@ -29,6 +29,7 @@ struct admit_job {
     struct gate_job job;
     struct slice credential_id;
     struct slice session_id;
+    struct slice issuer; /* of the identity provider */
     const struct protocol *protocol;
     struct credential_grant grant;
     bool is_far; /* the agent is elsewhere: it opens the variables and finds the place itself */
@@ -62,6 +63,7 @@ enum err enroll_job_start(struct gate_worker *worker, const struct session *sess
 struct leave_request {
     const struct session *session;
     bool is_enrolled;
+    bool has_passed;                       /* something of its client may have reached the target */
     const struct session_guarded *guarded; /* what guard rails found */
     size_t guarded_count;
 };

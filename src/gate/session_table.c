@@ -43,7 +43,7 @@ void session_table_free(struct session_table *table)
 void session_table_add(struct session_table *table, const struct session_entry *entry)
 {
     struct session_row *row = memory_new(sizeof(*row));
-    arena_init(&row->arena);
+    arena_init_small(&row->arena);
     arena_hold_secrets(&row->arena);
     row->entry = *entry;
     row->entry.id = arena_copy(&row->arena, entry->id);
@@ -82,6 +82,22 @@ struct cancel_key session_table_make_key_in(struct arena *arena, struct session_
     key.secret = arena_copy(arena, key.secret);
     sodium_memzero(secret, sizeof(secret));
     return key;
+}
+
+bool session_table_take_key(struct session_table *table, struct slice id,
+                            const struct cancel_key *key)
+{
+    must(pthread_mutex_lock(&table->lock) == 0);
+    struct session_row *row = map_get(&table->by_id, id);
+    must(row != NULL && row->key.len == 0);
+    struct slice bytes = session_key_in(&row->arena, key);
+    bool is_free = map_get(&table->by_key, bytes) == NULL;
+    if (is_free) {
+        row->key = bytes;
+        (void)map_put(&table->by_key, row->key, row);
+    }
+    must(pthread_mutex_unlock(&table->lock) == 0);
+    return is_free;
 }
 
 void session_table_expire(struct session_table *table, struct slice id, int64_t expires_at)

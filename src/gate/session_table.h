@@ -18,7 +18,7 @@ struct gate_session;
 struct session_entry {
     struct slice id;
     struct slice credential_id;
-    struct slice subtype; /* of its protocol; a constant */
+    struct slice subtype; /* of its protocol; a constant; empty: of any connection */
     int64_t expires_at;   /* 0: never */
     struct gate_worker *worker;
     struct gate_session *session; /* to be used on the thread of its worker alone */
@@ -33,6 +33,9 @@ void session_table_add(struct session_table *table, const struct session_entry *
  * SESSION_KEY_SIZE, to this number, which is the target's own; 0: one that it has not. */
 struct cancel_key session_table_make_key_in(struct arena *arena, struct session_table *table,
                                             struct slice id, uint32_t number, size_t size);
+/* Or what others may cancel it by: 'key', which is copied; false: another session has it. */
+bool session_table_take_key(struct session_table *table, struct slice id,
+                            const struct cancel_key *key);
 /* Until when it may last, once that is known. */
 void session_table_expire(struct session_table *table, struct slice id, int64_t expires_at);
 void session_table_remove(struct session_table *table, struct slice id);

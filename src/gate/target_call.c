@@ -199,8 +199,10 @@ static void target_call_on_open(void *owner, const struct arrival *arrival,
         struct ending_words words = {.message = SLICE("")};
         (void)request->protocol->target.read_answer(failure->answer, &words);
         memcpy(call->answer.code, failure->code, sizeof(call->answer.code));
-        target_call_fail(call, &failure->error, target_catalog(call)->problem_of_open(failure),
-                         words.message);
+        enum target_problem problem = failure->stage == TARGET_STAGE_AGENT
+                                          ? TARGET_PROBLEM_AGENT
+                                          : target_catalog(call)->problem_of_open(failure);
+        target_call_fail(call, &failure->error, problem, words.message);
         return;
     }
     call->answer.is_by_agent = target_call_is_by_agent(call);

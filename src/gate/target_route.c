@@ -25,9 +25,10 @@ static void target_route_on_stopped(void *owner, const struct error *error)
     route->on_stopped(route->owner, error);
 }
 
-static struct shape_pairs target_route_copy(struct arena *arena, const struct shape_pairs *pairs)
+static struct shape_pairs target_route_copy(struct arena *arena, const struct shape_pairs *pairs,
+                                            bool with_password)
 {
-    struct shape_pairs copy = place_variables_in(arena, pairs, false);
+    struct shape_pairs copy = place_variables_in(arena, pairs, with_password);
     for (size_t i = 0; i < copy.count; i++) {
         copy.pairs[i].key = arena_copy(arena, copy.pairs[i].key);
         copy.pairs[i].value = arena_copy(arena, copy.pairs[i].value);
@@ -37,15 +38,19 @@ static struct shape_pairs target_route_copy(struct arena *arena, const struct sh
 
 static void target_route_remember(struct target_route *route, const struct route_target *target)
 {
+    bool signs_in = route->protocol->target.stop_signs_in;
     route->agent_id = arena_copy(route->arena, target->agent_id);
     if (target->agent_id.len > 0) {
-        route->variables = target_route_copy(route->arena, &target->variables);
+        route->variables = target_route_copy(route->arena, &target->variables, signs_in);
         return;
     }
     route->place = (struct place){
         .host = arena_copy(route->arena, target->place->host),
         .port = target->place->port,
         .mode = target->place->mode,
+        .user = signs_in ? arena_copy(route->arena, target->place->user) : SLICE(""),
+        .password = signs_in ? arena_copy(route->arena, target->place->password) : SLICE(""),
+        .database = SLICE(""),
     };
     route->tls = target->tls == NULL ? NULL : tls_client_ref(target->tls);
 }
@@ -123,11 +128,14 @@ static enum err target_route_open_by_agent(struct target_route *route,
     struct loop *loop = worker_loop(route->context.worker);
     struct link *link = target_route_link(route, "");
     route->request = (struct agent_request){
-        .variables = place_variables_in(route->arena, &target->variables, true),
+        .variables = route->protocol->target.place.is_command
+                         ? target->variables
+                         : place_variables_in(route->arena, &target->variables, true),
         .database = start->database,
         .parameters = start->parameters,
         .version = start->version,
         .timeout_ms = LIMIT_GATE_OPEN_MS,
+        .command = start->command,
     };
     if (link != NULL) {
         target_route_ask(route, link);
@@ -151,7 +159,8 @@ void target_route_init(struct target_route *route, struct gate_worker *worker,
         .context = {.worker = worker->worker,
                     .pool = settings->pool,
                     .resolver = settings->resolver,
-                    .cache = worker->sign_ins},
+                    .cache = worker->sign_ins,
+                    .commands = settings->commands},
         .protocol = protocol,
         .registry = settings->registry,
         .arena = arena,
@@ -176,6 +185,7 @@ enum err target_route_open(struct target_route *route, const struct route_target
         .parameters = start->parameters,
         .version = start->version,
         .timeout_ms = LIMIT_GATE_OPEN_MS,
+        .command = start->command,
     };
     route->opening =
         route->protocol->target.open(&route->context, &open, target_route_on_open, route);

@@ -24,6 +24,7 @@ struct route_start {
     struct slice database;
     struct shape_pairs parameters;
     uint32_t version;
+    struct shape_texts command;
 };
 
 struct target_route {

@@ -5,6 +5,7 @@
 #include "base/must.h"
 #include "http/feed.h"
 #include "http/gzip.h"
+#include "http/later.h"
 #include "http/server_internal.h"
 #include "io/log.h"
 
@@ -96,12 +97,15 @@ static void call_deliver(struct mail *mail)
     exchange->on_gone = NULL;
     exchange->handler = NULL;
     if (exchange->conn == NULL) {
+        http_later_drop(exchange);
         exchange_end(exchange);
     } else if (exchange->on_upgraded != NULL) {
         must(exchange_upgrade(exchange, exchange->upgrade_protocol, exchange->on_upgraded,
                               exchange->upgrade_owner));
     } else if (exchange->feed != NULL) {
         http_feed_start(exchange);
+    } else if (exchange->later != NULL) {
+        http_later_start(exchange);
     } else if (!was_streamed) {
         exchange_answer(exchange);
     } else if (exchange->response.is_streamed) {
@@ -163,7 +167,7 @@ enum err http_call_upgrade(struct http_call *call, struct slice protocol,
 }
 
 /* What a person may read of an error; of our own faults only a reference to the log. */
-static void call_answer_error(struct http_call *call, const struct error *error)
+void http_call_answer_error(struct http_call *call, const struct error *error)
 {
     int status = err_http_status(error->code);
     struct slice message = slice_of_text(error->message);
@@ -201,10 +205,9 @@ static void call_move(struct http_call *call)
     exchange->call_state = call->state;
 }
 
-void http_call_run(struct pool_job *job)
+struct http_call http_call_of(struct exchange *exchange)
 {
-    struct exchange *exchange = CONTAINER_OF(job, struct exchange, job);
-    struct http_call call = {
+    return (struct http_call){
         .arena = &exchange->arena,
         .request = &exchange->request,
         .response = &exchange->response,
@@ -213,6 +216,12 @@ void http_call_run(struct pool_job *job)
         .may_ask = exchange->is_asking,
         .state = exchange->call_state,
     };
+}
+
+void http_call_run(struct pool_job *job)
+{
+    struct exchange *exchange = CONTAINER_OF(job, struct exchange, job);
+    struct http_call call = http_call_of(exchange);
     struct error error = {.code = ERR_INTERNAL, .message = "unknown"};
     enum err err = exchange->route->on_pool(&call, &error);
     if (err == ERR_AGAIN && exchange->handler == NULL &&
@@ -226,13 +235,14 @@ void http_call_run(struct pool_job *job)
     }
     if (err != ERR_NONE && exchange->handler == NULL) {
         exchange->feed = NULL;
+        exchange->later = NULL;
         error.code = err;
         exchange->on_upgraded = NULL;
-        call_answer_error(&call, &error);
+        http_call_answer_error(&call, &error);
     } else if (err != ERR_NONE) {
         exchange->response.is_streamed = false; /* call_deliver cuts it */
     }
-    if (exchange->handler == NULL && exchange->feed == NULL) {
+    if (exchange->handler == NULL && exchange->feed == NULL && exchange->later == NULL) {
         gzip_answer(&exchange->request, &exchange->response);
     }
     exchange->mail.deliver = call_deliver;

@@ -38,6 +38,10 @@ enum err http_call_upgrade(struct http_call *call, struct slice protocol,
                            exchange_upgraded_fn on_upgraded, void *owner,
                            struct error *reterr) MUST_USE;
 
+/* For later.c: the call of an exchange; an error as its answer. */
+struct http_call http_call_of(struct exchange *exchange);
+void http_call_answer_error(struct http_call *call, const struct error *error);
+
 /* For exchange.c: runs the route's handler on this pool thread and sends the exchange back. A
  * handler that returns ERR_AGAIN is run once more: one that may not ask others on the pool where it
  * may, one that may on the route's own. What it has answered until then is forgotten. */

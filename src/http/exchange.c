@@ -30,6 +30,7 @@ struct exchange *exchange_new(struct http_worker *worker,
     exchange->route = NULL;
     buf_init(&exchange->body, 0);
     exchange->body_dropped = false;
+    exchange->large_size = 0;
     exchange->answered = false;
     exchange->on_pool = false;
     exchange->is_asking = false;
@@ -40,6 +41,7 @@ struct exchange *exchange_new(struct http_worker *worker,
     exchange->on_upgraded = NULL;
     exchange->feed = NULL;
     exchange->ends_with_input = false;
+    exchange->has_known_caller = false;
     exchange->started_ns = uv_hrtime();
     return exchange;
 }
@@ -57,11 +59,23 @@ static void exchange_record(struct exchange *exchange)
              log_text("peer", slice_of_text(exchange->request.peer.address)));
 }
 
+void exchange_drop_body(struct exchange *exchange)
+{
+    const struct http_server *server = exchange->worker->server;
+    buf_clear(&exchange->body);
+    exchange->request.body = SLICE("");
+    if (exchange->large_size > 0) {
+        atomic_fetch_sub(server->large_size, exchange->large_size);
+        exchange->large_size = 0;
+    }
+}
+
 void exchange_end(struct exchange *exchange)
 {
     struct http_worker *worker = exchange->worker;
     exchange_record(exchange);
     http_response_release(&exchange->response);
+    exchange_drop_body(exchange);
     buf_release(&exchange->body);
     if (worker->unused_exchange_count >= LIMIT_HTTP_UNUSED_EXCHANGES) {
         arena_release(&exchange->arena);
@@ -189,6 +203,23 @@ enum exchange_next exchange_start(struct exchange *exchange, uint64_t body_size)
     return EXCHANGE_RECEIVE;
 }
 
+/* Callers are not known yet when bodies come: what they may fill together has a limit. */
+static enum err exchange_make_room(struct exchange *exchange, size_t size)
+{
+    const struct http_server *server = exchange->worker->server;
+    size_t wanted = exchange->body.len + size;
+    if (server->large_size == NULL || wanted <= LIMIT_HTTP_BODY_SIZE) {
+        return ERR_NONE;
+    }
+    size_t more = wanted - exchange->large_size;
+    if (atomic_fetch_add(server->large_size, more) + more > LIMIT_HTTP_LARGE_SIZE) {
+        atomic_fetch_sub(server->large_size, more);
+        return ERR_BUSY;
+    }
+    exchange->large_size = wanted;
+    return ERR_NONE;
+}
+
 enum err exchange_body(struct exchange *exchange, struct slice bytes)
 {
     struct buf *body = &exchange->body;
@@ -196,7 +227,15 @@ enum err exchange_body(struct exchange *exchange, struct slice bytes)
         body->size_max -= bytes.len; /* what may still come before it is too much */
         return ERR_NONE;
     }
-    enum err err = buf_append(body, bytes);
+    enum err err = exchange_make_room(exchange, bytes.len);
+    if (err != ERR_NONE) {
+        http_response_error(&exchange->response, 503,
+                            SLICE("too many large requests come at once, try again in a moment"));
+        http_response_header(&exchange->response, SLICE("Retry-After"), SLICE("1"));
+        exchange_answer(exchange);
+        return err;
+    }
+    err = buf_append(body, bytes);
     if (err != ERR_NONE) {
         exchange_answer_error(exchange, 413, SLICE("the body is too large"));
     }

@@ -17,6 +17,7 @@
 #include "io/stream.h"
 
 struct feed_run;
+struct later_run;
 struct http_worker;
 
 /* Called with the stream and the bytes that came behind the request; both are the callee's now (the
@@ -57,7 +58,8 @@ struct exchange {
     const struct route *route; /* NULL when there is none that this caller may use */
     struct buf body;
     bool body_dropped;
-    bool answered; /* exchange_answer was called */
+    size_t large_size; /* of the body, where it is larger than the usual */
+    bool answered;     /* exchange_answer was called */
     bool on_pool;
     uint64_t started_ns;
     bool is_asking;   /* its handler is on the pool where it may ask others (http/call.h) */
@@ -72,8 +74,10 @@ struct exchange {
     struct slice upgrade_protocol;
     exchange_upgraded_fn on_upgraded;
     void *upgrade_owner;
-    struct feed_run *feed; /* the answer goes on and on (feed.h) */
-    bool ends_with_input;  /* nobody waits for it whose input has ended */
+    struct feed_run *feed;   /* the answer goes on and on (feed.h) */
+    struct later_run *later; /* the answer is not there yet (later.h) */
+    bool ends_with_input;    /* nobody waits for it whose input has ended */
+    bool has_known_caller;   /* somebody has proven by it who he is */
 };
 
 /* For transports ------------------------------------------------------------------------------ */
@@ -82,7 +86,8 @@ struct exchange *exchange_new(struct http_worker *worker,
                               const struct exchange_transport *transport, void *conn);
 /* The request's head is filled in. 'body_size' is what the head promises, UINT64_MAX if unknown. */
 enum exchange_next exchange_start(struct exchange *exchange, uint64_t body_size);
-/* ERR_LIMIT: more than the route takes; the refusal went out already. */
+/* ERR_LIMIT, ERR_BUSY: more than the route takes, or than there is room for among all large ones;
+ * the refusal went out already. */
 enum err exchange_body(struct exchange *exchange, struct slice bytes) MUST_USE;
 /* The body is complete. */
 void exchange_run(struct exchange *exchange);
@@ -90,6 +95,8 @@ void exchange_run(struct exchange *exchange);
 void exchange_sent(struct exchange *exchange);
 /* The connection is gone before the answer was out. The transport forgets the exchange. */
 void exchange_gone(struct exchange *exchange);
+/* Nobody reads the body any more; the request has none from here on. */
+void exchange_drop_body(struct exchange *exchange);
 /* The answer is out. The transport forgets the exchange. */
 void exchange_end(struct exchange *exchange);
 bool exchange_is_head(const struct exchange *exchange);

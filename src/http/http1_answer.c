@@ -152,6 +152,9 @@ static void http1_answer(struct exchange *exchange)
 {
     struct http1_conn *conn = exchange->conn;
     const struct http_response *response = &exchange->response;
+    if (exchange->has_known_caller) {
+        http_conn_leave_newcomers(&conn->conn);
+    }
     if (conn->conn.http->is_draining) {
         conn->keep_alive = false;
     }

@@ -183,12 +183,27 @@ static void http1_conn_body_done(struct http1_conn *conn)
     exchange_run(conn->exchange);
 }
 
+/* False: it was refused, and the answer is on its way. */
+static bool http1_conn_take_body(struct http1_conn *conn, struct slice bytes)
+{
+    bool keep_alive = conn->keep_alive;
+    conn->keep_alive = false; /* if it is refused now */
+    conn->phase = HTTP1_PHASE_HANDLE;
+    if (exchange_body(conn->exchange, bytes) != ERR_NONE) {
+        return false;
+    }
+    conn->keep_alive = keep_alive;
+    conn->phase = HTTP1_PHASE_BODY;
+    return true;
+}
+
 static size_t http1_conn_consume_length(struct http1_conn *conn, struct slice input)
 {
     size_t size = input.len < conn->body_left ? input.len : (size_t)conn->body_left;
     conn->body_left -= size;
-    /* Cannot fail: exchange_start has compared the length with the limit. */
-    must(exchange_body(conn->exchange, slice_sub(input, 0, size)) == ERR_NONE);
+    if (!http1_conn_take_body(conn, slice_sub(input, 0, size))) {
+        return input.len;
+    }
     if (conn->body_left == 0) {
         http1_conn_body_done(conn);
     }
@@ -209,14 +224,9 @@ static size_t http1_conn_consume_chunked(struct http1_conn *conn, struct slice i
         exchange_answer_error(conn->exchange, 400, SLICE("the chunked body is malformed"));
         return input.len;
     }
-    bool keep_alive = conn->keep_alive;
-    conn->keep_alive = false; /* if the body is refused now */
-    conn->phase = HTTP1_PHASE_HANDLE;
-    if (data.len > 0 && exchange_body(conn->exchange, data) != ERR_NONE) {
+    if (data.len > 0 && !http1_conn_take_body(conn, data)) {
         return input.len;
     }
-    conn->keep_alive = keep_alive;
-    conn->phase = HTTP1_PHASE_BODY;
     if (conn->chunked.done) {
         http1_conn_body_done(conn);
     }
@@ -288,6 +298,7 @@ void http1_conn_answered(struct http1_conn *conn)
         return;
     }
     conn->phase = HTTP1_PHASE_HEAD;
+    http_conn_fall_silent(&conn->conn);
     timer_start(conn->conn.http->loop, &conn->timer, conn->conn.http->server->deadlines.idle_ms);
     if (!conn->is_consuming && (conn->inbox.len > 0 || conn->input_ended)) {
         http1_conn_resume(conn);
@@ -342,8 +353,9 @@ static void http1_conn_become_http2(struct http1_conn *conn, struct slice input)
     struct stream *stream = conn->stream;
     struct http_worker *http = conn->conn.http;
     struct http_peer peer = conn->conn.peer;
+    bool is_newcomer = http_conn_hand_over(&conn->conn);
     http1_conn_leave(conn);
-    http2_conn_start(http, stream, &peer, input);
+    http2_conn_start(http, stream, &peer, is_newcomer, input);
 }
 
 static void http1_conn_receive(struct http1_conn *conn)
@@ -409,19 +421,32 @@ static void http1_conn_drain(struct http_conn *base)
 {
     struct http1_conn *conn = CONTAINER_OF(base, struct http1_conn, conn);
     conn->keep_alive = false;
-    if (conn->phase == HTTP1_PHASE_HEAD && conn->inbox.len == 0) {
+    if (conn->phase != HTTP1_PHASE_HEAD || conn->inbox.len > 0) {
+        return;
+    }
+    if (conn->is_new) { /* its first request may be on its way, and would be lost */
+        timer_start(conn->conn.http->loop, &conn->timer, LIMIT_HTTP_FIRST_MS);
+    } else {
         http1_conn_close(conn);
     }
 }
 
+/* A head that has begun and does not go on is none: whoever sends it letter by letter is silent. */
+static bool http1_conn_is_silent(struct http_conn *base)
+{
+    const struct http1_conn *conn = CONTAINER_OF(base, struct http1_conn, conn);
+    return conn->phase == HTTP1_PHASE_HEAD && !conn->is_consuming;
+}
+
 void http1_conn_start(struct http_worker *http, struct stream *take_stream,
-                      const struct http_peer *peer)
+                      const struct http_peer *peer, bool is_newcomer)
 {
     struct http1_conn *conn = memory_new(sizeof(*conn));
     conn->stream = take_stream;
     conn->conn.peer = *peer;
     conn->conn.close = http1_conn_cut;
     conn->conn.drain = http1_conn_drain;
+    conn->conn.is_silent = http1_conn_is_silent;
     conn->is_new = true;
     /* One read beyond a head or a waiting request fits; then reading pauses. */
     buf_init(&conn->inbox, LIMIT_HTTP_HEAD_SIZE + LIMIT_READ_SIZE);
@@ -429,6 +454,9 @@ void http1_conn_start(struct http_worker *http, struct stream *take_stream,
     loop_task_init(&conn->free_task, http1_conn_free, conn);
     loop_task_init(&conn->sent_task, http1_conn_part_sent, conn);
     http_conn_add(http, &conn->conn);
+    if (is_newcomer) {
+        http_conn_join_newcomers(&conn->conn);
+    }
     stream_own(take_stream, http1_conn_on_event, conn);
     timer_start(http->loop, &conn->timer, http->server->deadlines.head_ms);
     http1_conn_watch(conn);

@@ -8,6 +8,6 @@
 
 /* Takes over the stream and watches it. */
 void http1_conn_start(struct http_worker *http, struct stream *take_stream,
-                      const struct http_peer *peer);
+                      const struct http_peer *peer, bool is_newcomer);
 
 #endif

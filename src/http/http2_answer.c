@@ -78,6 +78,9 @@ static void http2_answer(struct exchange *exchange)
     char status[4];
     char length[24];
     size_t count = http2_fields(stream, status, fields);
+    if (exchange->has_known_caller) {
+        http_conn_leave_newcomers(&stream->conn->conn);
+    }
     stream->part = response->is_streamed ? SLICE_NONE : http_response_body(response);
     stream->is_streaming = response->is_streamed;
     stream->is_last_part = !response->is_streamed;

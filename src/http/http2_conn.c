@@ -68,6 +68,7 @@ static enum err http2_conn_write_outbox(struct http2_conn *conn)
 void http2_conn_stream_ended(struct http2_conn *conn)
 {
     if (list_is_empty(&conn->streams) && !conn->is_closed) {
+        http_conn_fall_silent(&conn->conn);
         timer_start(conn->conn.http->loop, &conn->timer,
                     conn->conn.http->server->deadlines.idle_ms);
     }
@@ -206,21 +207,34 @@ static void http2_conn_make_session(struct http2_conn *conn)
          0);
 }
 
+static bool http2_conn_is_silent(struct http_conn *base)
+{
+    const struct http2_conn *conn = CONTAINER_OF(base, struct http2_conn, conn);
+    return list_is_empty(&conn->streams) && !conn->is_busy;
+}
+
 void http2_conn_start(struct http_worker *http, struct stream *take_stream,
-                      const struct http_peer *peer, struct slice input)
+                      const struct http_peer *peer, bool is_newcomer, struct slice input)
 {
     struct http2_conn *conn = memory_new(sizeof(*conn));
     conn->stream = take_stream;
     conn->conn.peer = *peer;
     conn->conn.close = http2_conn_cut;
     conn->conn.drain = http2_conn_drain;
+    conn->conn.is_silent = http2_conn_is_silent;
     buf_init(&conn->outbox, LIMIT_HTTP2_WRITE_SIZE + LIMIT_KIB(32)); /* one frame beyond */
     timer_init(&conn->timer, http2_conn_on_deadline, conn);
     loop_task_init(&conn->free_task, http2_conn_free, conn);
     list_init(&conn->streams);
     http2_conn_make_session(conn);
     http_conn_add(http, &conn->conn);
+    if (is_newcomer) {
+        http_conn_join_newcomers(&conn->conn);
+    }
     stream_own(take_stream, http2_conn_on_event, conn);
     timer_start(http->loop, &conn->timer, http->server->deadlines.head_ms);
+    if (http->is_draining) {
+        http2_conn_drain(&conn->conn);
+    }
     http2_conn_take_input(conn, input);
 }

@@ -8,6 +8,6 @@
 
 /* Takes over the stream and watches it. 'input' is what was read from it already. */
 void http2_conn_start(struct http_worker *http, struct stream *take_stream,
-                      const struct http_peer *peer, struct slice input);
+                      const struct http_peer *peer, bool is_newcomer, struct slice input);
 
 #endif

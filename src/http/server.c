@@ -8,6 +8,7 @@
 #include "http/http1_conn.h"
 #include "http/server_internal.h"
 #include "io/log.h"
+#include "io/newcomers.h"
 #include "io/socket_stream.h"
 
 #include <unistd.h>
@@ -24,6 +25,7 @@ void http_worker_check_drained(struct http_worker *http)
 void http_conn_add(struct http_worker *http, struct http_conn *conn)
 {
     conn->http = http;
+    list_init(&conn->newcomer);
     list_append(&http->connections, &conn->link);
     http_metrics_add(&http->metrics->connections_open, 1);
     if (http->is_draining) {
@@ -34,9 +36,77 @@ void http_conn_add(struct http_worker *http, struct http_conn *conn)
 void http_conn_remove(struct http_conn *conn)
 {
     list_remove(&conn->link);
+    http_conn_leave_newcomers(conn);
     http_metrics_add(&conn->http->metrics->connections_open, -1);
     http_worker_check_drained(conn->http);
 }
+
+/* Newcomers ----------------------------------------------------------------------------------- */
+
+void http_conn_join_newcomers(struct http_conn *conn)
+{
+    list_append(&conn->http->newcomers, &conn->newcomer);
+}
+
+bool http_conn_hand_over(struct http_conn *conn)
+{
+    bool is_newcomer = !list_is_empty(&conn->newcomer);
+    if (is_newcomer) {
+        list_remove(&conn->newcomer);
+    }
+    return is_newcomer;
+}
+
+void http_conn_leave_newcomers(struct http_conn *conn)
+{
+    if (http_conn_hand_over(conn)) {
+        newcomers_leave(conn->http->server->newcomers, &conn->peer.ip);
+    }
+}
+
+void http_conn_fall_silent(struct http_conn *conn)
+{
+    if (http_conn_hand_over(conn)) {
+        http_conn_join_newcomers(conn);
+    }
+}
+
+/* Whoever has been silent longest goes, at once: were the new one refused instead, a few hundred
+ * slow connections would keep all others of an address out, and a request is one packet for who
+ * means to ask. */
+static bool http_worker_makes_room(struct http_worker *http, const struct address *address)
+{
+    LIST_EACH(link, &http->newcomers) {
+        struct http_conn *conn = LIST_ITEM(link, struct http_conn, newcomer);
+        if (newcomers_are_one(&conn->peer.ip, address) && conn->is_silent(conn)) {
+            conn->close(conn);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool http_worker_lets_in(struct http_worker *http, const struct address *address)
+{
+    struct newcomers *newcomers = http->server->newcomers;
+    bool may_tell = false;
+    if (newcomers_enter(newcomers, address, &may_tell)) {
+        return true;
+    }
+    if (may_tell) {
+        char text[ADDRESS_TEXT_SIZE];
+        log_line(LOG_HTTP, LOG_WARN, "too many connections of one address on which nobody is known",
+                 log_text("client", address_format(address, text)));
+    }
+    bool is_in =
+        http_worker_makes_room(http, address) && newcomers_enter(newcomers, address, &may_tell);
+    if (!is_in) {
+        http_metrics_add(&http->metrics->connections_refused, 1);
+    }
+    return is_in;
+}
+
+/* Life of a connection ------------------------------------------------------------------------- */
 
 static bool http_worker_has_room(struct http_worker *http)
 {
@@ -57,14 +127,24 @@ static void http_worker_on_accept(void *owner, int take_fd, const struct sockadd
     }
     struct http_peer peer = {0};
     struct address ip;
+    bool is_counted = false;
     if (listener_peer_address(address, &ip)) {
         http_peer_set(&peer, &ip);
+        is_counted = http->server->newcomers != NULL &&
+                     !network_list_has(&http->server->trusted_proxies, &ip);
+    }
+    if (is_counted && !http_worker_lets_in(http, &ip)) {
+        (void)close(take_fd);
+        return;
     }
     struct stream *stream = socket_stream_new(http->loop, take_fd);
     if (http->tls != NULL && tls_stream_new(http->tls, stream, &stream) != ERR_NONE) {
+        if (is_counted) {
+            newcomers_leave(http->server->newcomers, &ip);
+        }
         return; /* out of memory inside the TLS library; it closed the socket */
     }
-    http1_conn_start(http, stream, &peer);
+    http1_conn_start(http, stream, &peer, is_counted);
 }
 
 static void http_worker_on_control(void *owner, int take_fd, const struct sockaddr_storage *address)
@@ -73,7 +153,7 @@ static void http_worker_on_control(void *owner, int take_fd, const struct sockad
     (void)address;
     struct http_peer peer = {.is_control = true};
     http_metrics_add(&http->metrics->connections_accepted, 1);
-    http1_conn_start(http, socket_stream_new(http->loop, take_fd), &peer);
+    http1_conn_start(http, socket_stream_new(http->loop, take_fd), &peer, false);
 }
 
 /* Life ---------------------------------------------------------------------------------------- */
@@ -106,6 +186,7 @@ struct http_worker *http_worker_new(const struct http_server *server, struct wor
     http->loop = worker_loop(worker);
     http->tls = tls == NULL ? NULL : tls_server_ref(tls);
     list_init(&http->connections);
+    list_init(&http->newcomers);
     list_init(&http->unused_exchanges);
     timer_init(&http->drain_deadline, http_worker_cut, http);
     loop_task_init(&http->drained, http_worker_on_drained, http);

@@ -9,11 +9,14 @@
 #include "http/exchange.h"
 #include "http/metrics.h"
 #include "io/listener.h"
+#include "io/newcomers.h"
 #include "io/pool.h"
 #include "io/tls_stream.h"
 #include "io/worker.h"
 #include "wire/address.h"
 #include "wire/host_list.h"
+
+#include <stdatomic.h>
 
 /* How long each phase of a connection may take. */
 struct http_deadlines {
@@ -44,6 +47,9 @@ struct http_server {
     struct network_list trusted_proxies; /* none: the headers that proxies add change nothing */
     struct http_cors cors;
     size_t connection_count_max; /* of one worker */
+    atomic_size_t *large_size;   /* bytes of bodies larger than the usual, of all workers; NULL: no
+                                    limit on them together */
+    struct newcomers *newcomers; /* of all workers, but of no trusted proxies; NULL: no limit */
     struct http_deadlines deadlines;
 };
 
@@ -65,16 +71,29 @@ void http_worker_drain(struct http_worker *http, uint64_t deadline_ms);
  * and takes part in its drain. On the worker's thread. */
 struct http_conn {
     struct list link;
+    struct list newcomer; /* in the worker's list of connections on which nobody is known yet */
     struct http_worker *http;
     struct http_peer peer;
     /* Ends the connection: at once, or after what is under way. */
     void (*close)(struct http_conn *conn);
     void (*drain)(struct http_conn *conn);
+    /* No request of it is being read or answered. Of those in the list of newcomers. */
+    bool (*is_silent)(struct http_conn *conn);
 };
 
 /* While the worker drains, 'drain' is called inside. */
 void http_conn_add(struct http_worker *http, struct http_conn *conn);
 void http_conn_remove(struct http_conn *conn);
+
+/* The address has been counted: it is, until somebody is known on it or it ends. After
+ * http_conn_add. */
+void http_conn_join_newcomers(struct http_conn *conn);
+/* Somebody has proven on it who he is. */
+void http_conn_leave_newcomers(struct http_conn *conn);
+/* It goes from one http_conn to another, which joins: the address stays counted. */
+bool http_conn_hand_over(struct http_conn *conn);
+/* An answer is out. */
+void http_conn_fall_silent(struct http_conn *conn);
 
 struct worker *http_worker_thread(struct http_worker *http);
 /* On the worker's thread: nothing new may be added, for it may have left its worker already. */

@@ -16,6 +16,7 @@ struct http_worker {
     struct listener *control_listener;
     struct tls_server *tls;
     struct list connections;
+    struct list newcomers; /* of them, the longest silent first */
     struct list unused_exchanges;
     size_t unused_exchange_count;
     struct http_metrics *metrics;

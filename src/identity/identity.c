@@ -146,12 +146,17 @@ struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *re
     return identity_make_key_in(arena, IDENTITY_AGENT_PREFIX, ret_hash);
 }
 
+struct slice identity_make_invitation_in(struct arena *arena, struct slice *ret_hash)
+{
+    return identity_make_key_in(arena, IDENTITY_INVITATION_PREFIX, ret_hash);
+}
+
 const struct secret *identity_scram_key(const struct identity *identity)
 {
     return &identity->scram_key;
 }
 
-struct slice identity_hash_agent_secret_in(struct arena *arena, struct slice secret)
+struct slice identity_hash_secret_in(struct arena *arena, struct slice secret)
 {
     return identity_hash_in(arena, secret);
 }
@@ -432,6 +437,7 @@ static enum err identity_check_foreign(struct identity *identity, struct arena *
 {
     struct identity_secret secret = {.hash = identity_hash_in(arena, token)};
     bool is_ours = slice_starts_with(token, SLICE(IDENTITY_AGENT_PREFIX)) ||
+                   slice_starts_with(token, SLICE(IDENTITY_INVITATION_PREFIX)) ||
                    slice_starts_with(token, SLICE(IDENTITY_API_KEY_PREFIX));
     enum err err = ERR_NONE;
     if (!is_ours && identity_is_token(token)) {

@@ -12,10 +12,11 @@
 #include "store/auth_config_store.h"
 #include "store/store.h"
 
-#define IDENTITY_COOKIE           "gatehouse_token"
-#define IDENTITY_API_KEY_PREFIX   "ghk_"
-#define IDENTITY_AGENT_PREFIX     "gha_"
-#define IDENTITY_TOKEN_LIFETIME_S 43200
+#define IDENTITY_COOKIE            "gatehouse_token"
+#define IDENTITY_API_KEY_PREFIX    "ghk_"
+#define IDENTITY_AGENT_PREFIX      "gha_"
+#define IDENTITY_INVITATION_PREFIX "ghi_"
+#define IDENTITY_TOKEN_LIFETIME_S  43200
 
 struct identity;
 
@@ -80,8 +81,10 @@ enum err identity_make_token_in(struct arena *arena, const struct identity *iden
 struct slice identity_make_api_key_in(struct arena *arena, struct slice *ret_hash);
 /* What a new agent will prove itself with, likewise. */
 struct slice identity_make_agent_secret_in(struct arena *arena, struct slice *ret_hash);
+/* What an invited person's link ends with, likewise. */
+struct slice identity_make_invitation_in(struct arena *arena, struct slice *ret_hash);
 /* The hash of one that was shown. */
-struct slice identity_hash_agent_secret_in(struct arena *arena, struct slice secret);
+struct slice identity_hash_secret_in(struct arena *arena, struct slice secret);
 
 /* What the salts of native clients' credentials are made with; as old as the store. */
 const struct secret *identity_scram_key(const struct identity *identity);

@@ -8,6 +8,9 @@
 #include <sodium.h>
 
 #define RANDOM_SIZE 32
+#define MYSQL_MARK  "mysql:" /* before a secret whose own hash must not be known */
+
+_Static_assert(NATIVE_VERIFIER_SIZE == 2 * SCRAM_HASH_SIZE, "both keys");
 
 static struct slice native_credential_secret_in(struct arena *arena)
 {
@@ -35,6 +38,16 @@ static struct slice native_credential_keys_in(struct arena *arena, const struct 
     return slice_of(keys, NATIVE_VERIFIER_SIZE);
 }
 
+static struct slice native_credential_mysql_in(struct arena *arena, struct slice secret)
+{
+    struct mysql_verifier verifier;
+    unsigned char *kept = arena_alloc(arena, NATIVE_VERIFIER_SIZE);
+    mysql_verifier_make(secret, &verifier);
+    memcpy(kept, verifier.sha2, sizeof(verifier.sha2));
+    memcpy(kept + sizeof(verifier.sha2), verifier.sha1, sizeof(verifier.sha1));
+    return slice_of(kept, NATIVE_VERIFIER_SIZE);
+}
+
 void native_credential_hash(struct slice secret, char *ret_hash)
 {
     (void)crypto_hash_sha256((unsigned char *)ret_hash, (const unsigned char *)secret.at,
@@ -48,17 +61,38 @@ bool native_credential_is_hash(struct slice kept, const char *hash)
 }
 
 void native_credential_make_in(struct arena *arena, const struct secret *key,
-                               struct slice connection_name,
+                               struct slice connection_name, enum native_proof proof,
                                struct native_credential *ret_credential)
 {
+    bool is_mysql = proof == NATIVE_PROOF_MYSQL;
     char *hash = arena_alloc(arena, NATIVE_HASH_SIZE);
     struct slice secret = native_credential_secret_in(arena);
-    native_credential_hash(secret, hash);
+    struct slice hashed =
+        is_mysql ? arena_format(arena, MYSQL_MARK "%.*s", SLICE_ARG(secret)) : secret;
+    native_credential_hash(hashed, hash);
     *ret_credential = (struct native_credential){
         .secret = secret,
         .hash = slice_of(hash, NATIVE_HASH_SIZE),
-        .verifier = native_credential_keys_in(arena, key, connection_name, secret),
+        .verifier = is_mysql ? native_credential_mysql_in(arena, secret)
+                             : native_credential_keys_in(arena, key, connection_name, secret),
     };
+}
+
+void native_credential_mysql(struct slice kept, struct mysql_verifier *ret_verifier)
+{
+    must(kept.len == NATIVE_VERIFIER_SIZE);
+    memcpy(ret_verifier->sha2, kept.at, sizeof(ret_verifier->sha2));
+    memcpy(ret_verifier->sha1, kept.at + sizeof(ret_verifier->sha2), sizeof(ret_verifier->sha1));
+}
+
+void native_credential_mysql_mock(const struct secret *key, struct slice connection_name,
+                                  struct mysql_verifier *ret_verifier)
+{
+    struct scram_verifier mock;
+    scram_verifier_mock(key, connection_name, &mock);
+    memcpy(ret_verifier->sha2, mock.stored_key, sizeof(ret_verifier->sha2));
+    memcpy(ret_verifier->sha1, mock.server_key, sizeof(ret_verifier->sha1));
+    scram_verifier_wipe(&mock);
 }
 
 void native_credential_verifier(const struct secret *key, struct slice connection_name,

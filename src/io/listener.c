@@ -29,8 +29,19 @@ struct listener {
     struct timer pause; /* running while descriptors are out */
 };
 
-static enum err listener_resolve(struct slice address, struct sockaddr_storage *ret_address,
-                                 socklen_t *ret_size, struct error *reterr)
+static unsigned listener_port_of(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET) {
+        return ntohs(((const struct sockaddr_in *)address)->sin_port);
+    }
+    if (address->ss_family == AF_INET6) {
+        return ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+    }
+    return 0;
+}
+
+enum err listener_resolve(struct slice address, struct sockaddr_storage *ret_address,
+                          socklen_t *ret_size, unsigned *ret_port, struct error *reterr)
 {
     char text[300];
     size_t colon = address.len;
@@ -57,6 +68,7 @@ static enum err listener_resolve(struct slice address, struct sockaddr_storage *
     memcpy(ret_address, found->ai_addr, found->ai_addrlen);
     *ret_size = found->ai_addrlen;
     freeaddrinfo(found);
+    *ret_port = listener_port_of(ret_address);
     return ERR_NONE;
 }
 
@@ -115,7 +127,8 @@ enum err listener_open_sockets(struct slice address, size_t count, int *ret_fds,
 {
     struct sockaddr_storage bound = {0};
     socklen_t size = 0;
-    enum err err = listener_resolve(address, &bound, &size, reterr);
+    unsigned port = 0;
+    enum err err = listener_resolve(address, &bound, &size, &port, reterr);
     if (err == ERR_NONE) {
         err = listener_probe(&bound, size, reterr);
     }
@@ -161,13 +174,7 @@ unsigned listener_port(int fd)
     struct sockaddr_storage address = {0};
     socklen_t size = sizeof(address);
     (void)getsockname(fd, (struct sockaddr *)&address, &size);
-    if (address.ss_family == AF_INET) {
-        return ntohs(((const struct sockaddr_in *)&address)->sin_port);
-    }
-    if (address.ss_family == AF_INET6) {
-        return ntohs(((const struct sockaddr_in6 *)&address)->sin6_port);
-    }
-    return 0;
+    return listener_port_of(&address);
 }
 
 bool listener_peer_address(const struct sockaddr_storage *peer, struct address *ret_address)

@@ -13,6 +13,9 @@
 
 struct listener;
 
+/* Of "host:port": where a socket for it would be bound. */
+enum err listener_resolve(struct slice address, struct sockaddr_storage *ret_address,
+                          socklen_t *ret_size, unsigned *ret_port, struct error *reterr) MUST_USE;
 /* Opens 'count' sockets on "host:port" ("[::1]:0" takes a free port) and puts them into ret_fds.
  * Fails when another process listens there, even one that shares its port. */
 enum err listener_open_sockets(struct slice address, size_t count, int *ret_fds,

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#define VAIN_MAX      10     /* then it sleeps a thousand times before it looks again */
+#define WAIT_WEIGHT   4      /* one wait has so much less weight than those before */
 #define OTHERS_RAN_NS 10000  /* a look that took as long: somebody needed the processor */
 #define CROWDED_NS    500000 /* and as long: many do, and would wait for us at each look */
 #define CROWD_MAX     8      /* looks that others interrupted, more than half as many useful ones */
@@ -79,8 +79,6 @@ static void loop_rest(struct loop *loop, uint64_t now)
 static void loop_learn(struct loop *loop, uint64_t now, uint64_t last_ns)
 {
     if (last_ns < OTHERS_RAN_NS) {
-        loop->vain_count += loop->vain_count < VAIN_MAX ? 1 : 0;
-        loop->sleep_count = (1U << loop->vain_count) - 1;
         return;
     }
     loop->crowd++;
@@ -97,37 +95,40 @@ static void loop_look_was_useful(struct loop *loop)
 
 /* To sleep and be woken takes a processor longer than most databases need for a short answer. So a
  * loop that has just carried something looks again for a while, and lets others run between two
- * looks. When others did, it sleeps; when that is the rule, or they did for long, it looks no more
- * for a time; when nothing came, it sleeps at once the next times, too, twice as many each time.
- * Whether there was anything. */
+ * looks, where what it waits for now came soon the last times, and as long as it has not looked too
+ * much: a client that thinks for less time than its server is waited for awake, the server's answer
+ * asleep. When others ran, it sleeps; when that is the rule, or they did for long, it looks no more
+ * for a time. Whether there was anything. */
 static bool loop_look_again(struct loop *loop)
 {
     uint64_t before = loop->carried;
     uint64_t start = uv_hrtime();
     uint64_t now = start;
     uint64_t look = start;
-    if (start < loop->rest_until) {
+    uint64_t most_ns = loop->credit_ns < loop->patience_ns ? loop->credit_ns : loop->patience_ns;
+    loop->waits_since = start;
+    if (start < loop->rest_until || loop->waits_ns[loop->place] >= most_ns) {
         return false;
     }
-    if (loop->sleep_count > 0) {
-        loop->sleep_count--;
-        return false;
-    }
+    bool has_found = false;
     do {
         look = now;
         (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
-        if (loop->is_stopped || loop->carried != before) {
-            loop->vain_count = 0;
-            if (look != start) {
-                loop_look_was_useful(loop);
-            }
-            return true;
+        has_found = loop->is_stopped || loop->carried != before;
+        if (!has_found) {
+            (void)sched_yield();
+            now = uv_hrtime();
         }
-        (void)sched_yield();
-        now = uv_hrtime();
-    } while (now - start < loop->patience_ns && now - look < OTHERS_RAN_NS);
-    loop_learn(loop, now, now - look);
-    return false;
+    } while (!has_found && now - start < most_ns && now - look < OTHERS_RAN_NS);
+    uint64_t looked = look - start < most_ns ? look - start : most_ns;
+    loop->credit_ns -= looked;
+    loop->looked_ns += looked;
+    if (!has_found) {
+        loop_learn(loop, now, now - look);
+    } else if (look != start) {
+        loop_look_was_useful(loop);
+    }
+    return has_found;
 }
 
 void loop_run(struct loop *loop)
@@ -154,9 +155,24 @@ void loop_set_patience(struct loop *loop, uint64_t us)
     loop->patience_ns = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? us * 1000 : 0;
 }
 
-void loop_carried(struct loop *loop)
+/* The first thing of a turn ends a wait, which belongs to what was carried before it. */
+void loop_carried(struct loop *loop, unsigned place)
 {
     loop->carried++;
+    if (loop->patience_ns == 0) {
+        return;
+    }
+    if (loop->waits_since > 0) {
+        uint64_t waited = uv_hrtime() - loop->waits_since;
+        uint64_t longest = WAIT_WEIGHT * loop->patience_ns; /* whatever is beyond says no more */
+        uint64_t *wait_ns = &loop->waits_ns[loop->place];
+        waited = waited < longest ? waited : longest;
+        *wait_ns = *wait_ns - *wait_ns / WAIT_WEIGHT + waited / WAIT_WEIGHT;
+        loop->waits_since = 0;
+    }
+    loop->place = place % LOOP_PLACE_COUNT;
+    loop->credit_ns += LOOP_LOOK_SHARE_NS;
+    loop->credit_ns = loop->credit_ns < loop->patience_ns ? loop->credit_ns : loop->patience_ns;
 }
 
 void loop_turn(struct loop *loop)

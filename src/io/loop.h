@@ -31,12 +31,14 @@ void loop_free(struct loop *loop);
 /* Runs until loop_stop is called on this thread. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-/* So long it looks for more, awake, when it has just carried something, if that pays: what comes in
- * the meantime comes sooner, for processor time that nobody else wanted. 0, as at first: it always
- * sleeps at once. Before loop_run. */
+/* So long at most it looks for more, awake, when it has just carried something, where the next is
+ * expected soon enough: what comes in the meantime comes sooner, for processor time that nobody
+ * else wanted, and little of it for each thing carried (LOOP_LOOK_SHARE_NS). 0, as at first: it
+ * always sleeps at once. Before loop_run. */
 void loop_set_patience(struct loop *loop, uint64_t us);
-/* A stream of this loop had something for its owner. */
-void loop_carried(struct loop *loop);
+/* A stream of this loop had something for its owner. 'place' is any number that tells it from most
+ * others: how soon the next comes is remembered by it. */
+void loop_carried(struct loop *loop, unsigned place);
 /* One turn without waiting, for tests. */
 void loop_turn(struct loop *loop);
 

@@ -7,6 +7,11 @@
 
 #define TIMER_SLOT_COUNT 512
 
+/* How long a loop may look, awake, for each thing that it carried, on average: a query is two of
+ * them, so that it costs at most a quarter more of the processor than a sleeping gateway needs. */
+#define LOOP_LOOK_SHARE_NS 4000
+#define LOOP_PLACE_COUNT   64 /* of streams, by number; more of them share places */
+
 struct timer_wheel {
     struct list slots[TIMER_SLOT_COUNT];
     uint64_t tick; /* the last one that was handled */
@@ -24,10 +29,13 @@ struct loop {
     bool is_stopped;
     uint64_t carried; /* counts what streams had for their owners */
     uint64_t patience_ns;
-    unsigned vain_count;  /* looks again in a row that found nothing */
-    unsigned sleep_count; /* so often it sleeps at once */
-    unsigned crowd;       /* grows with looks that others interrupted, shrinks with useful ones */
-    uint64_t rest_ns;     /* how long it looks no more where the processors are crowded */
+    uint64_t credit_ns;                  /* so long it may still look */
+    uint64_t looked_ns;                  /* in all */
+    uint64_t waits_ns[LOOP_PLACE_COUNT]; /* behind what a stream had, up to the next thing */
+    unsigned place;                      /* of what was carried last */
+    uint64_t waits_since;                /* 0: the next thing is there */
+    unsigned crowd;   /* grows with looks that others interrupted, shrinks with useful ones */
+    uint64_t rest_ns; /* how long it looks no more where the processors are crowded */
     uint64_t rest_until;
 };
 

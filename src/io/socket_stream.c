@@ -81,7 +81,7 @@ static void socket_stream_on_poll(uv_poll_t *poll, int status, int events)
         ready |= STREAM_WRITABLE;
     }
     if (ready != 0) {
-        loop_carried(self->stream.loop);
+        loop_carried(self->stream.loop, (unsigned)self->fd);
         self->stream.on_event(self->stream.owner, ready);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/attribute.h"
 
+#include "model/connection_fields.h"
 #include "model/name.h"
 #include "model/user.h"
 
@@ -43,16 +44,8 @@ static const struct shape_field attribute_fields[] = {
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
      AT(managed_by),
      .about = "who manages it, which makes it immutable"},
-    NAMES(connection_names, 254, "the connections that carry it"),
-    {.name = "connection_ids",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN | SHAPE_WRITE_ONLY,
-     AT(connection_ids),
-     .max = 1000,
-     .item_max = 36,
-     .check = shape_check_uuid,
-     .format = "uuid",
-     .about = "more of them, by id"},
+    CONNECTION_NAMES(attribute, 0, 1000, "the connections that carry it"),
+    CONNECTION_IDS(attribute, SHAPE_WRITE_ONLY, 1000, "more of them, by id"),
     NAMES(access_request_rule_names, 254, "access request rules bound to it"),
     NAMES(guardrail_rule_names, 254, "guard rails bound to it"),
     NAMES(datamasking_rule_names, 254, "masking rules bound to it"),

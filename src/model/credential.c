@@ -49,12 +49,17 @@ static const struct shape_field credential_fields[] = {
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
      AT(session_id),
      .format = "uuid",
-     .about = "null as long as there are no reviews"},
+     .about = "of the review, by which it can be asked for; null: it needs none"},
     {.name = "has_review",
      .kind = SHAPE_BOOL,
      .flags = SHAPE_READ_ONLY,
      AT(has_review),
-     .about = "must it be reviewed before it can be used"},
+     .about = "whether others must approve it, or did"},
+    {.name = "review_id",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
+     AT(review_id),
+     .format = "uuid"},
     {.name = "expire_at",
      .kind = SHAPE_TIME,
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
@@ -77,34 +82,27 @@ static const struct shape_field credential_request_fields[] = {
      .min = 1,
      .max = CREDENTIAL_DURATION_MAX,
      .about = "how long it is good; never longer than the connection's access_max_duration"},
+    {.name = "keep_others",
+     .kind = SHAPE_BOOL,
+     .flags = SHAPE_NULL_IN,
+     .offset = offsetof(struct credential_request, keep_others),
+     .about = "those that one has for the connection stay good, and their sessions open"},
 };
 
 const struct shape credential_request_shape = {.name = "CredentialRequest",
                                                .size = sizeof(struct credential_request),
                                                SHAPE_FIELDS(credential_request_fields)};
 
-enum err credential_check_connection(const struct connection *connection, struct error *reterr)
+enum err credential_check_connection(const struct connection *connection, bool is_execution,
+                                     struct error *reterr)
 {
-    const struct effective_features *features = connection->effective_features;
+    struct slice mode =
+        is_execution ? connection->access_mode_exec : connection->access_mode_connect;
+    const char *who = is_execution ? "executions" : "native clients";
     struct slice name = connection->name;
-    if (!slice_equals(connection->access_mode_connect, SLICE("enabled"))) {
-        return fail(reterr, ERR_INPUT,
-                    "native clients are turned off for the connection '%.*s' "
-                    "('access_mode_connect')",
-                    SLICE_ARG(name));
-    }
-    if (connection->reviewers.count > 0) {
-        return fail(reterr, ERR_INPUT,
-                    "access to the connection '%.*s' must be reviewed ('reviewers'), which native "
-                    "clients cannot wait for yet",
-                    SLICE_ARG(name));
-    }
-    if (features == NULL || features->access_request == NULL ||
-        features->access_request->jit.value) {
-        return fail(reterr, ERR_INPUT,
-                    "access to the connection '%.*s' is granted just in time, by a rule, which "
-                    "native clients cannot wait for yet",
-                    SLICE_ARG(name));
+    if (!slice_equals(mode, SLICE("enabled"))) {
+        return fail(reterr, ERR_INPUT, "%s are turned off for the connection '%.*s' ('%s')", who,
+                    SLICE_ARG(name), is_execution ? "access_mode_exec" : "access_mode_connect");
     }
     return ERR_NONE;
 }

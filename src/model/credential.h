@@ -31,7 +31,9 @@ struct credential {
     struct slice member_email;
     struct slice member_name;
     struct credential_access *access;
-    struct slice session_id; /* of a review; there is none yet */
+    bool is_execution;       /* it opens one session, of a script that is executed */
+    struct slice review_id;  /* by whose leave; empty: nobody had to approve */
+    struct slice session_id; /* of the review, as the API shows it */
     struct shape_bool has_review;
     int64_t created_at;
     int64_t expires_at; /* 0: never */
@@ -42,14 +44,15 @@ extern const struct shape credential_shape;
 
 struct credential_request {
     struct shape_int access_duration_seconds;
+    struct shape_bool keep_others;
 };
 
 extern const struct shape credential_request_shape;
 
-/* Whether native clients may be let through to the connection, whose document is open and whose
- * effective features are known. ERR_INPUT says why not: for a client, or for who asks for a
- * credential. What needs a review is refused as long as nothing can review it. */
-enum err credential_check_connection(const struct connection *connection,
+/* Whether native clients, or scripts, may be let through to the connection at all, whose document
+ * is open. ERR_INPUT says why not: for a client, or for who asks for a credential. Whether others
+ * must approve is for store/review_need.h to say. */
+enum err credential_check_connection(const struct connection *connection, bool is_execution,
                                      struct error *reterr) MUST_USE;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "model/connection_fields.h"
 #include "model/name.h"
 #include "model/user.h"
 #include "sql/sql.h"
@@ -134,6 +135,8 @@ static const struct shape_field rule_fields[] = {
      .pattern = GUARD_GLOB_PATTERN,
      .about = "it calls any of these: globs, as those of relations"},
     FLAG(multi_statement, "it is one of several that came as one text"),
+    FLAG(read_only, "it does more than read; and the target's server runs all of the session in "
+                    "READ ONLY transactions, which the client cannot leave"),
     {.name = "max_rows",
      .kind = SHAPE_INT,
      .flags = OPTIONAL,
@@ -249,24 +252,8 @@ static const struct shape_field guardrail_fields[] = {
      AT(output),
      .object = &list_shape,
      .about = "about what comes back"},
-    {.name = "connection_ids",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN,
-     AT(connection_ids),
-     .max = LIMIT_GUARD_CONNECTIONS,
-     .item_max = 36,
-     .check = shape_check_uuid,
-     .format = "uuid",
-     .about = "the connections it is bound to"},
-    {.name = "connection_names",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN | SHAPE_WRITE_ONLY,
-     AT(connection_names),
-     .max = LIMIT_GUARD_CONNECTIONS,
-     .item_max = NAME_LENGTH_MAX,
-     .check = line_check,
-     .pattern = LINE_PATTERN,
-     .about = "more of them, by name"},
+    CONNECTION_IDS(guardrail, 0, LIMIT_GUARD_CONNECTIONS, "the connections it is bound to"),
+    CONNECTION_NAMES(guardrail, SHAPE_WRITE_ONLY, LIMIT_GUARD_CONNECTIONS, "more of them, by name"),
     {.name = "attributes",
      .kind = SHAPE_TEXTS,
      .flags = SHAPE_NULL_IN,
@@ -336,6 +323,7 @@ static enum err rule_check_members(const struct guard_rule *rule, const char *pa
         {"relations", GUARD_TYPE_SQL, rule->relations.count > 0},
         {"functions", GUARD_TYPE_SQL, rule->functions.count > 0},
         {"multi_statement", GUARD_TYPE_SQL, rule->multi_statement.value},
+        {"read_only", GUARD_TYPE_SQL, rule->read_only.value},
         {"max_rows", GUARD_TYPE_SQL, rule->max_rows.is_given},
         {"rows", GUARD_TYPE_BUDGET, rule->rows.is_given},
         {"bytes", GUARD_TYPE_BUDGET, rule->bytes.is_given},
@@ -394,6 +382,24 @@ static bool rule_has_operation(const struct guard_rule *rule, struct slice word)
     return false;
 }
 
+static enum err rule_check_read_only(const struct guard_rule *rule, const char *path,
+                                     struct error *reterr)
+{
+    bool has_others = rule->operations.count > 0 || rule->without_where.value ||
+                      rule->relations.count > 0 || rule->functions.count > 0 ||
+                      rule->multi_statement.value || rule->max_rows.is_given;
+    if (has_others) {
+        return fail(reterr, ERR_INPUT,
+                    "'%s.read_only' is about all that a session does: it stands beside no other "
+                    "condition",
+                    path);
+    }
+    return rule->action.len == 0 || slice_equals(rule->action, SLICE("block"))
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, "'%s.read_only' is for rules whose action is 'block'",
+                      path);
+}
+
 /* Conditions that exclude each other would make a rule that looks as if it protected something. */
 static enum err rule_check_structural(const struct guard_rule *rule, const char *path,
                                       struct error *reterr)
@@ -410,6 +416,10 @@ static enum err rule_check_structural(const struct guard_rule *rule, const char 
             return fail(reterr, ERR_INPUT, "'%s.max_rows' is for rules whose action is 'block'",
                         path);
         }
+    }
+    enum err err = rule->read_only.value ? rule_check_read_only(rule, path, reterr) : ERR_NONE;
+    if (err != ERR_NONE) {
+        return err;
     }
     bool may_lack_where = rule->operations.count == 0 ||
                           rule_has_operation(rule, SLICE("update")) ||
@@ -475,8 +485,8 @@ bool guard_rule_blocks_unknown(const struct guard_rule *rule)
     if (rule->unknown.len > 0) {
         return slice_equals(rule->unknown, SLICE("block"));
     }
-    bool is_about_writes =
-        rule->without_where.value || rule->functions.count > 0 || rule->max_rows.is_given;
+    bool is_about_writes = rule->without_where.value || rule->functions.count > 0 ||
+                           rule->max_rows.is_given || rule->read_only.value;
     for (size_t i = 0; i < COUNT_OF(writes) && !is_about_writes; i++) {
         is_about_writes = rule_has_operation(rule, slice_of_text(writes[i]));
     }

@@ -38,6 +38,7 @@ struct guard_rule {
     struct shape_objects relations; /* of struct guard_relation: any of them */
     struct shape_texts functions;   /* globs: any of them */
     struct shape_bool multi_statement;
+    struct shape_bool read_only; /* the session runs in READ ONLY transactions; stands alone */
     struct shape_int max_rows;
     struct slice unknown;              /* "block" or "allow"; guard_rule_blocks_unknown() */
     struct shape_texts safe_functions; /* globs: what is unknown of these is of no concern */

@@ -2,6 +2,7 @@
 #include "model/machine.h"
 
 #include "base/limits.h"
+#include "model/connection_fields.h"
 #include "model/name.h"
 #include "model/user.h"
 
@@ -143,24 +144,8 @@ static const struct shape_field machine_identity_fields[] = {
      .max = 1000,
      .check = line_check,
      .pattern = LINE_PATTERN},
-    {.name = "connection_names",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN,
-     AT(connection_names),
-     .max = 1000,
-     .item_max = NAME_LENGTH_MAX,
-     .check = line_check,
-     .pattern = LINE_PATTERN,
-     .about = "the connections that it may use"},
-    {.name = "connection_ids",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN | SHAPE_WRITE_ONLY,
-     AT(connection_ids),
-     .max = 1000,
-     .item_max = 36,
-     .check = shape_check_uuid,
-     .format = "uuid",
-     .about = "more of them, by id"},
+    CONNECTION_NAMES(machine_identity, 0, 1000, "the connections that it may use"),
+    CONNECTION_IDS(machine_identity, SHAPE_WRITE_ONLY, 1000, "more of them, by id"),
     {.name = "attributes",
      .kind = SHAPE_TEXTS,
      .flags = SHAPE_NULL_IN,

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "detect/detect.h"
+#include "model/connection_fields.h"
 #include "model/name.h"
 
 #define AT(holder, member) .offset = offsetof(struct holder, member)
@@ -171,12 +172,6 @@ static const struct shape column_shape = {
     .about = "columns whose values are masked whole, whatever they hold",
 };
 
-#define TEXTS(member, longest, text_check, text_pattern, text_format, text)                        \
-    {                                                                                              \
-        .name = #member, .kind = SHAPE_TEXTS, .flags = SHAPE_NULL_IN, AT(masking_rule, member),    \
-        .max = 1000, .item_max = (longest), .check = (text_check), .pattern = (text_pattern),      \
-        .format = (text_format), .about = text                                                     \
-    }
 #define OBJECTS(member, shape_of, text)                                                            \
     {                                                                                              \
         .name = #member, .kind = SHAPE_OBJECTS, .flags = SHAPE_NULL_IN | SHAPE_KEPT,               \
@@ -210,18 +205,17 @@ static const struct shape_field rule_fields[] = {
      .max = 1000,
      .check = line_check,
      .pattern = LINE_PATTERN},
-    TEXTS(connection_ids, 36, shape_check_uuid, NULL, "uuid", "the connections it reaches"),
-    {.name = "connection_names",
+    CONNECTION_IDS(masking_rule, 0, 1000, "the connections it reaches"),
+    CONNECTION_NAMES(masking_rule, SHAPE_WRITE_ONLY, 1000, "more of them, by name"),
+    {.name = "attributes",
      .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN | SHAPE_WRITE_ONLY,
-     AT(masking_rule, connection_names),
+     .flags = SHAPE_NULL_IN,
+     AT(masking_rule, attributes),
      .max = 1000,
-     .item_max = NAME_LENGTH_MAX,
-     .check = line_check,
-     .pattern = LINE_PATTERN,
-     .about = "more of them, by name"},
-    TEXTS(attributes, 255, title_check, TITLE_PATTERN, NULL,
-          "it reaches every connection that carries one of them"),
+     .item_max = 255,
+     .check = title_check,
+     .pattern = TITLE_PATTERN,
+     .about = "it reaches every connection that carries one of them"},
     OBJECTS(supported_entity_types, types_shape, "what is looked for in text"),
     {.name = "score_threshold",
      .kind = SHAPE_HUNDREDTHS,

@@ -22,13 +22,8 @@
  * a table or empties one. */
 static const char read_only_guardrail[] =
     "{\"name\":\"read-only\",\"description\":\"nothing is changed\",\"input\":{\"rules\":["
-    "{\"type\":\"sql\",\"name\":\"no writes\",\"relations\":[{\"name\":\"*\",\"access\":\"write\"}"
-    "],\"unknown\":\"block\",\"message\":\"this connection is for reading\"},"
-    "{\"type\":\"sql\",\"name\":\"no changes\",\"operations\":[\"insert\",\"update\",\"delete\","
-    "\"merge\",\"truncate\",\"create\",\"alter\",\"drop\",\"rename\",\"comment\",\"grant\","
-    "\"revoke\",\"call\",\"do\",\"vacuum\",\"analyze\",\"reindex\",\"cluster\",\"refresh\","
-    "\"import\",\"reassign\",\"load\",\"checkpoint\",\"other\"],\"unknown\":\"block\","
-    "\"message\":\"this connection is for reading\"}," COPY_OUT_RULE "]}}";
+    "{\"type\":\"sql\",\"name\":\"reading only\",\"read_only\":true,\"unknown\":\"block\","
+    "\"message\":\"this connection is for reading\"}]}}";
 
 static const char no_destructive_ddl_guardrail[] =
     "{\"name\":\"no-destructive-ddl\",\"description\":\"nothing is dropped or emptied\","
@@ -77,8 +72,8 @@ static const char secrets_guardrail[] =
 static const char agent_safe_guardrail[] =
     "{\"name\":\"agent-safe\",\"description\":\"nothing that cannot be taken back\","
     "\"input\":{\"rules\":["
-    "{\"type\":\"sql\",\"name\":\"reading only\",\"relations\":[{\"name\":\"*\",\"access\":"
-    "\"write\"}],\"except_groups\":[\"agent-writers\"],\"unknown\":\"block\","
+    "{\"type\":\"sql\",\"name\":\"reading only\",\"read_only\":true,"
+    "\"except_groups\":[\"agent-writers\"],\"unknown\":\"block\","
     "\"message\":\"agents read here; the group agent-writers may write\"},"
     "{\"type\":\"sql\",\"name\":\"no definitions, no privileges, no code\",\"operations\":["
     "\"create\",\"alter\",\"drop\",\"rename\",\"truncate\",\"comment\",\"grant\",\"revoke\","
@@ -145,8 +140,10 @@ const struct rulepack rulepacks[] = {
     {"personal-data", "Personal data",
      "What tells of a person is masked: addresses, telephone and identity numbers, dates of birth.",
      BEYOND_GUARDRAIL("personal-data"), personal_data_masking},
-    {"read-only", "Read only", "Statements that change anything are refused.", read_only_guardrail,
-     NULL},
+    {"read-only", "Read only",
+     "Statements that change anything are refused, and the server runs the session in READ ONLY "
+     "transactions.",
+     read_only_guardrail, NULL},
     {"secrets", "Secrets",
      "Keys, tokens and passwords are masked; the database's password hashes are not read.",
      secrets_guardrail, secrets_masking},

@@ -71,6 +71,17 @@ static const struct shape_field user_fields[] = {
      AT(password),
      .max = 256,
      .about = "of a local account; never shown"},
+    {.name = "invitation_url",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
+     AT(invitation_url),
+     .about = "the link for an invited person, shown once: where a password is chosen, or the "
+              "sign-in at the provider begins"},
+    {.name = "invitation_expires_at",
+     .kind = SHAPE_TIME,
+     .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
+     AT(invitation_expires_at),
+     .about = "until when the link is good"},
 };
 
 const struct shape user_shape = {

@@ -19,7 +19,9 @@ struct user {
     struct slice slack_id;
     struct slice picture;
     struct shape_texts groups;
-    struct slice password; /* only ever comes in */
+    struct slice password;       /* only ever comes in */
+    struct slice invitation_url; /* in the answer that makes it alone */
+    int64_t invitation_expires_at;
 };
 
 extern const struct shape user_shape;

@@ -120,6 +120,8 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
             if (rules->rules[i].budget == NULL) {
                 scope.looks_at[rules->rules[i].finding.direction] = true;
             }
+            scope.is_read_only = scope.is_read_only ||
+                                 (rules->rules[i].sql != NULL && rules->rules[i].sql->read_only);
             scope.asks_names = scope.asks_names || (rules->rules[i].sql != NULL &&
                                                     guard_sql_asks_names(rules->rules[i].sql));
         }
@@ -245,6 +247,27 @@ void guard_judge_named(const struct guard_scope *scope, struct slice text,
         guard_sql_judge(&judgement, script);
         guard_match_input(&judgement, text, settings, script);
     }
+}
+
+bool guard_judge_known(const struct guard_scope *scope, struct slice text,
+                       const struct sql_settings *settings, const struct sql_script *script,
+                       const struct guard_known *known, struct guard_verdict *ret_verdict)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    guard_judge_input(scope, text, settings, script, ret_verdict);
+    if (!scope->asks_names || script == NULL || ret_verdict->action == GUARD_BLOCK) {
+        return true;
+    }
+    struct guard_names names = guard_names_in(&arena, scope, script);
+    if (names.count == 0 || known == NULL) {
+        return names.count == 0;
+    }
+    for (size_t i = 0; i < names.count && known->identify != NULL; i++) {
+        known->identify(known->context, &names.items[i]);
+    }
+    guard_judge_named(scope, text, settings, script, &names, ret_verdict);
+    return true;
 }
 
 void guard_judge_output(const struct guard_scope *scope, struct slice text,

@@ -85,6 +85,7 @@ struct guard_scope {
     const uint64_t *bits; /* bit i: rule i */
     bool looks_at[2];     /* by direction: whether any rule is left */
     bool asks_names;      /* a rule rests on whose the functions are that statements call */
+    bool is_read_only;    /* a rule has the session run in READ ONLY transactions */
     bool is_broken;       /* memory is out: all is blocked */
     uint64_t id[2];       /* a digest: the same for the same rules, whoever compiled them */
 };
@@ -141,6 +142,13 @@ struct guard_names {
     size_t count;
 };
 
+/* What tells whose names are. */
+struct guard_known {
+    uint64_t id; /* the same as long as all answers are; 0: they are not to be remembered */
+    void (*identify)(void *context, struct guard_name *name); /* NULL: nobody knows any */
+    void *context;
+};
+
 /* Those that guard_judge_named() has to be told of; none where no rule of the scope rests on them.
  * 'script' is sql_analyze() of the text. A name may be among them more than once. */
 struct guard_names guard_names_in(struct arena *arena, const struct guard_scope *scope,
@@ -150,6 +158,11 @@ struct guard_names guard_names_in(struct arena *arena, const struct guard_scope 
 void guard_judge_named(const struct guard_scope *scope, struct slice text,
                        const struct sql_settings *settings, const struct sql_script *script,
                        const struct guard_names *names, struct guard_verdict *ret_verdict);
+/* Both in turn, of a script that sql_analyze() made. 'known' NULL: names are not known
+ * yet; false: they have to be, and the verdict, which then blocks nothing, is one without them. */
+bool guard_judge_known(const struct guard_scope *scope, struct slice text,
+                       const struct sql_settings *settings, const struct sql_script *script,
+                       const struct guard_known *known, struct guard_verdict *ret_verdict) MUST_USE;
 void guard_judge_output(const struct guard_scope *scope, struct slice text,
                         struct guard_verdict *ret_verdict);
 

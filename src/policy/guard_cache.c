@@ -264,6 +264,8 @@ static struct guard_facts cache_facts_of(const struct sql_script *script, struct
         facts.operations |= statement->operations;
         facts.is_unknown = facts.is_unknown || statement->is_unknown;
         facts.needs_no_transaction = facts.needs_no_transaction || statement->needs_no_transaction;
+        facts.goes_on_behind_end = facts.goes_on_behind_end || facts.ends_transaction;
+        facts.ends_transaction = statement->ends_transaction;
     }
     if (script->count > 0) {
         facts.verb = script->statements[0].verb;
@@ -353,4 +355,29 @@ void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scop
     __builtin_prefetch(oldest->memory, 1);
     guard_judge_input(scope, text, settings, &script, ret_verdict);
     guard_cache_keep(cache, &key, &script, ret_verdict, ret_facts);
+}
+
+bool guard_cache_judge_known(struct guard_cache *cache, const struct guard_cache_key *key,
+                             const struct guard_known *known, struct guard_verdict *ret_verdict,
+                             struct guard_facts *ret_facts)
+{
+    struct guard_cache_key named = *key;
+    named.names_id = known == NULL ? 0 : known->id;
+    if (!key->scope->asks_names) {
+        guard_cache_judge(cache, key->scope, key->settings, key->text, ret_verdict, ret_facts);
+        return true;
+    }
+    if (named.names_id != 0 && guard_cache_find(cache, &named, ret_verdict, ret_facts)) {
+        return true;
+    }
+    arena_reset(&cache->arena);
+    struct sql_script script = sql_analyze(&cache->arena, key->settings, key->text);
+    bool is_known =
+        guard_judge_known(key->scope, key->text, key->settings, &script, known, ret_verdict);
+    if (named.names_id != 0) {
+        guard_cache_keep(cache, &named, &script, ret_verdict, ret_facts);
+    } else {
+        *ret_facts = cache_facts_of(&script, key->text);
+    }
+    return is_known;
 }

@@ -23,6 +23,8 @@ struct guard_facts {
     uint64_t operations;       /* bits, of all statements: EXECUTE, BEGIN … are found here */
     bool is_unknown;           /* one of them is */
     bool needs_no_transaction; /* one of them cannot run inside a transaction block */
+    bool ends_transaction;     /* the last of them does, so that the next runs in another one */
+    bool goes_on_behind_end;   /* one before the last does, or may */
     /* One statement, an INSERT, UPDATE, DELETE or MERGE with no other write in it: its command tag
      * counts all rows that it changes itself. */
     bool is_counted_write;
@@ -52,6 +54,11 @@ void guard_cache_keep(struct guard_cache *cache, const struct guard_cache_key *k
 void guard_cache_judge(struct guard_cache *cache, const struct guard_scope *scope,
                        const struct sql_settings *settings, struct slice text,
                        struct guard_verdict *ret_verdict, struct guard_facts *ret_facts);
+
+/* The same by guard_judge_known() of what sql_analyze() says. */
+bool guard_cache_judge_known(struct guard_cache *cache, const struct guard_cache_key *key,
+                             const struct guard_known *known, struct guard_verdict *ret_verdict,
+                             struct guard_facts *ret_facts) MUST_USE;
 
 struct guard_cache_counts {
     uint64_t hits;

@@ -247,17 +247,10 @@ static void compile_digest_rule(crypto_generichash_state *state, const struct gu
                                 enum guard_direction direction)
 {
     uint64_t numbers[] = {
-        (uint64_t)direction,
-        rule->case_sensitive.is_given,
-        rule->case_sensitive.value,
-        rule->without_where.value,
-        rule->multi_statement.value,
-        rule->max_rows.is_given,
-        (uint64_t)rule->max_rows.value,
-        rule->rows.is_given,
-        (uint64_t)rule->rows.value,
-        rule->bytes.is_given,
-        (uint64_t)rule->bytes.value,
+        (uint64_t)direction,        rule->case_sensitive.is_given,  rule->case_sensitive.value,
+        rule->without_where.value,  rule->multi_statement.value,    rule->read_only.value,
+        rule->max_rows.is_given,    (uint64_t)rule->max_rows.value, rule->rows.is_given,
+        (uint64_t)rule->rows.value, rule->bytes.is_given,           (uint64_t)rule->bytes.value,
         rule->relations.count,
     };
     (void)crypto_generichash_update(state, (const unsigned char *)numbers, sizeof(numbers));

@@ -22,6 +22,7 @@ struct guard_sql {
     uint64_t operations; /* 0: any */
     bool without_where;
     bool multi_statement;
+    bool read_only; /* about whatever is more than reading */
     bool blocks_unknown;
     int64_t max_rows; /* -1: none */
     struct guard_sql_relation *relations;

@@ -2,6 +2,15 @@
 #include "policy/guard_function.h"
 #include "policy/guard_internal.h"
 
+/* Of a session that only reads: what changes what is stored, or what other sessions see. */
+#define MORE_THAN_READS                                                                            \
+    (SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE) | SQL_BIT(SQL_MERGE) |        \
+     SQL_BIT(SQL_TRUNCATE) | SQL_BIT(SQL_CREATE) | SQL_BIT(SQL_ALTER) | SQL_BIT(SQL_DROP) |        \
+     SQL_BIT(SQL_RENAME) | SQL_BIT(SQL_COMMENT) | SQL_BIT(SQL_GRANT) | SQL_BIT(SQL_REVOKE) |       \
+     SQL_BIT(SQL_CALL) | SQL_BIT(SQL_DO) | SQL_BIT(SQL_NOTIFY) | SQL_BIT(SQL_VACUUM) |             \
+     SQL_BIT(SQL_ANALYZE) | SQL_BIT(SQL_REINDEX) | SQL_BIT(SQL_CLUSTER) | SQL_BIT(SQL_REFRESH) |   \
+     SQL_BIT(SQL_IMPORT) | SQL_BIT(SQL_REASSIGN) | SQL_BIT(SQL_LOAD) | SQL_BIT(SQL_CHECKPOINT) |   \
+     SQL_BIT(SQL_SERVER_FILE) | SQL_BIT(SQL_CODE) | SQL_BIT(SQL_FOREIGN) | SQL_BIT(SQL_OTHER))
 #define WRITES_COUNTED                                                                             \
     (SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE) | SQL_BIT(SQL_MERGE))
 
@@ -36,6 +45,7 @@ const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rul
         .operations = sql_operations_of(rule),
         .without_where = rule->without_where.value,
         .multi_statement = rule->multi_statement.value,
+        .read_only = rule->read_only.value,
         .blocks_unknown = guard_rule_blocks_unknown(rule),
         .max_rows = rule->max_rows.is_given ? rule->max_rows.value : -1,
         .relation_count = rule->relations.count,
@@ -157,9 +167,23 @@ static bool sql_does_in_bulk(const struct guard_sql *sql, const struct sql_subje
     return (sql->without_where || sql->max_rows >= 0) && (operations & bulk) != 0;
 }
 
+static bool sql_does_more_than_read(const struct sql_subject *subject)
+{
+    const struct sql_statement *statement = subject->statement;
+    bool is_written = false;
+    for (size_t i = 0; i < statement->relation_count && !is_written; i++) {
+        is_written = statement->relations[i].is_written;
+    }
+    return is_written || statement->lets_write || statement->locks ||
+           (subject->operations & MORE_THAN_READS) != 0;
+}
+
 static bool sql_matches(const struct guard_sql *sql, const struct sql_subject *subject)
 {
     bool is_bulk = sql_does_in_bulk(sql, subject);
+    if (sql->read_only) { /* nothing else stands beside it */
+        return sql_does_more_than_read(subject);
+    }
     return (is_bulk || sql->operations == 0 || (sql->operations & subject->operations) != 0) &&
            (!sql->multi_statement || subject->is_one_of_many) &&
            (is_bulk || !sql->without_where || subject->statement->without_where) &&
@@ -171,8 +195,8 @@ static bool sql_matches(const struct guard_sql *sql, const struct sql_subject *s
  * those about nothing but the script. */
 static bool sql_cares_for_functions(const struct guard_sql *sql)
 {
-    return sql->function_count == 0 &&
-           (sql->operations != 0 || sql->without_where || sql->relation_count > 0);
+    return sql->function_count == 0 && (sql->operations != 0 || sql->without_where ||
+                                        sql->relation_count > 0 || sql->read_only);
 }
 
 bool guard_sql_is_safe(const struct guard_sql *sql, const struct sql_name *function)

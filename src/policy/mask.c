@@ -7,6 +7,7 @@
 #define MASK_BUFFER_SIZE (4 * LIMIT_MASK_VALUE_SIZE)
 #define MASK_QUOTE       '"'
 #define MASK_QUOTES_SIZE 2
+#define MASK_NUMBER_SIZE 256 /* of a number without fraction and exponent, and more */
 
 static const struct mask_strategy redact_whole = {.way = MASK_WAY_REDACT,
                                                   .replacement = SLICE_INIT("[REDACTED]")};
@@ -20,6 +21,8 @@ struct mask_scratch *mask_scratch_new(void)
         buf_init(&scratch->levels[i].decoded, MASK_BUFFER_SIZE);
         buf_init(&scratch->levels[i].masked, MASK_BUFFER_SIZE);
     }
+    buf_init(&scratch->folded, MASK_BUFFER_SIZE);
+    buf_init(&scratch->number, MASK_NUMBER_SIZE);
     return scratch;
 }
 
@@ -45,6 +48,9 @@ void mask_scratch_free(struct mask_scratch *scratch)
     for (size_t i = 0; i < MASK_LEVELS; i++) {
         mask_level_release(&scratch->levels[i]);
     }
+    mask_spans_release(&scratch->spans);
+    buf_clear(&scratch->folded);
+    buf_release(&scratch->number);
     for (size_t i = 0; i < MASK_SCRATCH_OF; i++) {
         mask_rules_unref(scratch->known[i]);
     }
@@ -62,6 +68,11 @@ static void mask_scratch_trim(struct mask_scratch *scratch)
         if (size > LIMIT_MASK_KEPT_SIZE) {
             mask_level_release(level);
         }
+    }
+    if (scratch->folded.capacity + scratch->spans.capacity * sizeof(struct mask_span) >
+        LIMIT_MASK_KEPT_SIZE) {
+        mask_spans_release(&scratch->spans);
+        buf_clear(&scratch->folded);
     }
 }
 
@@ -170,7 +181,17 @@ enum mask_outcome mask_unexaminable(const struct mask_rules *rules, enum mask_fo
         return MASK_REFUSED;
     }
     counts->bytes += value.len;
-    return mask_put_whole(rules, &redact_whole, form, value, buf);
+    enum mask_outcome outcome = mask_put_whole(rules, &redact_whole, form, value, buf);
+    counts->nulls += outcome == MASK_NULL;
+    return outcome;
+}
+
+bool mask_plan_may_find(const struct mask_rules *rules, const struct mask_plan *plan)
+{
+    bool is_any = plan->shape == 0 || (plan->shape & DETECT_SHAPE_ANY) != 0;
+    return plan->is_examined && (is_any || rules->database != NULL ||
+                                 (rules->has_types && ((rules->set.shapes & plan->shape) != 0 ||
+                                                       detect_is_secret_name(plan->context))));
 }
 
 /* What is found in values ---------------------------------------------------------------------- */
@@ -188,18 +209,40 @@ static bool mask_is_null(const struct mask_work *work)
     return left.len + right.len == 0;
 }
 
+/* In a type that holds no text. */
+static enum mask_outcome mask_found_in_other(struct mask_work *work)
+{
+    const struct mask_spans *found = &work->level->found;
+    bool is_refused = false; /* something else was to take its place */
+    for (size_t i = 0; i < found->count; i++) {
+        const struct mask_entity *entity = &work->rules->entities[found->items[i].entity];
+        is_refused = is_refused || entity->strategy.way != MASK_WAY_NULL;
+        mask_count(work, &found->items[i]);
+    }
+    if (is_refused && work->rules->refuses_unexaminable) {
+        work->counts->errors++;
+        return MASK_REFUSED;
+    }
+    work->counts->nulls += is_refused;
+    return MASK_NULL;
+}
+
 static enum mask_outcome mask_found(struct mask_work *work, enum mask_form form)
 {
     const struct mask_spans *found = &work->level->found;
-    bool is_null = found->count > 0 && (form == MASK_FORM_OTHER || mask_is_null(work));
-    if (is_null) {
-        for (size_t i = 0; i < found->count; i++) {
-            mask_count(work, &found->items[i]);
-        }
+    if (found->count > 0 && form == MASK_FORM_OTHER) {
+        return mask_found_in_other(work);
+    }
+    if (found->count > 0 && mask_is_null(work)) {
+        mask_count(work, &found->items[0]);
         return MASK_NULL;
     }
     size_t len = work->buf->len;
     mask_walk(work);
+    if (work->is_refused) {
+        buf_truncate(work->buf, len);
+        return MASK_REFUSED;
+    }
     bool is_sound = !work->is_plain || form == MASK_FORM_TEXT;
     if (!work->has_failed && work->is_changed && is_sound) {
         return MASK_CHANGED;
@@ -235,12 +278,19 @@ enum mask_outcome mask_text(const struct mask_rules *rules, const struct mask_pl
         .context = plan->context,
         .buf = buf,
         .is_json = plan->form == MASK_FORM_JSON,
+        .is_list = plan->form == MASK_FORM_LIST,
     };
     work.level->found.count = 0;
-    if (!mask_find(rules, scratch, plan->context, text, &work.level->found)) {
+    bool is_good = mask_find(rules, scratch, plan->context, text, &work.level->found);
+    if (is_good && plan->shape == DETECT_SHAPE_NUMBER && plan->form == MASK_FORM_OTHER &&
+        work.level->found.count == 0) {
+        is_good = mask_find_number(rules, scratch, plan->context, text, &work.level->found);
+    }
+    if (!is_good) {
         return mask_unexaminable(rules, plan->form, text, buf, counts);
     }
-    if (work.level->found.count == 0 && !mask_has_syntax(&work)) {
+    if (work.level->found.count == 0 &&
+        (plan->form == MASK_FORM_OTHER || !mask_has_syntax(&work))) {
         return MASK_SAME;
     }
     enum mask_outcome outcome = mask_found(&work, plan->form);

@@ -50,7 +50,8 @@ struct mask_origin {
 enum mask_form {
     MASK_FORM_TEXT,    /* any text */
     MASK_FORM_JSON,    /* JSON: the whole value becomes a string */
-    MASK_FORM_LITERAL, /* arrays, composites, ranges: edited inside; NULL for the whole value */
+    MASK_FORM_LITERAL, /* arrays, composites: edited inside; NULL for the whole value */
+    MASK_FORM_LIST,    /* arrays whose items hold no text: NULL in the place of an item */
     MASK_FORM_OTHER,   /* numbers, dates …: NULL, whatever the strategy says */
 };
 
@@ -59,6 +60,7 @@ struct mask_plan {
     const struct mask_strategy *whole; /* a column rule; NULL: none */
     bool is_examined;                  /* there is something that text is looked into for */
     enum mask_form form;               /* the caller's to set, who knows the column's type */
+    unsigned shape;                    /* as well: enum detect_shape; 0: it may be any */
     uint64_t context;                  /* detect_context_of() its names */
 };
 
@@ -66,12 +68,18 @@ struct mask_plan {
  * masked by every rule that names its label, of whatever table. */
 struct mask_plan mask_plan_of(const struct mask_rules *rules, const struct mask_origin *origin,
                               struct slice label);
+/* Whether a value of that plan may be what text is looked into for, by the shape of its type: a
+ * number is no e-mail address. */
+bool mask_plan_may_find(const struct mask_rules *rules, const struct mask_plan *plan);
 /* Whether an expression's use of a column of that name (any table) may be a use of a masked one.
  * Rules for all columns of some tables ("people.*") are asked for by table instead. */
 bool mask_rules_cover_name(const struct mask_rules *rules, struct slice column_name);
 /* Whether a rule covers all columns of that table; an empty schema may be any. */
 bool mask_rules_cover_table(const struct mask_rules *rules, struct slice schema,
                             struct slice table);
+/* Whether a definition with this text may give a relation, of which no rule is about any, a name
+ * that one is about: what it makes of names that it does not write out is not asked. */
+bool mask_rules_may_be_named(const struct mask_rules *rules, struct slice text);
 /* The strategy for what is computed from masked columns. Never NULL when there is a column rule. */
 const struct mask_strategy *mask_rules_strictest(const struct mask_rules *rules);
 
@@ -92,10 +100,14 @@ struct mask_counts {
     uint64_t custom_bytes;
     uint64_t bytes; /* of all, and of what could not be examined */
     uint64_t errors;
+    uint64_t nulls; /* what was found, or not examined, in types that hold no text: NULL now */
 };
 
 /* A value in text form: of a column, a field of a line of COPY, a message; by the plan's column
  * rule, or by what is found in it. 'buf' is appended to, and as it was unless MASK_CHANGED.
+ *
+ * What is found in a type that holds no text becomes NULL where the strategy says so, or where the
+ * rules do not refuse what cannot be masked as they say.
  *
  * JSON that is well-formed stays so: what is found in a string is replaced inside its quotes, a
  * number becomes a string, the names of members say what their values are. Array and composite

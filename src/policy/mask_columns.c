@@ -117,3 +117,34 @@ bool mask_rules_cover_table(const struct mask_rules *rules, struct slice schema,
     }
     return false;
 }
+
+/* Names that the server makes up itself ("orders_id_seq") and globs stand in no text. */
+static bool mask_is_written_out(struct slice glob)
+{
+    for (size_t i = 0; i < glob.len; i++) {
+        char byte = glob.at[i];
+        if (byte == '*' || byte == '?' || byte == '\\' || byte == '"' || (byte & 0x80) != 0) {
+            return false;
+        }
+    }
+    return !slice_ends_with(glob, SLICE("_seq"));
+}
+
+bool mask_rules_may_be_named(const struct mask_rules *rules, struct slice text)
+{
+    if (slice_has_nocase(text, SLICE("U&"))) { /* names may be written in numbers */
+        return rules->column_count > 0;
+    }
+    for (size_t i = 0; i < rules->column_count; i++) {
+        const struct masking_column_name *rule = &rules->columns[i].name;
+        bool is_written = mask_is_written_out(rule->table) &&
+                          (mask_is_any(rule->schema) || mask_is_written_out(rule->schema)) &&
+                          (mask_is_any(rule->column) || mask_is_written_out(rule->column));
+        if (!is_written || slice_has_nocase(text, rule->table) ||
+            (!mask_is_any(rule->schema) && slice_has_nocase(text, rule->schema)) ||
+            (!mask_is_any(rule->column) && slice_has_nocase(text, rule->column))) {
+            return true;
+        }
+    }
+    return false;
+}

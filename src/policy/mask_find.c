@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "detect/detect_fold.h"
 
 #define FINDINGS_AT_ONCE 32
 #define SPANS_FIRST      64
@@ -256,8 +257,9 @@ static bool mask_find_patterns(const struct mask_rules *rules, struct mask_scrat
                    mask_on_match, &matching) == HS_SUCCESS;
 }
 
-bool mask_find(const struct mask_rules *rules, struct mask_scratch *scratch, uint64_t context,
-               struct slice text, struct mask_spans *spans)
+/* In the text as it stands. */
+static bool mask_find_as_is(const struct mask_rules *rules, struct mask_scratch *scratch,
+                            uint64_t context, struct slice text, struct mask_spans *spans)
 {
     if (rules->has_types) {
         mask_find_types(rules, context, text, 0, spans);
@@ -266,5 +268,91 @@ bool mask_find(const struct mask_rules *rules, struct mask_scratch *scratch, uin
     if (spans->count > 0) {
         mask_spans_settle(rules, spans, text);
     }
+    return is_good;
+}
+
+/* As it is read ------------------------------------------------------------------------------- */
+
+static bool mask_fold(struct slice text, struct buf *buf)
+{
+    struct detect_fold fold;
+    size_t start = 0;
+    char byte = '\0';
+    buf_truncate(buf, 0);
+    detect_fold_begin(&fold, text);
+    while (detect_fold_next(&fold, &start, &byte)) {
+        if (buf_append(buf, slice_of(&byte, 1)) != ERR_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where what was found in the folded text stands in the text. */
+static void mask_unfold(const struct mask_rules *rules, struct slice text,
+                        const struct mask_spans *folded, struct mask_spans *spans)
+{
+    struct detect_fold fold;
+    size_t at = 0; /* in the folded text, of the byte that is next */
+    size_t start = 0;
+    char byte = '\0';
+    detect_fold_begin(&fold, text);
+    for (size_t i = 0; i < folded->count; i++) {
+        struct mask_span span = folded->items[i];
+        size_t end = span.end;
+        while (at <= folded->items[i].start && detect_fold_next(&fold, &start, &byte)) {
+            at++;
+        }
+        span.start = start;
+        while (at < end && detect_fold_next(&fold, &start, &byte)) {
+            at++;
+        }
+        span.end = fold.at;
+        mask_spans_add(rules, spans, &span);
+    }
+}
+
+/* What is written otherwise than it is read: wide digits, spaces of other scripts, escapes. */
+static bool mask_find_folded(const struct mask_rules *rules, struct mask_scratch *scratch,
+                             uint64_t context, struct slice text, struct mask_spans *spans)
+{
+    struct mask_spans *folded = &scratch->spans;
+    folded->count = 0;
+    if (!mask_fold(text, &scratch->folded)) {
+        return false;
+    }
+    struct slice read = scratch->folded.len > 0 ? buf_view(&scratch->folded) : SLICE("");
+    bool is_good = mask_find_as_is(rules, scratch, context, read, folded);
+    if (folded->count > 0) {
+        mask_unfold(rules, text, folded, spans);
+        mask_spans_settle(rules, spans, text);
+    }
+    return is_good;
+}
+
+bool mask_find(const struct mask_rules *rules, struct mask_scratch *scratch, uint64_t context,
+               struct slice text, struct mask_spans *spans)
+{
+    bool is_good = mask_find_as_is(rules, scratch, context, text, spans);
+    if (is_good && detect_fold_find(text, 0) < text.len) {
+        is_good = mask_find_folded(rules, scratch, context, text, spans);
+    }
+    return is_good;
+}
+
+bool mask_find_number(const struct mask_rules *rules, struct mask_scratch *scratch,
+                      uint64_t context, struct slice text, struct mask_spans *spans)
+{
+    struct slice number;
+    if (!mask_number_plain(text, &scratch->number, &number)) {
+        return true;
+    }
+    bool is_good = mask_find_as_is(rules, scratch, context, number, spans);
+    for (size_t i = 0; i < spans->count; i++) { /* all of it is the finding */
+        spans->items[i].start = 0;
+        spans->items[i].end = text.len;
+        spans->items[i].is_part = true;
+    }
+    spans->count = spans->count > 0 ? 1 : 0;
     return is_good;
 }

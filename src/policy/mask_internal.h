@@ -102,6 +102,9 @@ struct mask_name {
 struct mask_scratch {
     struct mask_name names[MASK_NAMES];
     struct mask_level levels[MASK_LEVELS];
+    struct buf folded;       /* a text as it is read */
+    struct mask_spans spans; /* in it */
+    struct buf number;
     hs_scratch_t *matching;
     struct mask_rules *known[MASK_SCRATCH_OF]; /* those that 'matching' is large enough for */
     size_t known_next;
@@ -120,8 +123,10 @@ struct mask_work {
     size_t copied;    /* of the text, to 'buf' */
     size_t depth;
     bool is_json;  /* and nothing else, even if it is a number */
+    bool is_list;  /* an array whose items hold no text */
     bool is_plain; /* it turned out to have no syntax */
     bool is_changed;
+    bool is_refused; /* it would have to be NULL, and the rules say that it is not to be */
     bool has_failed; /* a matcher, or 'buf' is full: what is in 'buf' is of no use */
 };
 
@@ -138,6 +143,13 @@ void mask_spans_add(const struct mask_rules *rules, struct mask_spans *spans,
                     const struct mask_span *span);
 /* In order, disjoint, on whole characters of 'text'; the strictest entity of those that met. */
 void mask_spans_settle(const struct mask_rules *rules, struct mask_spans *spans, struct slice text);
+
+/* mask_number.c: a number in the digits that it would be written with if it were a name: without
+ * sign, fraction, exponent and currency. False: it is the same, or no number. */
+bool mask_number_plain(struct slice text, struct buf *buf, struct slice *ret_number);
+/* What is found in the number that the text is written for, in terms of all of the text. */
+bool mask_find_number(const struct mask_rules *rules, struct mask_scratch *scratch,
+                      uint64_t context, struct slice text, struct mask_spans *spans);
 
 /* mask_replace.c --------------------------------------------------------------------------------
  */

@@ -111,6 +111,26 @@ static enum err mask_leaf_encode(enum mask_leaf leaf, struct slice text, struct 
     return buf_append(buf, text);
 }
 
+/* What a number of JSON is without its fraction and its exponent. */
+static void mask_leaf_number(struct mask_work *work, size_t start, size_t end, uint64_t context)
+{
+    enum { SIZE_MIN = 9 }; /* seven digits, a point or an exponent */
+    struct slice text = slice_sub(work->text, start, end - start);
+    struct mask_spans *spans = &work->level->leaf;
+    if (text.len < SIZE_MIN || spans->count > 0 ||
+        (slice_find_byte(text, '.') == text.len && slice_find_byte(text, 'e') == text.len &&
+         slice_find_byte(text, 'E') == text.len)) {
+        return;
+    }
+    if (!mask_find_number(work->rules, work->scratch, context, text, spans)) {
+        work->has_failed = true;
+    }
+    for (size_t i = 0; i < spans->count; i++) {
+        spans->items[i].start = start;
+        spans->items[i].end = end;
+    }
+}
+
 /* A number or a word of JSON goes as a whole, and a string takes its place. */
 static void mask_leaf_scalar(struct mask_work *work, size_t start, size_t end)
 {
@@ -129,6 +149,9 @@ static void mask_leaf_as_written(struct mask_work *work, enum mask_leaf leaf, si
     if (context != 0 && work->rules->has_types) {
         mask_find_types(work->rules, context, slice_sub(work->text, start, end - start), start,
                         spans);
+    }
+    if (leaf == MASK_LEAF_SCALAR) {
+        mask_leaf_number(work, start, end, context);
     }
     if (spans->count == 0) {
         return;
@@ -199,15 +222,54 @@ static void mask_leaf_escaped(struct mask_work *work, enum mask_leaf leaf, size_
     }
 }
 
+/* An item of an array whose items hold no text: NULL takes its place, and that of its quotes. */
+static void mask_leaf_of_list(struct mask_work *work, enum mask_leaf leaf, size_t start, size_t end,
+                              uint64_t context)
+{
+    struct mask_spans *spans = &work->level->leaf;
+    struct slice text = slice_sub(work->text, start, end - start);
+    bool is_quoted = start > 0 && work->text.at[start - 1] == '"';
+    spans->count = 0;
+    mask_leaf_cut(work, leaf, start, end);
+    if (leaf == MASK_LEAF_ARRAY) {
+        buf_truncate(&work->level->decoded, 0);
+        work->has_failed = mask_leaf_decode(leaf, text, &work->level->decoded) != ERR_NONE;
+        text = buf_view(&work->level->decoded);
+    }
+    bool is_good = spans->count > 0 || mask_find(work->rules, work->scratch, context, text, spans);
+    if (is_good && spans->count == 0) {
+        is_good = mask_find_number(work->rules, work->scratch, context, text, spans);
+    }
+    if (!is_good) {
+        work->has_failed = true;
+    }
+    if (spans->count == 0) {
+        return;
+    }
+    bool is_null = work->rules->entities[spans->items[0].entity].strategy.way == MASK_WAY_NULL;
+    work->is_refused = work->is_refused || (!is_null && work->rules->refuses_unexaminable);
+    work->counts->errors += !is_null && work->rules->refuses_unexaminable;
+    work->counts->nulls += !is_null;
+    mask_count(work, &spans->items[0]);
+    mask_write_between(work, start - is_quoted, end + is_quoted);
+    mask_write(work, SLICE("NULL"));
+}
+
 void mask_leaf(struct mask_work *work, enum mask_leaf leaf, size_t start, size_t end,
                uint64_t context)
 {
+    if (work->is_list && !work->has_failed && start < end) {
+        mask_leaf_of_list(work, leaf, start, end, context);
+        return;
+    }
     bool is_written_as_read =
         leaf == MASK_LEAF_PLAIN || leaf == MASK_LEAF_SCALAR || leaf == MASK_LEAF_MARKUP;
     /* As a text of its own it may show more: names speak of whole values. */
     bool says_more = context != 0;
     bool has_found = work->span_next < work->level->found.count;
-    if (work->has_failed || start >= end || (is_written_as_read && !says_more && !has_found)) {
+    bool is_number = leaf == MASK_LEAF_SCALAR && end - start > sizeof(uint64_t);
+    if (work->has_failed || start >= end ||
+        (is_written_as_read && !says_more && !has_found && !is_number)) {
         return;
     }
     work->level->leaf.count = 0;
@@ -266,6 +328,10 @@ static struct mask_syntaxes mask_syntaxes_of(const struct mask_work *work)
     char first = mask_first_byte(text);
     bool may_be_array = first == '{' || first == '[';
     bool may_be_json = work->is_json || may_be_array || first == '"';
+    if (work->is_list) {
+        syntaxes.first = mask_walk_array;
+        return syntaxes;
+    }
     bool is_wanted =
         work->level->found.count > 0 || work->context != 0 ||
         ((may_be_json || first == '(' || first == '<') && mask_has_escape(text, first));

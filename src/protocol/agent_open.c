@@ -41,7 +41,7 @@ static void agent_open_leave(struct agent_open *self)
 void agent_open_tell_failure(const struct protocol *protocol, const struct error *error,
                              opened_fn on_done, void *owner)
 {
-    struct target_failure failure = {.error = *error};
+    struct target_failure failure = {.stage = TARGET_STAGE_AGENT, .error = *error};
     struct buf answer;
     char message[sizeof(error->message) + 64];
     (void)snprintf(message, sizeof(message), "the target cannot be reached: %s", error->message);
@@ -57,9 +57,10 @@ void agent_open_tell_failure(const struct protocol *protocol, const struct error
 /* In the words of the agent, or of the server behind it. */
 static void agent_open_hand_on(struct agent_open *self, const struct agent_failure *told)
 {
-    struct target_failure failure = {.stage = TARGET_STAGE_SIGN_IN, .answer = told->answer};
-    must(fail(&failure.error, ERR_UNAVAILABLE, "%.*s", SLICE_ARG(told->message)) ==
-         ERR_UNAVAILABLE);
+    struct target_failure failure = {.answer = told->answer};
+    enum err err = ERR_UNAVAILABLE;
+    agent_cause_read(told, &failure.stage, &err);
+    must(fail(&failure.error, err, "%.*s", SLICE_ARG(told->message)) == err);
     memcpy(failure.code, told->code.at, sizeof(failure.code) - 1);
     agent_open_leave(self);
     self->on_done(self->owner, NULL, &failure);

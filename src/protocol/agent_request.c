@@ -60,6 +60,19 @@ static void agent_write_parameters(struct agent_writing *writing,
     json_end_array(&writing->json);
 }
 
+static void agent_write_command(struct agent_writing *writing, const struct shape_texts *command)
+{
+    if (command->count == 0) {
+        return;
+    }
+    json_member_array(&writing->json, "command");
+    for (size_t i = 0; i < command->count; i++) {
+        json_text(&writing->json,
+                  base64_encode_in(&writing->arena, BASE64_STANDARD, command->items[i]));
+    }
+    json_end_array(&writing->json);
+}
+
 enum err agent_request_write(const struct agent_request *request, struct buf *buf)
 {
     struct agent_writing writing;
@@ -71,6 +84,7 @@ enum err agent_request_write(const struct agent_request *request, struct buf *bu
     json_member_int(&writing.json, "version", request->version);
     json_member_int(&writing.json, "timeout_ms", (int64_t)request->timeout_ms);
     agent_write_key(&writing, &request->key);
+    agent_write_command(&writing, &request->command);
     return agent_writing_end(&writing);
 }
 
@@ -95,7 +109,62 @@ enum err agent_failure_write(const struct agent_failure *failure, struct buf *bu
     json_member_text(&writing.json, "message", failure->message);
     json_member_text(&writing.json, "sqlstate", failure->code);
     agent_write_bytes(&writing, "answer", failure->answer);
+    if (failure->cause.len > 0) {
+        json_member_text(&writing.json, "cause", failure->cause);
+    }
     return agent_writing_end(&writing);
+}
+
+/* What went wrong ----------------------------------------------------------------------------- */
+
+struct agent_cause {
+    struct slice word;
+    enum target_stage stage;
+    enum err err;
+};
+
+/* The first of a stage and an error that fits. */
+static const struct agent_cause agent_causes[] = {
+    {SLICE_INIT("agent"), TARGET_STAGE_AGENT, ERR_UNAVAILABLE},
+    {SLICE_INIT("timeout"), TARGET_STAGE_NETWORK, ERR_TIMEOUT},
+    {SLICE_INIT("network"), TARGET_STAGE_NETWORK, ERR_UNAVAILABLE},
+    {SLICE_INIT("tls-timeout"), TARGET_STAGE_TLS, ERR_TIMEOUT},
+    {SLICE_INIT("tls"), TARGET_STAGE_TLS, ERR_UNAVAILABLE},
+    {SLICE_INIT("sign-in-timeout"), TARGET_STAGE_SIGN_IN, ERR_TIMEOUT},
+    {SLICE_INIT("credentials"), TARGET_STAGE_SIGN_IN, ERR_UNAUTHENTICATED},
+    {SLICE_INIT("server"), TARGET_STAGE_SIGN_IN, ERR_UNAVAILABLE},
+};
+
+struct slice agent_cause_of(enum target_stage stage, enum err err)
+{
+    /* A proof that is missing, and a way to sign in that cannot be used, are one to who asks. */
+    enum err kind =
+        stage == TARGET_STAGE_SIGN_IN && err == ERR_UNSUPPORTED ? ERR_UNAUTHENTICATED : err;
+    struct slice word = SLICE("");
+    for (size_t i = 0; i < COUNT_OF(agent_causes); i++) {
+        const struct agent_cause *cause = &agent_causes[i];
+        bool is_other = cause->err == ERR_UNAVAILABLE; /* all that has no word of its own */
+        if (cause->stage == stage && (cause->err == kind || is_other)) {
+            word = cause->word;
+            break;
+        }
+    }
+    return word;
+}
+
+void agent_cause_read(const struct agent_failure *failure, enum target_stage *ret_stage,
+                      enum err *ret_err)
+{
+    /* sqlclient_unable_to_establish_sqlconnection */
+    bool is_unreached = slice_equals(failure->code, SLICE("08001"));
+    *ret_stage = is_unreached ? TARGET_STAGE_NETWORK : TARGET_STAGE_SIGN_IN;
+    *ret_err = ERR_UNAVAILABLE;
+    for (size_t i = 0; i < COUNT_OF(agent_causes); i++) {
+        if (slice_equals(agent_causes[i].word, failure->cause)) {
+            *ret_stage = agent_causes[i].stage;
+            *ret_err = agent_causes[i].err;
+        }
+    }
 }
 
 /* Reading ------------------------------------------------------------------------------------- */
@@ -122,6 +191,7 @@ struct agent_request_text {
     struct shape_int timeout_ms;
     struct shape_int process;
     struct slice key;
+    struct shape_texts command;
 };
 
 static const struct shape_field agent_request_fields[] = {
@@ -142,6 +212,11 @@ static const struct shape_field agent_request_fields[] = {
     {.name = "timeout_ms", .kind = SHAPE_INT, REQUEST(timeout_ms), .min = 1, .max = 600000},
     {.name = "process", .kind = SHAPE_INT, REQUEST(process), .max = UINT32_MAX},
     {.name = "key", SOME_TEXT, REQUEST(key)},
+    {.name = "command",
+     .kind = SHAPE_TEXTS,
+     REQUEST(command),
+     .max = LIMIT_COMMAND_ITEMS,
+     .item_max = LIMIT_KIB(64)},
 };
 static const struct shape agent_request_shape = {.name = "AgentRequest",
                                                  .size = sizeof(struct agent_request_text),
@@ -179,6 +254,7 @@ static const struct shape_field agent_failure_fields[] = {
     {.name = "message", SOME_TEXT, .flags = SHAPE_REQUIRED, FAILURE(message)},
     {.name = "sqlstate", SOME_TEXT, .flags = SHAPE_REQUIRED, FAILURE(code), .min = 5},
     {.name = "answer", SOME_TEXT, .flags = SHAPE_REQUIRED, FAILURE(answer)},
+    {.name = "cause", SOME_TEXT, FAILURE(cause)},
 };
 static const struct shape agent_failure_shape = {.name = "AgentFailure",
                                                  .size = sizeof(struct agent_failure),
@@ -230,7 +306,11 @@ enum err agent_request_read_in(struct arena *arena, struct slice bytes,
         .parameters = {.pairs = parameters, .count = text.parameters.count, .is_given = true},
         .version = (uint32_t)text.version.value,
         .timeout_ms = text.timeout_ms.value > 0 ? (uint64_t)text.timeout_ms.value : TIMEOUT_MS,
+        .command = text.command,
     };
+    for (size_t i = 0; i < text.command.count && err == ERR_NONE; i++) {
+        err = agent_read_bytes(arena, &ret_request->command.items[i], reterr);
+    }
     if (err == ERR_NONE) {
         err = agent_read_bytes(arena, &ret_request->database, reterr);
     }
@@ -265,7 +345,7 @@ enum err agent_ready_read_in(struct arena *arena, struct slice bytes, struct arr
 enum err agent_failure_read_in(struct arena *arena, struct slice bytes,
                                struct agent_failure *ret_failure, struct error *reterr)
 {
-    *ret_failure = (struct agent_failure){.message = SLICE("")};
+    *ret_failure = (struct agent_failure){.message = SLICE(""), .cause = SLICE("")};
     enum err err = agent_read_text(arena, bytes, &agent_failure_shape, ret_failure, reterr);
     if (err == ERR_NONE && ret_failure->code.len != 5) {
         err = fail(reterr, ERR_INPUT, "its code has %zu characters", ret_failure->code.len);

@@ -16,6 +16,7 @@ struct agent_request {
     uint32_t version;
     uint64_t timeout_ms;
     struct cancel_key key; /* of what is to be cancelled */
+    struct shape_texts command;
 };
 
 enum err agent_request_write(const struct agent_request *request, struct buf *buf) MUST_USE;
@@ -32,7 +33,14 @@ struct agent_failure {
     struct slice message; /* for the log and for those who manage the target */
     struct slice code;    /* five characters; see struct target_failure */
     struct slice answer;
+    struct slice cause; /* a word, or empty: agents of earlier releases do not tell */
 };
+
+/* How far it came and what stopped it, as a word, and back. What is no known word is told by the
+ * code, as far as that tells it. */
+struct slice agent_cause_of(enum target_stage stage, enum err err);
+void agent_cause_read(const struct agent_failure *failure, enum target_stage *ret_stage,
+                      enum err *ret_err);
 
 enum err agent_failure_write(const struct agent_failure *failure, struct buf *buf) MUST_USE;
 enum err agent_failure_read_in(struct arena *arena, struct slice bytes,

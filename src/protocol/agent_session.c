@@ -88,7 +88,8 @@ static void agent_session_fail(struct agent_session *self, const struct error *e
     must(self->protocol->target.write_answer(&words, code, &answer) == ERR_NONE);
     const struct agent_failure failure = {.message = slice_of_text(error->message),
                                           .code = slice_of_text(code),
-                                          .answer = buf_view(&answer)};
+                                          .answer = buf_view(&answer),
+                                          .cause = agent_cause_of(TARGET_STAGE_AGENT, error->code)};
     agent_session_refuse(self, &failure);
     buf_release(&answer);
 }
@@ -150,7 +151,9 @@ static void agent_session_on_target(void *owner, const struct arrival *arrival,
     if (failure != NULL) {
         const struct agent_failure told = {.message = slice_of_text(failure->error.message),
                                            .code = slice_of_text(failure->code),
-                                           .answer = failure->answer};
+                                           .answer = failure->answer,
+                                           .cause =
+                                               agent_cause_of(failure->stage, failure->error.code)};
         agent_session_refuse(self, &told);
         return;
     }
@@ -202,7 +205,8 @@ static void agent_session_go(struct agent_session *self)
     const struct dial_context context = {.worker = self->place->worker,
                                          .pool = self->place->pool,
                                          .resolver = self->place->resolver,
-                                         .cache = self->place->sign_ins};
+                                         .cache = self->place->sign_ins,
+                                         .commands = self->place->commands};
     if (self->is_cancel) {
         const struct stop_request stop = {.place = &self->target,
                                           .tls = self->tls,
@@ -218,6 +222,7 @@ static void agent_session_go(struct agent_session *self)
         .parameters = request->parameters,
         .version = request->version,
         .timeout_ms = request->timeout_ms,
+        .command = request->command,
     };
     self->opening = target->open(&context, &open, agent_session_on_target, self);
 }

@@ -20,6 +20,7 @@ struct front_config {
     struct tls_server *tls;           /* NULL: TLS is not offered */
     struct scram_end_point end_point; /* of its certificate; of no bytes: there is none */
     bool needs_tls;                   /* who comes without is refused */
+    bool is_inside; /* the client is the gateway itself: on_known comes without a proof */
     /* What the salts of unknown names are derived from; borrowed while any front is there. Those of
      * known names have to look alike: scram_verifier_mock() makes them for both. */
     const struct secret *mock_key;
@@ -34,6 +35,7 @@ void front_config_set_tls(struct front_config *config, struct tls_server *tls);
 struct front_verifiers {
     const struct scram_verifier *scram; /* all have the same salt and iterations */
     const struct slice *hashes;         /* of the secrets, for clients that send theirs */
+    const struct slice *kept;           /* as enum native_proof of the protocol has it */
     size_t count;
 };
 
@@ -47,6 +49,7 @@ struct hello {
     struct shape_pairs parameters; /* the rest, for the target: see struct open_request */
     uint32_t version;              /* of the protocol, as both speak it */
     size_t key_size;               /* of what cancels; 0: in band, or not at all */
+    uint32_t number;               /* by which other sessions of the credential cancel; 0: none */
 };
 
 /* on_known, on_cancel and on_closed always have a function. Texts last as long as the front. */

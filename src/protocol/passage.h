@@ -19,6 +19,7 @@
 struct passage_policy {
     uint64_t generation;
     bool is_empty;        /* there are no rules at all */
+    bool is_read_only;    /* the target is to write nothing for the session, whatever runs */
     bool looks_at_values; /* of parameters: a rule looks for text */
     /* guard_cache_judge() */
     void (*judge)(void *context, const struct sql_settings *settings, struct slice text,
@@ -28,6 +29,15 @@ struct passage_policy {
                                  struct slice text);
     void (*judge_script)(void *context, const struct sql_settings *settings, struct slice text,
                          const struct sql_script *script, struct guard_verdict *ret_verdict);
+    /* Where rules rest on whose the functions are that statements call: guard_cache_judge_known()
+     * and guard_judge_known(), in the place of those above. */
+    bool asks_names;
+    bool (*judge_known)(void *context, const struct sql_settings *settings, struct slice text,
+                        const struct guard_known *known, struct guard_verdict *ret_verdict,
+                        struct guard_facts *ret_facts);
+    bool (*judge_script_known)(void *context, const struct sql_settings *settings,
+                               struct slice text, const struct sql_script *script,
+                               const struct guard_known *known, struct guard_verdict *ret_verdict);
     void *context;
     struct mask_rules *masking;         /* referenced; NULL: nothing is masked */
     struct mask_scratch *scratch;       /* of the worker; NULL without rules */
@@ -64,22 +74,45 @@ struct guard_event {
     uint64_t rows;
 };
 
-/* The target's catalog is asked, over a connection of its own. */
-struct catalog_question {
-    struct slice text;
-    const struct slice *values;
-    size_t value_count;
-    size_t column_count;
+/* When something was, as what concerns a catalog goes: how many changes of it sessions of the
+ * gateway have begun to make hold, and how many of these are over; and the time. */
+struct catalog_stamp {
+    uint64_t begun; /* of what is masked */
+    uint64_t ended;
+    uint64_t names_begun; /* of what names stand for */
+    uint64_t names_ended;
+    int64_t at_us; /* by clock_monotonic() */
+};
+
+enum catalog_change {
+    CATALOG_MASKED,
+    CATALOG_NAMES,
+    CATALOG_CHANGES, /* how many there are */
+};
+
+/* The target's catalog, as it was asked for over a connection of its own. */
+struct catalog_known {
+    void *facts;                /* the protocol's own; NULL: it could not be asked */
+    struct catalog_stamp stamp; /* before it was asked for */
 };
 
 /* All come inside 'pass'; texts are valid during the call. */
 struct passage_events {
     /* Told before what comes of it passes. */
     void (*on_finding)(void *owner, const struct guard_event *event);
-    /* What a rule has to know; 'learned' answers. What the target says waits for it. */
-    void (*on_lookup)(void *owner, const struct catalog_question *question);
+    /* The catalog is to be asked; 'informed' answers. What waits for it waits. */
+    void (*on_ask)(void *owner);
+    /* What is known of it; false: nothing is. Valid until the next turn of the loop. */
+    bool (*on_known)(void *owner, struct catalog_known *ret_known);
+    struct catalog_stamp (*on_stamp)(void *owner);
+    /* What the session does to the catalog may hold from now on; or holds, if it ever will: as many
+     * of the one as of the other. */
+    void (*on_change)(void *owner, enum catalog_change what, bool is_over);
     /* An answer is blocked: what the target does is to be cancelled; then 'stopped'. */
     void (*on_block)(void *owner);
+    /* Another session, of this credential and with this number, is to be cancelled, or to end;
+     * false: there is none. */
+    bool (*on_kill)(void *owner, uint32_t number, bool is_end);
     /* For budgets of an hour: 'more' is added to what was read, unless that would then be beyond
      * 'most'; whether it was, and what was read then. */
     bool (*on_read)(void *owner, const struct read_amount *more, const struct read_amount *most,
@@ -98,7 +131,7 @@ enum passage_state {
     PASSAGE_IDLE = 1,           /* nothing is owed, and no batch is open */
     PASSAGE_IN_TRANSACTION = 2, /* it would be lost with the session */
     PASSAGE_PAUSES_CLIENT = 4,  /* nothing more is to be read of the client */
-    PASSAGE_PAUSES_TARGET = 8,  /* likewise; it waits for 'learned' or 'stopped' */
+    PASSAGE_PAUSES_TARGET = 8,  /* likewise; it waits for 'informed' or 'stopped' */
     PASSAGE_CLIENT_LEFT = 16,   /* it said so */
     PASSAGE_TARGET_LEFT = 32,   /* it said so */
 };
@@ -132,8 +165,8 @@ struct passage_ops {
     const struct mask_counts *(*masked)(const struct passage *passage);
     /* Other rules, from the next statement on. NULL: the protocol cannot hold any. */
     void (*set_policy)(struct passage *passage, const struct passage_policy *policy);
-    /* The rows of what on_lookup asked; NULL: it could not be asked. */
-    void (*learned)(struct passage *passage, const struct query_rows *rows);
+    /* What on_ask asked for is known, or cannot be. */
+    void (*informed)(struct passage *passage);
     /* What on_block asked for was done, or cannot be. */
     void (*stopped)(struct passage *passage);
     /* What the client is told at the end, in the protocol's bytes. 'is_discarded': what the target

@@ -165,6 +165,11 @@ enum err place_open(const struct place_owner *owner, const struct shape_pairs *p
 {
     struct shape_pairs variables = *plain;
     struct place place = {.port = 0};
+    if (owner->rules->is_command) {
+        *ret_tls = NULL;
+        *ret_place = (struct place){.host = SLICE(""), .variables = *plain};
+        return ERR_NONE;
+    }
     bool has_files = session_files_are_wanted(plain);
     enum err err = has_files ? place_write_files(owner, plain, &variables, reterr) : ERR_NONE;
     if (err != ERR_NONE) {

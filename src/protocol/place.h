@@ -25,6 +25,7 @@ enum place_tls {
 struct place_rules {
     uint16_t port; /* when none is given; 0: one must be */
     bool needs_user;
+    bool is_command; /* it is no server: all variables are for a program */
 };
 
 struct place {
@@ -37,7 +38,8 @@ struct place {
     const char *trusted; /* a path; NULL: the system's */
     const char *certificate;
     const char *key;
-    bool has_files; /* that somebody must remove at the end */
+    bool has_files;               /* that somebody must remove at the end */
+    struct shape_pairs variables; /* of a command: keys as they are stored, open values */
 };
 
 /* Whose files are made: of the session with this id, which is not of others at the same time. */

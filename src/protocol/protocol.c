@@ -20,11 +20,12 @@ struct controls protocol_controls(const struct protocol *protocol)
     return (struct controls){
         .guard_structure = control_if(protocol->can, CAN_GUARD),
         .guard_text = control_if(protocol->can, CAN_GUARD_TEXT),
+        .read_only = control_if(protocol->can, CAN_READ_ONLY),
         .row_limit = control_if(protocol->can, CAN_LIMIT_ROWS),
         .read_budget = control_if(protocol->can, CAN_BUDGET),
         .masking = control_if(protocol->can, CAN_MASK),
         .recording = CONTROL_ENFORCED, /* the gate passes nothing that is not on record */
-        .review = CONTROL_IMPOSSIBLE,  /* nothing can be reviewed yet */
+        .review = CONTROL_ENFORCED,    /* credentials are not good without it */
     };
 }
 
@@ -36,12 +37,27 @@ struct slice control_word(enum control control)
     return words[control];
 }
 
+static bool protocol_is_for(const struct protocol *protocol, struct slice subtype)
+{
+    return !protocol->is_inside && slice_equals(protocol->subtype, subtype);
+}
+
 const struct protocol *protocols_find(const struct protocols *protocols, struct slice subtype)
 {
     for (size_t i = 0; i < protocols->count; i++) {
-        if (slice_equals(protocols->items[i]->subtype, subtype)) {
+        if (protocol_is_for(protocols->items[i], subtype)) {
             return protocols->items[i];
         }
     }
     return NULL;
+}
+
+const struct protocol *protocols_find_run(const struct protocols *protocols, struct slice subtype)
+{
+    const struct protocol *own = protocols_find(protocols, subtype);
+    const struct protocol *found = own != NULL && own->run != NULL ? own : NULL;
+    for (size_t i = 0; i < protocols->count && found == NULL; i++) {
+        found = protocols->items[i]->is_inside ? protocols->items[i] : NULL;
+    }
+    return found;
 }

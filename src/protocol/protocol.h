@@ -5,8 +5,10 @@
 #ifndef GH_PROTOCOL_PROTOCOL_H
 #define GH_PROTOCOL_PROTOCOL_H
 
+#include "identity/native_credential.h"
 #include "protocol/front.h"
 #include "protocol/passage.h"
+#include "protocol/run.h"
 #include "session/replay.h"
 
 /* What rules and features can do on its connections. */
@@ -17,6 +19,7 @@ enum protocol_can {
     CAN_BUDGET = 8,     /* rows that are read are counted */
     CAN_MASK = 16,
     CAN_CANCEL = 32,
+    CAN_READ_ONLY = 64, /* the target itself refuses to write, for as long as a rule is there */
 };
 
 struct target_ops {
@@ -27,6 +30,7 @@ struct target_ops {
     /* NULL: what a session does is not cancelled over a connection of its own. */
     struct opening *(*stop)(const struct dial_context *context, const struct stop_request *request,
                             stopped_fn on_done, void *owner);
+    bool stop_signs_in; /* so it needs the place's user and password */
     /* An agent elsewhere passes on what a target says: nothing of it is taken for good. */
     enum err (*check_arrival)(const struct arrival *arrival, struct error *reterr);
     /* The words of an answer in the protocol's bytes; false: it is none. */
@@ -59,23 +63,35 @@ struct catalog_ops {
     uint32_t version;
     const char *texts[CATALOG_ASK_COUNT];
     query_start_fn query;
+    /* What rules have to know of a catalog: asked as whom, without parameters, and what is made of
+     * the rows. The facts are the protocol's own, and shared by sessions of one worker. */
+    struct shape_pairs facts_parameters;
+    struct slice (*facts_text_in)(struct arena *arena);
+    size_t facts_columns;
+    void *(*facts_new)(struct mask_rules *rules, const struct query_rows *rows);
+    void (*facts_unref)(void *facts);
     enum target_problem (*problem_of_open)(const struct target_failure *failure);
     enum target_problem (*problem_of_query)(const struct query_failure *failure);
 };
 
 struct protocol {
-    struct slice subtype; /* of connections */
-    const char *name;     /* for people */
-    const char *url;      /* of a connection string: its scheme */
-    const char *alpn;     /* of a client that begins with TLS at once; NULL: none */
-    bool needs_tls;       /* clients come with TLS only, so there must be a certificate */
-    unsigned can;         /* bits of protocol_can */
+    struct slice subtype;    /* of connections */
+    const char *name;        /* for people */
+    const char *url;         /* of a connection string: its scheme */
+    const char *alpn;        /* of a client that begins with TLS at once; NULL: none */
+    bool needs_tls;          /* clients come with TLS only, so there must be a certificate */
+    bool stops_abandoned;    /* what runs for a client that has gone is cancelled: its server would
+                                not notice */
+    bool is_inside;          /* the gateway alone speaks it: no subtype, no client */
+    unsigned can;            /* bits of protocol_can */
+    enum native_proof proof; /* that its clients give */
     uint64_t row_limit; /* bytes of data recorded of each side, where the connection says nothing */
     const struct front_ops *front;
     struct target_ops target;
     const struct passage_ops *passage;
     const struct replay_ops *replay;   /* NULL: its recordings show when and how much, not what */
     const struct catalog_ops *catalog; /* NULL: it has none */
+    const struct run_ops *run;         /* NULL: nothing is executed over the API */
 };
 
 /* What a rule or feature does on a connection. */
@@ -88,6 +104,7 @@ enum control {
 struct controls {
     enum control guard_structure; /* rules about what statements would do */
     enum control guard_text;      /* words and patterns */
+    enum control read_only;       /* the target is told to write nothing */
     enum control row_limit;       /* how many rows a statement may change */
     enum control read_budget;
     enum control masking;
@@ -111,7 +128,10 @@ struct protocols {
 struct slice protocol_channel_in(struct arena *arena, const struct protocol *protocol,
                                  const char *suffix);
 
-/* NULL: no protocol is for connections of this subtype. */
+/* NULL: no protocol that clients speak is for connections of this subtype. */
 const struct protocol *protocols_find(const struct protocols *protocols, struct slice subtype);
+
+/* What scripts are executed by on connections of this subtype: that protocol, or their commands. */
+const struct protocol *protocols_find_run(const struct protocols *protocols, struct slice subtype);
 
 #endif

@@ -259,6 +259,8 @@ static void pump_carry(struct pump_way *way)
     way->has_ended = true;
     if (way->from == PUMP_TARGET) {
         pump->is_target_broken = pump->is_target_broken || err != ERR_CLOSED;
+    } else if (pump->settings.on_half != NULL && pump->state == PUMP_CARRYING) {
+        pump->settings.on_half(pump->settings.owner);
     }
     pump_flush(way);
 }

@@ -29,6 +29,9 @@ struct pump_settings {
      * on_end is called with it. Inside, the pump must not be closed or finished, nor made to say
      * something but to the side that the bytes come from. */
     enum err (*on_pass)(void *owner, enum pump_side side, struct slice *bytes);
+    /* May be NULL. Once: the client has nothing more to give, and the target is told. The pump may
+     * not be closed or finished inside. */
+    void (*on_half)(void *owner);
     /* Once, unless the pump was finished before: nothing more is carried. Of the target: ERR_NONE,
      * it has ended, or ERR_IO, it broke; the client is there and has got all that came of it. Of
      * the client: ERR_IO, it broke. Of either: what on_pass returned. pump_close() or

@@ -9,12 +9,15 @@
 #include "protocol/place.h"
 #include "protocol/secret_cache.h"
 
+struct commands;
+
 /* What all of them need, of the worker they run on. */
 struct dial_context {
     struct worker *worker;
     struct pool *pool; /* computes SCRAM; must end before the worker */
     struct resolver *resolver;
-    struct secret_cache *cache; /* of sign-ins; NULL: each computes its own */
+    struct secret_cache *cache;      /* of sign-ins; NULL: each computes its own */
+    const struct commands *commands; /* what runs them; NULL: none are run here */
 };
 
 /* What cancels the work of a session. secret.at == NULL: it cannot be cancelled. */
@@ -31,6 +34,7 @@ struct open_request {
     struct shape_pairs parameters; /* of the client's start, in the protocol's own words */
     uint32_t version;              /* of the protocol that the client speaks */
     uint64_t timeout_ms;           /* for all of it */
+    struct shape_texts command;    /* the connection's, where that is the target */
 };
 
 struct stop_request {
@@ -52,6 +56,7 @@ struct arrival {
 
 /* How far it came. */
 enum target_stage {
+    TARGET_STAGE_AGENT,   /* who was to reach it did not answer, or not usefully */
     TARGET_STAGE_NETWORK, /* it was not reached */
     TARGET_STAGE_TLS,
     TARGET_STAGE_SIGN_IN,

@@ -27,15 +27,15 @@
 #define BLOCK_BOUND_SIZE (8 + RECORD_CHAIN_SIZE + BLOCK_HEAD_SIZE)
 
 /* Below, compressing costs more time than it saves room. */
-#define BLOCK_SQUEEZE_MIN   512
-#define BLOCK_SQUEEZE_LEVEL 1
+#define BLOCK_SQUEEZE_MIN       512
+#define BLOCK_COMPRESSION_LEVEL 1
 
 struct block_codec {
     EVP_CIPHER *cipher;
     EVP_CIPHER_CTX *apart; /* for keys that are used once */
-    ZSTD_CCtx *squeeze;    /* these two when they are first needed */
+    ZSTD_CCtx *compress;   /* these two when they are first needed */
     ZSTD_DCtx *expand;
-    struct buf squeezed;
+    struct buf compressed;
     struct buf out;
 };
 
@@ -46,7 +46,7 @@ struct block_codec *block_codec_new(void)
     codec->cipher = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
     codec->apart = EVP_CIPHER_CTX_new();
     must(codec->cipher != NULL && codec->apart != NULL);
-    buf_init(&codec->squeezed, ZSTD_compressBound(LIMIT_RECORDING_BLOCK_SIZE));
+    buf_init(&codec->compressed, ZSTD_compressBound(LIMIT_RECORDING_BLOCK_SIZE));
     buf_init(&codec->out, BLOCK_SIZE_MAX);
     return codec;
 }
@@ -58,9 +58,9 @@ void block_codec_free(struct block_codec *codec)
     }
     EVP_CIPHER_CTX_free(codec->apart);
     EVP_CIPHER_free(codec->cipher);
-    (void)ZSTD_freeCCtx(codec->squeeze);
+    (void)ZSTD_freeCCtx(codec->compress);
     (void)ZSTD_freeDCtx(codec->expand);
-    buf_release(&codec->squeezed);
+    buf_release(&codec->compressed);
     buf_release(&codec->out);
     memory_free(codec);
 }
@@ -260,21 +260,21 @@ static void block_bind(unsigned char *bound, const struct block_place *place,
 }
 
 /* Smaller, or the records as they are. */
-static struct slice block_squeeze(struct block_codec *codec, struct slice records, unsigned *flags)
+static struct slice block_compress(struct block_codec *codec, struct slice records, unsigned *flags)
 {
     char *at = NULL;
     size_t room = ZSTD_compressBound(records.len);
     if (records.len < BLOCK_SQUEEZE_MIN) {
         return records;
     }
-    if (codec->squeeze == NULL) {
-        codec->squeeze = ZSTD_createCCtx();
-        must(codec->squeeze != NULL);
+    if (codec->compress == NULL) {
+        codec->compress = ZSTD_createCCtx();
+        must(codec->compress != NULL);
     }
-    buf_truncate(&codec->squeezed, 0);
-    must(buf_reserve(&codec->squeezed, room, &at) == ERR_NONE);
-    size_t size =
-        ZSTD_compressCCtx(codec->squeeze, at, room, records.at, records.len, BLOCK_SQUEEZE_LEVEL);
+    buf_truncate(&codec->compressed, 0);
+    must(buf_reserve(&codec->compressed, room, &at) == ERR_NONE);
+    size_t size = ZSTD_compressCCtx(codec->compress, at, room, records.at, records.len,
+                                    BLOCK_COMPRESSION_LEVEL);
     if (ZSTD_isError(size) != 0 || size >= records.len) {
         return records;
     }
@@ -325,7 +325,7 @@ struct slice block_seal(struct block_codec *codec, const struct block_key *key,
     unsigned char salt[BLOCK_SALT_SIZE] = {0};
     char *at = NULL;
     must(records.len > 0 && records.len <= LIMIT_RECORDING_BLOCK_SIZE);
-    struct slice plain = block_squeeze(codec, records, &flags);
+    struct slice plain = block_compress(codec, records, &flags);
     size_t head_size = BLOCK_HEAD_SIZE;
     if ((flags & BLOCK_HAS_SALT) != 0) {
         randombytes_buf(salt, sizeof(salt));
@@ -382,7 +382,7 @@ enum err block_head_read(const struct block_key *key, uint64_t number, struct sl
     return ERR_NONE;
 }
 
-static enum err block_expand(struct block_codec *codec, struct slice squeezed,
+static enum err block_expand(struct block_codec *codec, struct slice compressed,
                              struct slice *ret_records)
 {
     char *at = NULL;
@@ -390,10 +390,10 @@ static enum err block_expand(struct block_codec *codec, struct slice squeezed,
         codec->expand = ZSTD_createDCtx();
         must(codec->expand != NULL);
     }
-    buf_truncate(&codec->squeezed, 0);
-    must(buf_reserve(&codec->squeezed, LIMIT_RECORDING_BLOCK_SIZE, &at) == ERR_NONE);
-    size_t size = ZSTD_decompressDCtx(codec->expand, at, LIMIT_RECORDING_BLOCK_SIZE, squeezed.at,
-                                      squeezed.len);
+    buf_truncate(&codec->compressed, 0);
+    must(buf_reserve(&codec->compressed, LIMIT_RECORDING_BLOCK_SIZE, &at) == ERR_NONE);
+    size_t size = ZSTD_decompressDCtx(codec->expand, at, LIMIT_RECORDING_BLOCK_SIZE, compressed.at,
+                                      compressed.len);
     if (ZSTD_isError(size) != 0) {
         return ERR_CONFLICT;
     }

@@ -17,6 +17,7 @@ static const char *const json_types[] = {
     [REPLAY_NOTICE] = "notice",
     [REPLAY_NOTIFICATION] = "notification",
     [REPLAY_COPY] = "copy",
+    [REPLAY_OUTPUT] = "output",
     [REPLAY_COPY_FAILED] = "copy_failed",
     [REPLAY_BYTES] = "bytes",
     [REPLAY_TOTAL] = "total",
@@ -75,6 +76,14 @@ static void json_columns(struct json_writer *json, const struct replay_event *ev
     json_member_array(json, "columns");
     for (size_t i = 0; i < event->column_count; i++) {
         json_text(json, event->columns[i]);
+    }
+    json_end_array(json);
+    if (event->column_types == NULL) {
+        return;
+    }
+    json_member_array(json, "types");
+    for (size_t i = 0; i < event->column_count; i++) {
+        json_text(json, event->column_types[i]);
     }
     json_end_array(json);
 }
@@ -156,6 +165,10 @@ static void json_body(struct export *export, struct json_writer *json,
         break;
     case REPLAY_COPY:
     case REPLAY_COPY_FAILED:
+        json_copy(json, event);
+        break;
+    case REPLAY_OUTPUT:
+        json_member_text(json, "stream", event->name);
         json_copy(json, event);
         break;
     case REPLAY_BYTES:

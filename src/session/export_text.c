@@ -102,6 +102,21 @@ static void text_row(struct export *export, const struct replay_event *event)
     text_literal(export, values.is_cut ? "\t… (not all of the row was kept)\n" : "\n");
 }
 
+/* As it is where nothing stands beside it: the program's own lines. */
+static void text_output(struct export *export, const struct replay_event *event)
+{
+    if (!export->is_bare) {
+        text_begin(export, event, "");
+        export_plain(export, event->name, false);
+        text_literal(export, ": ");
+        export_plain(export, event->text, true);
+        text_literal(export, "\n");
+        return;
+    }
+    struct writer writer = writer_to(&export->out);
+    writer_bytes(&writer, event->text);
+}
+
 static void text_count(struct export *export, const struct replay_event *event)
 {
     struct writer writer = writer_to(&export->out);
@@ -202,6 +217,9 @@ void export_text_event(struct export *export, const struct replay_event *event)
     case REPLAY_COPY:
         text_line(export, event,
                   event->side == RECORD_FROM_CLIENT ? "copied in: " : "copied out: ");
+        break;
+    case REPLAY_OUTPUT:
+        text_output(export, event);
         break;
     case REPLAY_COPY_FAILED:
         text_line(export, event, "the client ended the copy: ");

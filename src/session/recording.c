@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +20,9 @@
     (LIMIT_RECORDING_BLOCK_SIZE + RECORDING_READ_SIZE + LIMIT_KIB(1)) /* one block, and ahead */
 
 struct recording {
-    int fd;
+    int fd;                         /* -1: it is read from the source */
+    struct recording_source source; /* of another, from 'at' on */
+    uint64_t at;
     struct block_codec *codec;
     struct block_key key;
     struct block_place place;
@@ -34,23 +37,45 @@ struct recording {
 
 /* Bytes ---------------------------------------------------------------------------------------- */
 
+static enum err recording_read(struct recording *self, char *at, size_t *ret_len,
+                               struct error *reterr)
+{
+    if (self->fd < 0) {
+        enum err err = self->source.read(self->source.context, self->at, at, RECORDING_READ_SIZE,
+                                         ret_len, reterr);
+        self->at += err == ERR_NONE ? *ret_len : 0;
+        return err;
+    }
+    ssize_t got = -1;
+    do {
+        got = read(self->fd, at, RECORDING_READ_SIZE);
+    } while (got < 0 && errno == EINTR);
+    *ret_len = got < 0 ? 0 : (size_t)got;
+    return got < 0 ? fail(reterr, ERR_IO, "the recording cannot be read: %s", strerror(errno))
+                   : ERR_NONE;
+}
+
+static bool recording_is_written_to(struct recording *self)
+{
+    return self->fd < 0 ? self->source.look(self->source.context, self->state.size)
+                        : recording_is_locked(self->fd);
+}
+
 /* Until the input holds 'size' bytes or the file ends; ERR_MORE when it ends before. */
 static enum err recording_fill(struct recording *self, size_t size, struct error *reterr)
 {
     while (self->input.len < size) {
         char *at = NULL;
         must(buf_reserve(&self->input, RECORDING_READ_SIZE, &at) == ERR_NONE);
-        ssize_t got = read(self->fd, at, RECORDING_READ_SIZE);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return fail(reterr, ERR_IO, "the recording cannot be read: %s", strerror(errno));
+        size_t got = 0;
+        enum err err = recording_read(self, at, &got, reterr);
+        if (err != ERR_NONE) {
+            return err;
         }
         if (got == 0) {
             return ERR_MORE;
         }
-        buf_commit(&self->input, (size_t)got);
+        buf_commit(&self->input, got);
     }
     return ERR_NONE;
 }
@@ -79,11 +104,13 @@ static enum err recording_read_head(struct recording *self, struct seal_keys *ke
     return err;
 }
 
-enum err recording_open_fd(int take_fd, struct seal_keys *keys, struct recording **ret_recording,
-                           struct error *reterr)
+static enum err recording_begin(int take_fd, const struct recording_source *take_source,
+                                struct seal_keys *keys, struct recording **ret_recording,
+                                struct error *reterr)
 {
     struct recording *self = memory_new(sizeof(*self));
     self->fd = take_fd;
+    self->source = *take_source;
     self->codec = block_codec_new();
     buf_init(&self->input, RECORDING_INPUT_SIZE);
     enum err err = recording_read_head(self, keys, reterr);
@@ -92,6 +119,44 @@ enum err recording_open_fd(int take_fd, struct seal_keys *keys, struct recording
         return err;
     }
     *ret_recording = self;
+    return ERR_NONE;
+}
+
+enum err recording_open_fd(int take_fd, struct seal_keys *keys, struct recording **ret_recording,
+                           struct error *reterr)
+{
+    return recording_begin(take_fd, &(struct recording_source){.free = NULL}, keys, ret_recording,
+                           reterr);
+}
+
+enum err recording_open_source(const struct recording_source *take_source, struct seal_keys *keys,
+                               struct recording **ret_recording, struct error *reterr)
+{
+    return recording_begin(-1, take_source, keys, ret_recording, reterr);
+}
+
+enum err recording_read_piece(const char *path, uint64_t from, struct buf *buf, size_t size,
+                              struct recording_piece *ret_piece, struct error *reterr)
+{
+    char *at = NULL;
+    struct stat stat;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(reterr, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "'%s': %s", path,
+                    strerror(errno));
+    }
+    *ret_piece = (struct recording_piece){.is_written_to = recording_is_locked(fd)};
+    must(buf_reserve(buf, size, &at) == ERR_NONE);
+    ssize_t got = from > INT64_MAX ? 0 : pread(fd, at, size, (off_t)from);
+    bool is_read = got >= 0 && fstat(fd, &stat) == 0;
+    int cause = errno;
+    (void)close(fd);
+    if (!is_read) {
+        return fail(reterr, ERR_IO, "the recording cannot be read: %s", strerror(cause));
+    }
+    buf_commit(buf, (size_t)got);
+    ret_piece->len = (size_t)got;
+    ret_piece->size = (uint64_t)stat.st_size;
     return ERR_NONE;
 }
 
@@ -113,6 +178,8 @@ void recording_free(struct recording *recording)
     }
     if (recording->fd >= 0) {
         (void)close(recording->fd);
+    } else if (recording->source.free != NULL) {
+        recording->source.free(recording->source.context);
     }
     block_codec_free(recording->codec);
     block_key_wipe(&recording->key);
@@ -141,8 +208,9 @@ static enum err recording_end(struct recording *self, bool is_cut)
  * whether more can still come behind what is read now. Not of what cannot be read twice. */
 static void recording_rewind(struct recording *self)
 {
-    self->state.is_written_to = recording_is_locked(self->fd);
-    if (lseek(self->fd, (off_t)self->state.size, SEEK_SET) >= 0) {
+    self->state.is_written_to = recording_is_written_to(self);
+    if (self->fd < 0 || lseek(self->fd, (off_t)self->state.size, SEEK_SET) >= 0) {
+        self->at = self->state.size;
         buf_truncate(&self->input, 0);
     }
 }
@@ -222,7 +290,7 @@ static enum err recording_check_end(struct recording *self, struct error *reterr
         return recording_broken(self, "something else stands where the recording ends", reterr);
     }
     self->state.size += is_cut ? 0 : end.len;
-    self->state.is_written_to = recording_is_locked(self->fd);
+    self->state.is_written_to = recording_is_written_to(self);
     return recording_end(self, is_cut);
 }
 

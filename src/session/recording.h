@@ -15,6 +15,29 @@ struct recording;
  * changed; ERR_INTERNAL: the keys do not open it. */
 enum err recording_open(const char *path, struct seal_keys *keys, struct recording **ret_recording,
                         struct error *reterr) MUST_USE;
+/* One that is no file here. */
+struct recording_source {
+    /* Up to 'size' bytes from there on; none at the end. */
+    enum err (*read)(void *context, uint64_t at, char *bytes, size_t size, size_t *ret_len,
+                     struct error *reterr);
+    /* What was read behind there may be something else by now. Whether more may still come. */
+    bool (*look)(void *context, uint64_t at);
+    void (*free)(void *context);
+    void *context;
+};
+
+/* The source is taken in any case. As recording_open(). */
+enum err recording_open_source(const struct recording_source *take_source, struct seal_keys *keys,
+                               struct recording **ret_recording, struct error *reterr) MUST_USE;
+/* A piece of the file as it lies there, for such a source elsewhere: up to 'size' bytes from there
+ * on. ERR_NOT_FOUND. */
+struct recording_piece {
+    size_t len;
+    uint64_t size;      /* of the file */
+    bool is_written_to; /* before it was read */
+};
+enum err recording_read_piece(const char *path, uint64_t from, struct buf *buf, size_t size,
+                              struct recording_piece *ret_piece, struct error *reterr) MUST_USE;
 void recording_free(struct recording *recording);
 
 /* The next record, valid until the next call. ERR_CLOSED at the end (see recording_state);

@@ -14,6 +14,7 @@ struct recording_events {
     struct recording_event event;
     recording_event_fn visit;
     void *context;
+    bool is_json;
     bool was_released; /* no recorder had it open when it was last read to its end */
 };
 
@@ -26,6 +27,10 @@ static char recording_event_type(const struct replay_event *event)
     case REPLAY_COPY:
     case REPLAY_BYTES:
         return event->side == RECORD_FROM_CLIENT ? 'i' : 'o';
+    case REPLAY_OUTPUT:
+        return event->side == RECORD_FROM_CLIENT            ? 'i'
+               : slice_equals(event->name, SLICE("stderr")) ? 'e'
+                                                            : 'o';
     case REPLAY_ERROR:
     case REPLAY_SKIPPED:
     case REPLAY_TOTAL:
@@ -63,11 +68,11 @@ static enum err recording_events_visit(void *context, const struct replay_event 
     self->event.time = event->time;
     self->event.type = recording_event_type(event);
     self->event.is_last = event->kind == REPLAY_CLOSE;
-    if (self->event.is_last) {
+    if (self->event.is_last && !self->is_json) {
         return recording_events_send(self, event->text, reterr);
     }
     if (event->kind != REPLAY_OPEN) { /* that is the session, which who asks for this has */
-        export_text_event(&self->export, event);
+        (self->is_json ? export_json_event : export_text_event)(&self->export, event);
         export_send(&self->export);
     }
     return ERR_NONE;
@@ -88,6 +93,11 @@ struct recording_events *recording_events_new(struct recording *take_recording, 
     buf_init(&self->export.out, EVENT_OUT_SIZE);
     buf_init(&self->export.scratch, LIMIT_RECORDING_MESSAGE_SIZE * 2 + 2);
     return self;
+}
+
+void recording_events_use_json(struct recording_events *events)
+{
+    events->is_json = true;
 }
 
 void recording_events_free(struct recording_events *events)

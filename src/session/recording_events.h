@@ -23,6 +23,8 @@ struct recording_events;
 /* 'recording' stands at its start; 'find' says how its protocol is read. */
 struct recording_events *recording_events_new(struct recording *take_recording, replay_find_fn find,
                                               recording_event_fn visit, void *context);
+/* The text of each event is a line of JSON then, as of an export; also that of the last one. */
+void recording_events_use_json(struct recording_events *events);
 void recording_events_free(struct recording_events *events);
 
 /* One record further: tells of none, one or several events. ERR_AGAIN: nothing more as yet, but it

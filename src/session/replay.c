@@ -39,7 +39,8 @@ static void replay_start(struct replay *self, struct slice subtype)
     self->reader = self->ops->start(self->visit, self->context);
 }
 
-/* The first record is the session as JSON; old ones do not name a subtype, or are not JSON. */
+/* The first record is the session as JSON; old ones do not name a subtype, or are not JSON. Where
+ * the protocol is not the one of the subtype, it is named, too. */
 static void replay_choose(struct replay *self, const struct record *record)
 {
     struct arena arena;
@@ -49,6 +50,9 @@ static void replay_choose(struct replay *self, const struct record *record)
     if (record->kind != RECORD_OPEN ||
         json_parse_in(&arena, record->payload, &session, NULL) != ERR_NONE ||
         json_as_text(json_member(&session, "connection_subtype"), &subtype, NULL) != ERR_NONE) {
+        subtype = SLICE("");
+    } else if (json_is_given(json_member(&session, "protocol")) &&
+               json_as_text(json_member(&session, "protocol"), &subtype, NULL) != ERR_NONE) {
         subtype = SLICE("");
     }
     replay_start(self, subtype);

@@ -20,6 +20,7 @@ enum replay_kind {
     REPLAY_NOTICE,       /* likewise */
     REPLAY_NOTIFICATION, /* text: the payload; name: the channel */
     REPLAY_COPY,         /* text: data, from either side */
+    REPLAY_OUTPUT,       /* text: of a program; name: stdin, stdout or stderr */
     REPLAY_COPY_FAILED,  /* text: why the client ended it */
     REPLAY_BYTES,        /* count.bytes: nothing more is known of what that side said */
     REPLAY_TOTAL,        /* count: of those of that side, and of their bytes */
@@ -59,6 +60,7 @@ struct replay_event {
     struct slice name;
     bool is_cut; /* the text is not whole */
     const struct slice *columns;
+    const struct slice *column_types; /* names of them; NULL: not known */
     size_t column_count;
     const struct replay_field *fields;
     size_t field_count;

@@ -136,12 +136,12 @@ static void sql_read_collected(struct sql_splitter *splitter)
 static const char *sql_take_text(struct sql_splitter *splitter, struct slice text)
 {
     struct sql_scan *scan = &splitter->scan;
-    uint8_t *marks = scan->desk->marks;
+    uint8_t *marks = scan->scratch->marks;
     splitter->lexer.text = text;
     if (text.len > LIMIT_SQL_TEXT_SIZE) {
         return "the text is too long";
     }
-    if (text.len + SQL_PADDING > sizeof(scan->desk->marks)) {
+    if (text.len + SQL_PADDING > sizeof(scan->scratch->marks)) {
         marks = arena_alloc_bare(scan->arena, text.len + SQL_PADDING);
     }
     const char *refused = sql_lexer_text(&splitter->lexer, text, marks);
@@ -165,19 +165,19 @@ static size_t sql_rest_offset(const struct sql_splitter *splitter)
 static struct sql_script sql_split(struct arena *arena, const struct sql_settings *settings,
                                    struct slice text, bool wants_columns)
 {
-    struct sql_desk desk; /* not cleared: nothing of it is read that was not written */
+    struct sql_scratch scratch; /* not cleared: nothing of it is read that was not written */
     /* Where memory lies is nothing that those who write SQL know. */
     struct sql_splitter splitter = {
         .lexer = {.arena = arena,
-                  .tokens = desk.tokens,
-                  .capacity = COUNT_OF(desk.tokens),
+                  .tokens = scratch.tokens,
+                  .capacity = COUNT_OF(scratch.tokens),
                   .is_backslash_quoted = settings->is_backslash_quoted},
         .scan = {.arena = arena,
-                 .desk = &desk,
-                 .frames = desk.frames,
-                 .frame_capacity = COUNT_OF(desk.frames),
-                 .entries = desk.entries,
-                 .entry_capacity = COUNT_OF(desk.entries),
+                 .scratch = &scratch,
+                 .frames = scratch.frames,
+                 .frame_capacity = COUNT_OF(scratch.frames),
+                 .entries = scratch.entries,
+                 .entry_capacity = COUNT_OF(scratch.entries),
                  .wants_columns = wants_columns,
                  .seed = (uint64_t)(uintptr_t)arena * UINT64_C(0x9e3779b97f4a7c15)},
     };

@@ -14,6 +14,7 @@
 
 enum sql_dialect {
     SQL_POSTGRES,
+    SQL_UNKNOWN, /* of a protocol whose statements are not understood: nothing is to judge them */
 };
 
 /* What a statement does, at any depth of it. VALUES and TABLE are selects, START TRANSACTION is a
@@ -123,7 +124,12 @@ struct sql_statement {
     bool is_unknown;    /* it may do more than is said here */
     const char *why;    /* is_unknown: in words, "" otherwise */
     bool needs_no_transaction; /* it cannot run inside a transaction block */
-    struct slice prepared;     /* the name of PREPARE, EXECUTE and DEALLOCATE; "": none, or all */
+    bool ends_transaction;     /* what stands behind it runs in another one, by the defaults */
+    /* It asks for a transaction, or a session, that may write, or may do so: READ WRITE, and what
+     * sets or resets [default_]transaction_read_only. */
+    bool lets_write;
+    bool locks;            /* a LOCK that is in the way of writers, or may be */
+    struct slice prepared; /* the name of PREPARE, EXECUTE and DEALLOCATE; "": none, or all */
     struct sql_relation *relations;
     size_t relation_count;
     struct sql_function *functions;

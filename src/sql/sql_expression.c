@@ -187,10 +187,9 @@ static bool sql_is_grouping_item(struct sql_scan *scan, size_t start)
             before == SQL_WORD_ALL || before == SQL_WORD_DISTINCT);
 }
 
-bool sql_is_special_call(enum sql_word word)
+bool sql_is_json_call(enum sql_word word)
 {
     switch ((int)word) {
-    case SQL_NO_WORD:
     case SQL_WORD_JSON:
     case SQL_WORD_JSON_ARRAY:
     case SQL_WORD_JSON_ARRAYAGG:
@@ -200,13 +199,18 @@ bool sql_is_special_call(enum sql_word word)
     case SQL_WORD_JSON_QUERY:
     case SQL_WORD_JSON_SCALAR:
     case SQL_WORD_JSON_SERIALIZE:
-    case SQL_WORD_JSON_TABLE:
     case SQL_WORD_JSON_VALUE:
-    case SQL_WORD_MERGE_ACTION:
-        return false;
+        return true;
     default:
-        return sql_word_class(word) == SQL_WORD_IS_COLUMN;
+        return false;
     }
+}
+
+bool sql_is_special_call(enum sql_word word)
+{
+    bool is_other = word == SQL_NO_WORD || word == SQL_WORD_JSON_TABLE ||
+                    word == SQL_WORD_MERGE_ACTION || sql_is_json_call(word);
+    return !is_other && sql_word_class(word) == SQL_WORD_IS_COLUMN;
 }
 
 /* Whether a word that is followed by '(' is called. */

@@ -86,7 +86,7 @@ struct sql_entry {
 };
 
 /* Room that most statements do with, on the stack; what needs more gets it of the arena. */
-struct sql_desk {
+struct sql_scratch {
     uint8_t marks[2048 + SQL_PADDING];
     struct sql_token tokens[320];
     struct sql_frame frames[16];
@@ -102,7 +102,7 @@ struct sql_desk {
 
 struct sql_scan {
     struct arena *arena;
-    struct sql_desk *desk;
+    struct sql_scratch *scratch;
     struct slice text;
     const char *lower; /* the text, its ASCII letters in lower case */
     struct sql_statement *statement;
@@ -287,6 +287,8 @@ void sql_expression_word(struct sql_scan *scan, struct sql_frame *frame);
 void sql_expression_star(struct sql_scan *scan, struct sql_frame *frame);
 void sql_expression_cast(struct sql_scan *scan);
 void sql_expression_operator(struct sql_scan *scan, const struct sql_frame *frame);
+/* Before a parenthesis: grammar of JSON's own, which gives a value. */
+bool sql_is_json_call(enum sql_word word);
 /* Before a parenthesis: grammar, not a function by that name. */
 bool sql_is_special_call(enum sql_word word);
 
@@ -309,6 +311,11 @@ void sql_define_alter(struct sql_scan *scan);
 void sql_define_drop(struct sql_scan *scan);
 void sql_utility_read(struct sql_scan *scan, enum sql_word verb);
 void sql_utility_grant(struct sql_scan *scan);
+/* sql_transaction.c: what stands behind the first word of those that are about transactions and
+ * settings. */
+void sql_transaction_read(struct sql_scan *scan, enum sql_operation verb);
+/* Behind LOCK: IN ACCESS SHARE MODE, which is in nobody's way who reads or writes. */
+bool sql_locks_as_reader(struct sql_scan *scan);
 void sql_utility_explain(struct sql_scan *scan);
 void sql_utility_copy(struct sql_scan *scan);
 /* name [*] [, …]. */

@@ -21,27 +21,27 @@ void *sql_grow(struct arena *arena, const void *items, size_t count, size_t *cap
 
 void sql_names_clear(struct sql_scan *scan)
 {
-    struct sql_desk *desk = scan->desk;
+    struct sql_scratch *scratch = scan->scratch;
     scan->entry_count = 0;
     scan->with_count = 0;
     /* Too many names make a statement unknown, whoever asks; no token makes more than four. */
     scan->has_columns = scan->wants_columns || scan->token_count > LIMIT_SQL_NAMES / 4;
-    scan->statement->relations = desk->relations;
-    scan->relation_capacity = COUNT_OF(desk->relations);
-    scan->statement->functions = desk->functions;
-    scan->function_capacity = COUNT_OF(desk->functions);
-    scan->statement->columns = desk->columns;
-    scan->column_capacity = COUNT_OF(desk->columns);
-    scan->statement->operators = desk->operators;
-    scan->operator_capacity = COUNT_OF(desk->operators);
-    scan->statement->types = desk->types;
-    scan->type_capacity = COUNT_OF(desk->types);
-    scan->unread = desk->unread;
-    scan->unread_capacity = COUNT_OF(desk->unread);
+    scan->statement->relations = scratch->relations;
+    scan->relation_capacity = COUNT_OF(scratch->relations);
+    scan->statement->functions = scratch->functions;
+    scan->function_capacity = COUNT_OF(scratch->functions);
+    scan->statement->columns = scratch->columns;
+    scan->column_capacity = COUNT_OF(scratch->columns);
+    scan->statement->operators = scratch->operators;
+    scan->operator_capacity = COUNT_OF(scratch->operators);
+    scan->statement->types = scratch->types;
+    scan->type_capacity = COUNT_OF(scratch->types);
+    scan->unread = scratch->unread;
+    scan->unread_capacity = COUNT_OF(scratch->unread);
     scan->unread_count = 0;
-    scan->slots = desk->slots;
-    scan->slot_count = COUNT_OF(desk->slots);
-    memset(desk->slots, 0, sizeof(desk->slots));
+    scan->slots = scratch->slots;
+    scan->slot_count = COUNT_OF(scratch->slots);
+    memset(scratch->slots, 0, sizeof(scratch->slots));
 }
 
 /* Cut as servers cut it, between characters. */
@@ -446,10 +446,10 @@ bool sql_with_has(struct sql_scan *scan, struct slice name)
     return entry != NULL && entry->value > 0;
 }
 
-/* What lies on the desk goes into the arena. */
-static void *sql_settle(struct sql_scan *scan, void *items, const void *desk, size_t size)
+/* What lies in the scratch goes into the arena. */
+static void *sql_settle(struct sql_scan *scan, void *items, const void *scratch, size_t size)
 {
-    if (items != desk || size == 0) {
+    if (items != scratch || size == 0) {
         return size == 0 ? NULL : items;
     }
     void *at = arena_alloc(scan->arena, size);
@@ -477,14 +477,14 @@ void sql_names_finish(struct sql_scan *scan)
             function->argument_max = UINT32_MAX;
         }
     }
-    statement->relations = sql_settle(scan, statement->relations, scan->desk->relations,
+    statement->relations = sql_settle(scan, statement->relations, scan->scratch->relations,
                                       statement->relation_count * sizeof(*statement->relations));
-    statement->functions = sql_settle(scan, statement->functions, scan->desk->functions,
+    statement->functions = sql_settle(scan, statement->functions, scan->scratch->functions,
                                       statement->function_count * sizeof(*statement->functions));
-    statement->columns = sql_settle(scan, statement->columns, scan->desk->columns,
+    statement->columns = sql_settle(scan, statement->columns, scan->scratch->columns,
                                     statement->column_count * sizeof(*statement->columns));
-    statement->operators = sql_settle(scan, statement->operators, scan->desk->operators,
+    statement->operators = sql_settle(scan, statement->operators, scan->scratch->operators,
                                       statement->operator_count * sizeof(*statement->operators));
-    statement->types = sql_settle(scan, statement->types, scan->desk->types,
+    statement->types = sql_settle(scan, statement->types, scan->scratch->types,
                                   statement->type_count * sizeof(*statement->types));
 }

@@ -115,6 +115,7 @@ static bool sql_read_prepare(struct sql_scan *scan)
         sql_kind_at(scan, scan->at + 1) == SQL_TOKEN_STRING) {
         scan->statement->verb = SQL_OTHER;
         scan->statement->operations = SQL_BIT(SQL_OTHER);
+        scan->statement->ends_transaction = true;
         return false;
     }
     if (!sql_token_is_name(scan, scan->at)) {

@@ -333,6 +333,7 @@ static bool sql_utility_simple(struct sql_scan *scan, enum sql_word verb)
             sql_set_verb(scan, sql_simple[i].operation);
             scan->statement->needs_no_transaction =
                 next == SQL_WORD_PREPARED || (verb == SQL_WORD_DISCARD && next == SQL_WORD_ALL);
+            sql_transaction_read(scan, sql_simple[i].operation);
             scan->at = scan->end;
             return true;
         }
@@ -355,6 +356,7 @@ static bool sql_utility_named(struct sql_scan *scan, enum sql_word verb)
         return true;
     case SQL_WORD_LOCK:
         sql_set_verb(scan, SQL_LOCK);
+        scan->statement->locks = !sql_locks_as_reader(scan);
         (void)sql_take_word(scan, SQL_WORD_TABLE);
         (void)sql_take_relations(scan, 0);
         return true;

@@ -37,7 +37,7 @@ static enum err attribute_store_names(struct store_tx *tx, struct arena *arena, 
 
 static const char attribute_store_rules[] =
     "SELECT u.name FROM attribute_rule ar JOIN rule u ON u.id = ar.rule_id "
-    "WHERE ar.attribute_id = $1 AND (u.kind = $2 OR u.kind = $3) ORDER BY u.name";
+    "WHERE ar.attribute_id = $1 AND u.kind IN ($2, $3, $4) ORDER BY u.name";
 
 /* Rules by the names that the interface has for their kinds. */
 struct attribute_kind {
@@ -45,15 +45,16 @@ struct attribute_kind {
     const char *member;
     const char *kind;
     const char *other_kind;
+    const char *third_kind;
 };
 
 static const struct attribute_kind attribute_kinds[] = {
     {offsetof(struct attribute, access_request_rule_names), "access_request_rule_names",
-     "access_command", "access_jit"},
+     "access_command", "access_jit", "access_both"},
     {offsetof(struct attribute, guardrail_rule_names), "guardrail_rule_names", "guardrail",
-     "guardrail"},
+     "guardrail", "guardrail"},
     {offsetof(struct attribute, datamasking_rule_names), "datamasking_rule_names", "masking",
-     "masking"},
+     "masking", "masking"},
 };
 
 static enum err attribute_store_load(struct store_tx *tx, struct arena *arena,
@@ -79,7 +80,8 @@ static enum err attribute_store_load(struct store_tx *tx, struct arena *arena,
         struct shape_texts *names = (void *)((char *)attribute + kind->offset);
         err = attribute_store_names(tx, arena, attribute_store_rules,
                                     PARAMS(id, store_text(slice_of_text(kind->kind)),
-                                           store_text(slice_of_text(kind->other_kind))),
+                                           store_text(slice_of_text(kind->other_kind)),
+                                           store_text(slice_of_text(kind->third_kind))),
                                     names, reterr);
     }
     return err;
@@ -157,7 +159,7 @@ enum err attribute_store_find(struct store_tx *tx, struct arena *arena,
 }
 
 /* Binds each of the names; 'sql' inserts what it finds by ($1 attribute, $2 organization, $3 name,
- * $4 and $5 kinds). */
+ * $4, $5 and $6 kinds). */
 static enum err attribute_store_bind(struct store_tx *tx, struct slice organization_id,
                                      const struct attribute *attribute, const char *sql,
                                      const struct attribute_kind *kind, struct error *reterr)
@@ -169,7 +171,8 @@ static enum err attribute_store_bind(struct store_tx *tx, struct slice organizat
         err = store_exec(tx, sql,
                          PARAMS(store_text(attribute->id), store_text(organization_id),
                                 store_text(names->items[i]), store_text(slice_of_text(kind->kind)),
-                                store_text(slice_of_text(kind->other_kind))),
+                                store_text(slice_of_text(kind->other_kind)),
+                                store_text(slice_of_text(kind->third_kind))),
                          &changed, reterr);
         if (err == ERR_NONE && changed == 0) {
             return fail(reterr, ERR_INPUT, "'%s[%zu]': there is no '%.*s', or it is named twice",
@@ -180,9 +183,10 @@ static enum err attribute_store_bind(struct store_tx *tx, struct slice organizat
 }
 
 static const struct attribute_kind attribute_connections = {
-    offsetof(struct attribute, connection_names), "connection_names", "", ""};
+    offsetof(struct attribute, connection_names), "connection_names", "", "", ""};
 static const struct attribute_kind attribute_groups = {
-    offsetof(struct attribute, access_control_group_names), "access_control_group_names", "", ""};
+    offsetof(struct attribute, access_control_group_names), "access_control_group_names", "", "",
+    ""};
 
 static enum err attribute_store_bind_all(struct store_tx *tx, struct slice organization_id,
                                          const struct attribute *attribute, struct error *reterr)
@@ -190,7 +194,7 @@ static enum err attribute_store_bind_all(struct store_tx *tx, struct slice organ
     enum err err = attribute_store_bind(
         tx, organization_id, attribute,
         "INSERT INTO connection_attribute (connection_id, attribute_id) SELECT id, $1 "
-        "FROM connection WHERE organization_id = $2 AND name = $3 AND $4 = $5 "
+        "FROM connection WHERE organization_id = $2 AND name = $3 AND $4 = $5 AND $5 = $6 "
         "ON CONFLICT DO NOTHING",
         &attribute_connections, reterr);
     if (err == ERR_NONE) {
@@ -198,7 +202,8 @@ static enum err attribute_store_bind_all(struct store_tx *tx, struct slice organ
             tx, organization_id, attribute,
             "INSERT INTO attribute_access (attribute_id, organization_id, group_name) "
             "SELECT $1, organization_id, name FROM user_group "
-            "WHERE organization_id = $2 AND name = $3 AND $4 = $5 ON CONFLICT DO NOTHING",
+            "WHERE organization_id = $2 AND name = $3 AND $4 = $5 AND $5 = $6 "
+            "ON CONFLICT DO NOTHING",
             &attribute_groups, reterr);
     }
     if (err == ERR_NONE) {
@@ -208,7 +213,7 @@ static enum err attribute_store_bind_all(struct store_tx *tx, struct slice organ
         err = attribute_store_bind(
             tx, organization_id, attribute,
             "INSERT INTO attribute_rule (attribute_id, rule_id) SELECT $1, id FROM rule "
-            "WHERE organization_id = $2 AND name = $3 AND (kind = $4 OR kind = $5) "
+            "WHERE organization_id = $2 AND name = $3 AND kind IN ($4, $5, $6) "
             "ON CONFLICT DO NOTHING",
             &attribute_kinds[i], reterr);
     }

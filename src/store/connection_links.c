@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What connections are tied to, read for many at once: attributes, rules, who may use them. */
 #include "base/memory.h"
+#include "model/access_rule.h"
 #include "model/masking_link.h"
 #include "store/connection_store.h"
 #include "store/rows.h"
@@ -44,10 +45,13 @@ static void connection_links_take_feature(const struct store_rows *rows, struct 
         features->data_masking.value = masking_reaches(row->connection.subtype);
     } else if (slice_equals(kind, SLICE("analyzer"))) {
         features->ai_session_analyzer.value = true;
-    } else if (slice_equals(kind, SLICE("access_command"))) {
+    } else if (slice_equals(kind, SLICE(ACCESS_KIND_COMMAND))) {
         features->access_request->command.value = true;
-    } else if (slice_equals(kind, SLICE("access_jit"))) {
+    } else if (slice_equals(kind, SLICE(ACCESS_KIND_JIT)) ||
+               slice_equals(kind, SLICE(ACCESS_KIND_BOTH))) {
         int64_t seconds = store_rows_int(rows, 4);
+        features->access_request->command.value =
+            features->access_request->command.value || slice_equals(kind, SLICE(ACCESS_KIND_BOTH));
         features->access_request->jit.value = true;
         if (seconds > 0 && (!duration->is_given || seconds < duration->value)) {
             *duration = (struct shape_int){.value = seconds, .is_given = true};

@@ -3,8 +3,10 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "io/clock.h"
 #include "model/secret_map.h"
 #include "store/connection_store.h"
+#include "store/review_store.h"
 #include "store/row_id.h"
 #include "store/rows.h"
 #include "store/seal.h"
@@ -306,6 +308,10 @@ enum err connection_store_delete(struct store_tx *tx, struct slice organization_
                                  struct error *reterr)
 {
     enum err err = store_note_callers(tx, reterr); /* its rule of access may have been the last */
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = review_store_end_of_connection(tx, id, clock_now(), reterr);
     if (err != ERR_NONE) {
         return err;
     }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/timestamp.h"
+#include "store/review_store.h"
 #include "store/rows.h"
 #include "store/seal.h"
 #include "store/token_store.h"
@@ -13,9 +14,13 @@
 
 #define COLUMNS                                                                                    \
     "SELECT d.id, d.organization_id, d.connection_id, c.name, c.type, c.subtype, d.member_id, "    \
-    "d.member_email, d.member_name, d.created_at, d.expires_at, d.revoked_at FROM credential d "   \
-    "JOIN connection c ON c.id = d.connection_id "
+    "d.member_email, d.member_name, d.created_at, d.expires_at, d.revoked_at, d.is_execution, "    \
+    "d.review_id, coalesce(v.session_id, '') "                                                     \
+    "FROM credential d "                                                                           \
+    "JOIN connection c ON c.id = d.connection_id LEFT JOIN review v ON v.id = d.review_id "
 #define IS_GOOD(now) "d.revoked_at = 0 AND (d.expires_at = 0 OR d.expires_at > " now ") "
+/* Those that a client may come with. */
+#define IS_SHOWN     "d.is_execution = 0 AND "
 #define NEWEST_FIRST "ORDER BY d.created_at DESC, d.id DESC "
 
 static void credential_store_take(struct arena *arena, const struct store_rows *rows,
@@ -31,11 +36,15 @@ static void credential_store_take(struct arena *arena, const struct store_rows *
         .member_id = rows_text_in(arena, rows, 6),
         .member_email = rows_text_in(arena, rows, 7),
         .member_name = rows_text_in(arena, rows, 8),
-        .has_review = {.is_given = true},
         .created_at = store_rows_int(rows, 9),
         .expires_at = store_rows_int(rows, 10),
         .revoked_at = store_rows_int(rows, 11),
+        .is_execution = store_rows_int(rows, 12) != 0,
+        .review_id = rows_text_in(arena, rows, 13),
+        .session_id = rows_text_in(arena, rows, 14),
     };
+    credential->has_review =
+        (struct shape_bool){.value = credential->review_id.len > 0, .is_given = true};
 }
 
 static enum err credential_store_clear(struct store_tx *tx, const struct credential *of,
@@ -44,9 +53,10 @@ static enum err credential_store_clear(struct store_tx *tx, const struct credent
     return store_exec(tx,
                       "DELETE FROM credential WHERE member_id = $1 AND connection_id = $2 "
                       "AND ((revoked_at > 0 AND revoked_at < $3) "
-                      "OR (expires_at > 0 AND expires_at < $3))",
+                      "OR (expires_at > 0 AND expires_at < $3) "
+                      "OR (is_execution = 1 AND expires_at < $4))",
                       PARAMS(store_text(of->member_id), store_text(of->connection_id),
-                             store_int(of->created_at - KEPT)),
+                             store_int(of->created_at - KEPT), store_int(of->created_at)),
                       NULL, reterr);
 }
 
@@ -57,7 +67,8 @@ static enum err credential_store_check_room(struct store_tx *tx,
 {
     int64_t count = 0;
     enum err err = rows_number(
-        tx, "SELECT count(*) FROM credential d WHERE d.connection_id = $1 AND " IS_GOOD("$2"),
+        tx,
+        "SELECT count(*) FROM credential d WHERE d.connection_id = $1 AND " IS_SHOWN IS_GOOD("$2"),
         PARAMS(store_text(credential->connection_id), store_int(credential->created_at)), &count,
         reterr);
     return err == ERR_NONE && count >= LIMIT_CONNECTION_CREDENTIALS
@@ -76,7 +87,7 @@ enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
     must(proof->verifier.len == CREDENTIAL_VERIFIER_SIZE);
     struct slice sealed = seal_in(arena, store_keys(tx), credential->id, proof->verifier);
     enum err err = credential_store_clear(tx, credential, reterr);
-    if (err == ERR_NONE) {
+    if (err == ERR_NONE && !credential->is_execution) {
         err = credential_store_check_room(tx, credential, reterr);
     }
     if (err != ERR_NONE) {
@@ -85,13 +96,14 @@ enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
     return store_exec(
         tx,
         "INSERT INTO credential (id, organization_id, connection_id, member_id, member_email, "
-        "member_name, hash, verifier, created_at, expires_at) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        "member_name, hash, verifier, created_at, expires_at, is_execution, review_id) "
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         PARAMS(store_text(credential->id), store_text(credential->organization_id),
                store_text(credential->connection_id), store_text(credential->member_id),
                store_text(credential->member_email), store_text(credential->member_name),
                store_blob(proof->hash), store_blob(sealed), store_int(credential->created_at),
-               store_int(credential->expires_at)),
+               store_int(credential->expires_at), store_int(credential->is_execution ? 1 : 0),
+               store_text(credential->review_id.len > 0 ? credential->review_id : SLICE(""))),
         NULL, reterr);
 }
 
@@ -102,14 +114,25 @@ enum err credential_store_current(struct store_tx *tx, struct arena *arena,
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(
         tx,
-        COLUMNS "WHERE d.member_id = $1 AND d.connection_id = $2 AND " IS_GOOD("$3") NEWEST_FIRST
-        "LIMIT 1",
+        COLUMNS "WHERE d.member_id = $1 AND d.connection_id = $2 AND " IS_SHOWN IS_GOOD("$3")
+            NEWEST_FIRST "LIMIT 1",
         PARAMS(store_text(of->member_id), store_text(of->connection_id), store_int(now)), &rows,
         reterr);
     if (err == ERR_NONE) {
         credential_store_take(arena, &rows, ret_credential);
     }
     return err == ERR_NOT_FOUND ? fail(reterr, err, "there is no credential") : err;
+}
+
+enum err credential_store_count(struct store_tx *tx, const struct credential *of, int64_t now,
+                                int64_t *ret_count, struct error *reterr)
+{
+    return rows_number(
+        tx,
+        "SELECT count(*) FROM credential d WHERE d.member_id = $1 "
+        "AND d.connection_id = $2 AND " IS_SHOWN IS_GOOD("$3"),
+        PARAMS(store_text(of->member_id), store_text(of->connection_id), store_int(now)), ret_count,
+        reterr);
 }
 
 enum err credential_store_find(struct store_tx *tx, struct arena *arena,
@@ -135,7 +158,8 @@ enum err credential_store_list(struct store_tx *tx, struct arena *arena,
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct credential)};
     enum err err = store_query(
         tx,
-        COLUMNS "WHERE d.organization_id = $1 AND ($2 = '' OR d.member_id = $2) AND " IS_GOOD("$3")
+        COLUMNS
+        "WHERE d.organization_id = $1 AND ($2 = '' OR d.member_id = $2) AND " IS_SHOWN IS_GOOD("$3")
             NEWEST_FIRST,
         PARAMS(store_text(of->organization_id), store_text(of->member_id), store_int(now)), &rows,
         reterr);
@@ -165,6 +189,20 @@ enum err credential_store_revoke(struct store_tx *tx, struct slice id, int64_t n
         PARAMS(store_text(id), store_int(now)), reterr);
 }
 
+enum err credential_store_end_execution(struct store_tx *tx, struct slice id, struct error *reterr)
+{
+    return store_exec(tx, "DELETE FROM credential WHERE id = $1 AND is_execution = 1",
+                      PARAMS(store_text(id)), NULL, reterr);
+}
+
+enum err credential_store_revoke_of_review(struct store_tx *tx, struct slice review_id, int64_t now,
+                                           struct error *reterr)
+{
+    return credential_store_end(
+        tx, "UPDATE credential SET revoked_at = $2 WHERE review_id = $1 AND revoked_at = 0",
+        PARAMS(store_text(review_id), store_int(now)), reterr);
+}
+
 enum err credential_store_revoke_of_connection(struct store_tx *tx, struct slice connection_id,
                                                int64_t now, struct error *reterr)
 {
@@ -187,7 +225,7 @@ enum err credential_store_revoke_older(struct store_tx *tx, const struct credent
     return credential_store_end(
         tx,
         "UPDATE credential SET revoked_at = $3 WHERE member_id = $1 AND connection_id = $2 "
-        "AND revoked_at = 0",
+        "AND revoked_at = 0 AND is_execution = 0",
         PARAMS(store_text(of->member_id), store_text(of->connection_id), store_int(now)), reterr);
 }
 
@@ -210,18 +248,18 @@ enum err credential_store_candidates(struct store_tx *tx, struct arena *arena,
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct credential_candidate)};
-    enum err err = store_query(
-        tx,
-        "SELECT id, organization_id, verifier, hash FROM ("
-        "SELECT d.id, d.organization_id, d.verifier, d.hash, d.created_at, "
-        "row_number() OVER (PARTITION BY d.connection_id " NEWEST_FIRST
-        ") AS place FROM connection c "
-        "JOIN credential d ON d.connection_id = c.id "
-        "WHERE c.name = $1 AND " IS_GOOD("$2") ") AS ranked "
-                                               "ORDER BY place, created_at DESC, id DESC LIMIT $3",
-        PARAMS(store_text(search->connection_name), store_int(search->now),
-               store_int(search->limit)),
-        &rows, reterr);
+    enum err err = store_query(tx,
+                               "SELECT id, organization_id, verifier, hash FROM ("
+                               "SELECT d.id, d.organization_id, d.verifier, d.hash, d.created_at, "
+                               "row_number() OVER (PARTITION BY d.connection_id " NEWEST_FIRST
+                               ") AS place FROM connection c "
+                               "JOIN credential d ON d.connection_id = c.id "
+                               "WHERE c.name = $1 AND " IS_SHOWN IS_GOOD(
+                                   "$2") ") AS ranked "
+                                         "ORDER BY place, created_at DESC, id DESC LIMIT $3",
+                               PARAMS(store_text(search->connection_name), store_int(search->now),
+                                      store_int(search->limit)),
+                               &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         struct credential_candidate *candidate = rows_list_add(&list);
         candidate->credential_id = rows_text_in(arena, &rows, 0);
@@ -282,7 +320,8 @@ static enum err credential_store_read_caller(struct store_tx *tx, struct arena *
 {
     struct caller *caller = &grant->caller;
     struct slice member_id = grant->credential.member_id;
-    enum err err = token_store_member(tx, arena, member_id, caller, reterr);
+    const struct token_member member = {.id = member_id, .issuer = question->issuer};
+    enum err err = token_store_member(tx, arena, &member, caller, reterr);
     if (err == ERR_NOT_FOUND) {
         err = credential_store_read_machine(tx, arena, member_id, caller, reterr);
     }
@@ -346,10 +385,40 @@ static enum err credential_store_read_connection(struct store_tx *tx, struct are
         row->connection.agent_id = agent_id;
     }
     if (err == ERR_NONE) {
-        err = credential_check_connection(&row->connection, reterr);
+        err = credential_check_connection(&row->connection, grant->credential.is_execution, reterr);
         err = err == ERR_INPUT ? ERR_DENIED : err;
     }
     return err;
+}
+
+enum err credential_store_see(struct store_tx *tx, struct arena *arena,
+                              const struct credential_question *question,
+                              struct credential_grant *grant, struct error *reterr)
+{
+    enum err err = credential_store_read_caller(tx, arena, question, grant, reterr);
+    return err == ERR_NONE ? credential_store_read_connection(tx, arena, grant, reterr) : err;
+}
+
+/* With a review it must let this one; without one, none may be needed. */
+static enum err credential_store_check_review(struct store_tx *tx, struct arena *arena,
+                                              const struct credential_question *question,
+                                              const struct credential_grant *grant,
+                                              struct error *reterr)
+{
+    const struct credential *credential = &grant->credential;
+    const struct review_use use = {.connection = &grant->connection.connection,
+                                   .caller = &grant->caller,
+                                   .is_command = credential->is_execution};
+    struct review_need need;
+    if (credential->review_id.len > 0) {
+        return review_store_check(tx, arena, credential, question->now, reterr);
+    }
+    enum err err = review_need_load(tx, arena, &use, &need, reterr);
+    return err == ERR_NONE && need.count > 0
+               ? fail(reterr, ERR_DENIED,
+                      "access to the connection '%.*s' must be reviewed: ask for it again",
+                      SLICE_ARG(credential->connection_name))
+               : err;
 }
 
 static enum err credential_check_subtype(const struct credential_question *question,
@@ -368,10 +437,10 @@ enum err credential_store_check(struct store_tx *tx, struct arena *arena,
     struct credential_grant grant = {0};
     enum err err = credential_store_read_good(tx, arena, question, &grant.credential, reterr);
     if (err == ERR_NONE) {
-        err = credential_store_read_caller(tx, arena, question, &grant, reterr);
+        err = credential_store_see(tx, arena, question, &grant, reterr);
     }
     if (err == ERR_NONE) {
-        err = credential_store_read_connection(tx, arena, &grant, reterr);
+        err = credential_store_check_review(tx, arena, question, &grant, reterr);
     }
     if (err == ERR_NONE) {
         err = credential_check_subtype(question, &grant.connection.connection, reterr);

@@ -33,6 +33,9 @@ enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
 enum err credential_store_current(struct store_tx *tx, struct arena *arena,
                                   const struct credential *of, int64_t now,
                                   struct credential *ret_credential, struct error *reterr) MUST_USE;
+/* How many good ones the member has for the connection. */
+enum err credential_store_count(struct store_tx *tx, const struct credential *of, int64_t now,
+                                int64_t *ret_count, struct error *reterr) MUST_USE;
 /* By id, of one organization, good or not. */
 enum err credential_store_find(struct store_tx *tx, struct arena *arena,
                                struct slice organization_id, struct slice id,
@@ -45,6 +48,12 @@ enum err credential_store_list(struct store_tx *tx, struct arena *arena,
 /* Each ends those that are not revoked yet, and tells (store_note_callers) when there were any. */
 enum err credential_store_revoke(struct store_tx *tx, struct slice id, int64_t now,
                                  struct error *reterr) MUST_USE;
+/* Of an execution, whose session is over: nothing when it is another. */
+enum err credential_store_end_execution(struct store_tx *tx, struct slice id,
+                                        struct error *reterr) MUST_USE;
+/* All that a review has let in. */
+enum err credential_store_revoke_of_review(struct store_tx *tx, struct slice review_id, int64_t now,
+                                           struct error *reterr) MUST_USE;
 enum err credential_store_revoke_of_connection(struct store_tx *tx, struct slice connection_id,
                                                int64_t now, struct error *reterr) MUST_USE;
 enum err credential_store_revoke_of_member(struct store_tx *tx, struct slice member_id, int64_t now,
@@ -88,6 +97,7 @@ struct credential_question {
     int64_t now;
     struct slice admin_group; /* see identity_admin_group */
     struct slice auditor_group;
+    struct slice issuer;  /* see identity_issuer_in: that a service account must be bound to */
     struct slice subtype; /* that the connection must have; empty: any */
     bool wants_secret;    /* to open a session; not to see whether one may go on */
 };
@@ -100,9 +110,16 @@ struct credential_grant {
     struct shape_pairs secret; /* when it is wanted */
 };
 
+/* The caller and the connection of the credential in '*grant', as they are now: its member,
+ * connection, organization and is_execution are looked at. ERR_UNAUTHENTICATED and ERR_DENIED as
+ * below. */
+enum err credential_store_see(struct store_tx *tx, struct arena *arena,
+                              const struct credential_question *question,
+                              struct credential_grant *grant, struct error *reterr) MUST_USE;
+
 /* May it be used now. ERR_UNAUTHENTICATED: it is not good any more, or its member is gone or not
  * active. ERR_DENIED: the member may not use the connection any more, or nobody may with a native
- * client. */
+ * client, or others had to approve and do not any more. */
 enum err credential_store_check(struct store_tx *tx, struct arena *arena,
                                 const struct credential_question *question,
                                 struct credential_grant *ret_grant, struct error *reterr) MUST_USE;

@@ -10,7 +10,8 @@
 struct read_use {
     struct slice connection_id;
     struct slice caller_id;
-    int64_t minute; /* since 1970 */
+    struct slice node_id; /* of the gateway; empty: the store has one alone */
+    int64_t minute;       /* since 1970 */
     uint64_t rows;
     uint64_t bytes;
 };
@@ -20,11 +21,15 @@ struct read_use_list {
     size_t count;
 };
 
-/* Of one caller on one connection, since that minute: at most 'max', the newest. Their texts are
- * those that were asked for. */
+/* Of one caller on one connection at one gateway, since that minute: at most 'max', the newest.
+ * Their texts are those that were asked for. */
 enum err read_use_store_list(struct store_tx *tx, struct arena *arena, const struct read_use *since,
                              size_t max, struct read_use_list *ret_list,
                              struct error *reterr) MUST_USE;
+/* The same of all other gateways together. */
+enum err read_use_store_list_others(struct store_tx *tx, struct arena *arena,
+                                    const struct read_use *since, size_t max,
+                                    struct read_use_list *ret_list, struct error *reterr) MUST_USE;
 /* To what is there of the minute. */
 enum err read_use_store_add(struct store_tx *tx, const struct read_use *use,
                             struct error *reterr) MUST_USE;

@@ -31,6 +31,9 @@ static const struct seal_place seal_places[] = {
     {"SELECT organization_id, key FROM masking_key WHERE organization_id > $1 "
      "ORDER BY organization_id LIMIT $2",
      "UPDATE masking_key SET key = $2 WHERE organization_id = $1"},
+    {"SELECT id, sealed FROM review WHERE id > $1 ORDER BY id LIMIT $2 / 50" /* scripts are large */
+     ,
+     "UPDATE review SET sealed = $2 WHERE id = $1"},
 };
 
 struct seal_portion {

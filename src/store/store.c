@@ -76,6 +76,11 @@ enum err store_open(const struct store_settings *settings, struct store **ret_st
     return ERR_NONE;
 }
 
+bool store_is_shared(const struct store *store)
+{
+    return store->engine->is_shared;
+}
+
 void store_close(struct store *store)
 {
     if (store == NULL) {

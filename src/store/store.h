@@ -44,6 +44,9 @@ enum err store_read(struct store *store, store_body_fn body, void *context,
 enum err store_write(struct store *store, store_body_fn body, void *context,
                      struct error *reterr) MUST_USE;
 
+/* Whether other gateways may use it, too. */
+bool store_is_shared(const struct store *store);
+
 /* ERR_NONE when the database answers a query. */
 enum err store_ping(struct store *store, struct error *reterr) MUST_USE;
 

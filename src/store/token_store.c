@@ -160,26 +160,29 @@ static enum err token_store_key_of_id(struct store_tx *tx, struct arena *arena, 
     return err;
 }
 
-static enum err token_store_account_of_id(struct store_tx *tx, struct arena *arena, struct slice id,
+static enum err token_store_account_of_id(struct store_tx *tx, struct arena *arena,
+                                          const struct token_member *wanted,
                                           struct caller *ret_caller, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err = store_query_one(tx, SERVICE_ACCOUNT "WHERE s.id = $1 AND s.status = 'active'",
-                                   PARAMS(store_text(id)), &rows, reterr);
+    enum err err = store_query_one(
+        tx, SERVICE_ACCOUNT "WHERE s.id = $1 AND s.status = 'active' AND s.issuer = $2",
+        PARAMS(store_text(wanted->id), store_text(wanted->issuer)), &rows, reterr);
     return err == ERR_NONE ? token_store_take(arena, &rows, ret_caller, reterr) : err;
 }
 
-enum err token_store_member(struct store_tx *tx, struct arena *arena, struct slice id,
-                            struct caller *ret_caller, struct error *reterr)
+enum err token_store_member(struct store_tx *tx, struct arena *arena,
+                            const struct token_member *wanted, struct caller *ret_caller,
+                            struct error *reterr)
 {
     /* No token: none was revoked. */
     const struct token_claims claims = {
-        .user_id = id, .token_id = SLICE(""), .issued_at = INT64_MAX};
+        .user_id = wanted->id, .token_id = SLICE(""), .issued_at = INT64_MAX};
     enum err err = token_store_user(tx, arena, &claims, ret_caller, reterr);
     if (err == ERR_NOT_FOUND) {
-        err = token_store_key_of_id(tx, arena, id, ret_caller, reterr);
+        err = token_store_key_of_id(tx, arena, wanted->id, ret_caller, reterr);
     }
-    return err == ERR_NOT_FOUND ? token_store_account_of_id(tx, arena, id, ret_caller, reterr)
+    return err == ERR_NOT_FOUND ? token_store_account_of_id(tx, arena, wanted, ret_caller, reterr)
                                 : err;
 }
 

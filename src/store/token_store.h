@@ -48,10 +48,17 @@ struct api_key_times {
 enum err token_store_api_key(struct store_tx *tx, struct arena *arena, struct slice hash,
                              struct caller *ret_caller, struct api_key_times *ret_times,
                              struct error *reterr) MUST_USE;
+
+struct token_member {
+    struct slice id;
+    struct slice issuer; /* whose word counts now: a service account of another one is nobody */
+};
+
 /* The person, the API key or the service account with this id, whatever it shows. ERR_NOT_FOUND
  * when there is none, or it is not active. */
-enum err token_store_member(struct store_tx *tx, struct arena *arena, struct slice id,
-                            struct caller *ret_caller, struct error *reterr) MUST_USE;
+enum err token_store_member(struct store_tx *tx, struct arena *arena,
+                            const struct token_member *wanted, struct caller *ret_caller,
+                            struct error *reterr) MUST_USE;
 enum err token_store_used_api_key(struct store_tx *tx, struct slice id, int64_t now,
                                   struct error *reterr) MUST_USE;
 

@@ -8,7 +8,9 @@
 
 #define COLUMNS                                                                                    \
     "SELECT id, subject, name, email, status, slack_id, picture, issuer, "                         \
-    "CASE WHEN claimed_email_key = '' THEN 1 ELSE 0 END FROM user_account "
+    "CASE WHEN claimed_email_key = '' THEN 1 ELSE 0 END, "                                         \
+    "coalesce((SELECT i.expires_at FROM invitation i WHERE i.user_id = user_account.id), 0) "      \
+    "FROM user_account "
 
 static void user_store_take(struct arena *arena, const struct store_rows *rows, struct user *user)
 {
@@ -22,6 +24,7 @@ static void user_store_take(struct arena *arena, const struct store_rows *rows, 
         .slack_id = rows_text_in(arena, rows, 5),
         .picture = rows_text_in(arena, rows, 6),
         .issuer = rows_text_in(arena, rows, 7),
+        .invitation_expires_at = store_rows_int(rows, 9),
     };
 }
 
@@ -183,6 +186,16 @@ enum err user_store_insert(struct store_tx *tx, struct arena *arena, const struc
                : err;
 }
 
+/* An invitation is for who is invited: what came of it, or was decided meanwhile, ends it. */
+static enum err user_store_end_invitation(struct store_tx *tx, struct slice id, struct slice status,
+                                          struct error *reterr)
+{
+    return slice_equals(status, SLICE("invited"))
+               ? ERR_NONE
+               : store_exec(tx, "DELETE FROM invitation WHERE user_id = $1", PARAMS(store_text(id)),
+                            NULL, reterr);
+}
+
 enum err user_store_update(struct store_tx *tx, const struct user_write *write,
                            struct error *reterr)
 {
@@ -194,6 +207,9 @@ enum err user_store_update(struct store_tx *tx, const struct user_write *write,
                                      store_text(user->picture), store_text(user->slack_id),
                                      store_text(user->status), store_int(write->now)),
                               NULL, reterr);
+    if (err == ERR_NONE) {
+        err = user_store_end_invitation(tx, user->id, user->status, reterr);
+    }
     return err == ERR_NONE
                ? group_store_set(tx, write->organization_id, user->id, &user->groups, reterr)
                : err;
@@ -213,6 +229,9 @@ enum err user_store_set_profile(struct store_tx *tx, struct arena *arena,
                store_text(user->name), store_text(user->picture), store_text(user->status),
                store_int(write->now), store_text(user_store_claimed_key(arena, write))),
         NULL, reterr);
+    if (err == ERR_NONE) {
+        err = user_store_end_invitation(tx, user->id, user->status, reterr);
+    }
     return err == ERR_NONE
                ? group_store_set(tx, write->organization_id, user->id, &user->groups, reterr)
                : err;
@@ -221,9 +240,10 @@ enum err user_store_set_profile(struct store_tx *tx, struct arena *arena,
 enum err user_store_set_password(struct store_tx *tx, struct slice id, struct slice hash,
                                  int64_t now, struct error *reterr)
 {
-    return store_exec(tx,
-                      "UPDATE user_account SET password_hash = $2, updated_at = $3 WHERE id = $1",
-                      PARAMS(store_text(id), store_text(hash), store_int(now)), NULL, reterr);
+    enum err err =
+        store_exec(tx, "UPDATE user_account SET password_hash = $2, updated_at = $3 WHERE id = $1",
+                   PARAMS(store_text(id), store_text(hash), store_int(now)), NULL, reterr);
+    return err == ERR_NONE ? user_store_end_invitation(tx, id, SLICE(""), reterr) : err;
 }
 
 enum err user_store_delete(struct store_tx *tx, struct slice id, struct error *reterr)

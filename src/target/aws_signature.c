@@ -111,8 +111,8 @@ static struct slice aws_squeeze_in(struct arena *arena, struct slice value)
     return slice_of(text, len);
 }
 
-/* Lower names, squeezed values, sorted. The values lie one behind the other in the arena, which is
- * what keeps headers of one name in order. */
+/* Names in lower case, values without needless blanks, sorted. The values lie one behind the other
+ * in the arena, which is what keeps headers of one name in order. */
 static struct aws_header *aws_headers_in(struct arena *arena, const struct aws_request *request)
 {
     struct aws_header *headers = arena_alloc_array(arena, request->header_count, sizeof(*headers));

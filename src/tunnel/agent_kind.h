@@ -9,6 +9,7 @@
 #include "tunnel/channel.h"
 
 struct agent_kind;
+struct commands;
 struct protocol;
 struct secret_cache;
 struct session_files;
@@ -22,8 +23,9 @@ struct agent_place {
     struct pool *slow_pool;      /* for what waits for others */
     char *scratch;               /* for reading, shared by all of the loop; LIMIT_READ_SIZE bytes */
     struct session_files *files; /* of secrets; NULL: there is no folder for them */
-    struct secret_cache *sign_ins; /* what is remembered of them; NULL: nothing */
-    void *context;                 /* of the program */
+    struct secret_cache *sign_ins;   /* what is remembered of them; NULL: nothing */
+    const struct commands *commands; /* what runs them; NULL: none are run here */
+    void *context;                   /* of the program */
 };
 
 /* What outlives its channel enters the worker and leaves it, so that the agent waits for it. */

@@ -11,9 +11,20 @@
 #include "tunnel/registry_internal.h"
 #include "tunnel/upgrade.h"
 
+#include <stdatomic.h>
+
+/* Of a worker, which alone uses it but for the mail. */
+struct gateway_side_worker {
+    struct gateway_side *side;
+    char *scratch;
+    struct list links;
+    struct mail news; /* that the nodes are others */
+    _Atomic bool has_news;
+};
+
 struct gateway_side {
     struct gateway_side_settings settings;
-    char *scratch[LIMIT_WORKER_COUNT]; /* by worker, which alone uses it */
+    struct gateway_side_worker workers[LIMIT_WORKER_COUNT];
 };
 
 /* An agent that was let in, from the pool to the worker; in the call's arena. */
@@ -28,6 +39,9 @@ struct admission {
 
 struct gateway_link {
     struct http_conn conn; /* what the worker knows of it */
+    struct list at;        /* among the links of its worker */
+    bool has_news;         /* to be said once the hello that is under way is answered */
+    bool is_over;          /* the hello that is under way, of which it still hears, frees it */
     struct gateway_side *side;
     struct http_worker *http;
     struct loop *loop;
@@ -48,6 +62,11 @@ struct gateway_side *gateway_side_new(const struct gateway_side_settings *settin
 {
     struct gateway_side *side = memory_new(sizeof(*side));
     side->settings = *settings;
+    for (size_t i = 0; i < COUNT_OF(side->workers); i++) {
+        side->workers[i].side = side;
+        list_init(&side->workers[i].links);
+        atomic_init(&side->workers[i].has_news, false);
+    }
     return side;
 }
 
@@ -56,19 +75,19 @@ void gateway_side_free(struct gateway_side *side)
     if (side == NULL) {
         return;
     }
-    for (size_t i = 0; i < COUNT_OF(side->scratch); i++) {
-        memory_free(side->scratch[i]);
+    for (size_t i = 0; i < COUNT_OF(side->workers); i++) {
+        memory_free(side->workers[i].scratch);
     }
     memory_free(side);
 }
 
-static char *gateway_side_scratch(struct gateway_side *side, size_t index)
+static struct gateway_side_worker *gateway_side_worker(struct gateway_side *side, size_t index)
 {
-    must(index < COUNT_OF(side->scratch));
-    if (side->scratch[index] == NULL) {
-        side->scratch[index] = memory_new(LIMIT_READ_SIZE);
+    must(index < COUNT_OF(side->workers));
+    if (side->workers[index].scratch == NULL) {
+        side->workers[index].scratch = memory_new(LIMIT_READ_SIZE);
     }
-    return side->scratch[index];
+    return &side->workers[index];
 }
 
 /* The end ---------------------------------------------------------------------------------------
@@ -88,11 +107,15 @@ static void gateway_link_end(struct gateway_link *self, const struct error *erro
              log_text("agent", self->agent_name), log_text("id", self->agent_id),
              log_text("peer", slice_of_text(self->conn.peer.address)), log_error_field(error));
     timer_stop(&self->deadline);
+    list_remove(&self->at);
     if (self->entry != NULL) {
         registry_remove(self->side->settings.registry, self->entry);
     }
     http_conn_remove(&self->conn);
-    loop_defer(self->loop, &self->free_task);
+    self->is_over = true;
+    if (self->hello == NULL) {
+        loop_defer(self->loop, &self->free_task);
+    }
 }
 
 static void gateway_link_cut(struct gateway_link *self, const char *why)
@@ -164,6 +187,8 @@ static void gateway_link_greeted(struct gateway_link *self, const struct hello_a
              log_text("version", hello->version), log_text("hostname", hello->machine.hostname));
 }
 
+static void gateway_link_say_hello(struct gateway_link *self);
+
 static void gateway_link_on_hello(void *owner, struct stream *take_stream, struct slice message,
                                   const struct error *error)
 {
@@ -175,6 +200,10 @@ static void gateway_link_on_hello(void *owner, struct stream *take_stream, struc
     if (take_stream != NULL) {
         stream_close(take_stream);
     }
+    if (self->is_over) {
+        loop_defer(self->loop, &self->free_task);
+        return;
+    }
     if (error != NULL && error->code == ERR_UNAVAILABLE) {
         return; /* the link is over, and says so itself */
     }
@@ -182,35 +211,72 @@ static void gateway_link_on_hello(void *owner, struct stream *take_stream, struc
     arena_init(&arena);
     enum err err = error == NULL ? hello_agent_read_in(&arena, message, &hello, &wrong)
                                  : fail(&wrong, error->code, "%s", error->message);
-    if (err == ERR_NONE) {
-        gateway_link_greeted(self, &hello);
-    } else {
+    if (err != ERR_NONE) {
         error_prefix(&wrong, "the hello: ");
         gateway_link_cut(self, wrong.message);
+    } else if (self->entry == NULL) {
+        gateway_link_greeted(self, &hello);
     }
     arena_release(&arena);
+    if (err == ERR_NONE && self->has_news) {
+        gateway_link_say_hello(self);
+    }
 }
 
 static void gateway_link_say_hello(struct gateway_link *self)
 {
     const struct gateway_side_settings *settings = &self->side->settings;
-    const struct hello_node node = {.id = settings->node_id, .url = settings->node_url};
+    struct arena arena CLEANUP(arena_release);
+    size_t count = 0;
+    arena_init(&arena);
+    const struct node *known = nodes_list_in(&arena, settings->nodes, &count);
+    struct hello_node *nodes = arena_alloc_array(&arena, count, sizeof(*nodes));
+    for (size_t i = 0; i < count; i++) {
+        nodes[i] = (struct hello_node){.id = known[i].id, .url = known[i].url};
+    }
     const struct hello_gateway hello = {
         .protocol = HELLO_VERSION,
         .version = slice_of_text(settings->version),
-        .node_id = settings->node_id,
+        .node_id = known[0].id,
         .agent_name = self->agent_name,
         .links = (int64_t)settings->worker_count,
-        .nodes = &node,
-        .node_count = 1,
+        .nodes = nodes,
+        .node_count = count,
     };
     struct buf buf CLEANUP(buf_release);
     buf_init(&buf, LIMIT_TUNNEL_MESSAGE_SIZE);
     must(hello_gateway_write(&hello, &buf) == ERR_NONE);
     const struct channel_request request = {.kind = SLICE_INIT(HELLO_KIND),
                                             .message = buf_view(&buf)};
+    self->has_news = false;
     self->hello = link_open(self->link, &request, gateway_link_on_hello, self);
     timer_start(self->loop, &self->deadline, LIMIT_TUNNEL_HELLO_MS);
+}
+
+/* A link that drains hears nothing new: its agent dials again. */
+static void gateway_side_on_news(struct mail *mail)
+{
+    struct gateway_side_worker *worker = CONTAINER_OF(mail, struct gateway_side_worker, news);
+    atomic_store(&worker->has_news, false);
+    LIST_EACH(at, &worker->links) {
+        struct gateway_link *self = LIST_ITEM(at, struct gateway_link, at);
+        self->has_news = link_is_open(self->link);
+        if (self->has_news && self->hello == NULL) {
+            gateway_link_say_hello(self);
+        }
+    }
+}
+
+void gateway_side_tell_nodes(struct gateway_side *side)
+{
+    for (size_t i = 0; i < side->settings.worker_count; i++) {
+        struct gateway_side_worker *worker = &side->workers[i];
+        if (!atomic_exchange(&worker->has_news, true)) {
+            worker->news.deliver = gateway_side_on_news;
+            mailbox_send(worker_mailbox(http_worker_thread(side->settings.workers[i])),
+                         &worker->news);
+        }
+    }
 }
 
 /* The beginning --------------------------------------------------------------------------------
@@ -218,13 +284,15 @@ static void gateway_link_say_hello(struct gateway_link *self)
 
 static void gateway_link_start(struct gateway_link *self)
 {
-    size_t index = worker_index(http_worker_thread(self->http));
+    struct gateway_side_worker *worker =
+        gateway_side_worker(self->side, worker_index(http_worker_thread(self->http)));
+    list_append(&worker->links, &self->at);
     self->link = link_new(&(struct link_settings){
         .end = LINK_GATEWAY,
         .take_stream = self->stream,
         .waiting = self->waiting,
         .deadlines = self->side->settings.deadlines,
-        .scratch = gateway_side_scratch(self->side, index),
+        .scratch = worker->scratch,
         .on_ended = gateway_link_on_ended,
         .on_draining = gateway_link_on_draining,
         .owner = self,

@@ -8,6 +8,7 @@
 
 #include "http/call.h"
 #include "model/agent.h"
+#include "tunnel/nodes.h"
 #include "tunnel/registry.h"
 
 struct gateway_side;
@@ -15,8 +16,7 @@ struct gateway_side;
 struct gateway_side_settings {
     struct registry *registry;
     const char *version;
-    struct slice node_id;
-    struct slice node_url; /* where agents dial this node */
+    struct nodes *nodes; /* whom agents link to */
     struct http_worker *const *workers;
     size_t worker_count;
     struct link_deadlines deadlines;
@@ -26,6 +26,9 @@ struct gateway_side_settings {
 struct gateway_side *gateway_side_new(const struct gateway_side_settings *settings);
 /* After the workers were joined. */
 void gateway_side_free(struct gateway_side *side);
+
+/* From any thread: the nodes are others now, and all agents are told. */
+void gateway_side_tell_nodes(struct gateway_side *side);
 
 /* From a handler on the pool that knows whom it talks to: makes the call's connection a link of
  * this agent. ERR_INPUT: the request does not ask for that. */

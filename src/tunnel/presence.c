@@ -12,8 +12,7 @@
 #include <pthread.h>
 
 struct presence {
-    struct store *store;
-    struct registry *registry;
+    struct presence_settings settings;
     pthread_t thread;
 };
 
@@ -57,12 +56,12 @@ static void presence_write(struct presence *presence, struct arena *arena, bool 
 {
     struct error error = {0};
     struct presence_batch batch = {.now = clock_now()};
-    batch.changes = registry_take_changes(presence->registry, arena, all, &batch.count);
+    batch.changes = registry_take_changes(presence->settings.registry, arena, all, &batch.count);
     if (batch.count == 0) {
         return;
     }
     batch.is_gone = arena_alloc_array(arena, batch.count, sizeof(*batch.is_gone));
-    if (store_write(presence->store, presence_body, &batch, &error) != ERR_NONE) {
+    if (store_write(presence->settings.store, presence_body, &batch, &error) != ERR_NONE) {
         log_line(LOG_TUNNEL, LOG_WARN, "cannot write down which agents are connected",
                  log_error_field(&error));
         return;
@@ -70,12 +69,30 @@ static void presence_write(struct presence *presence, struct arena *arena, bool 
     for (size_t i = 0; i < batch.count; i++) {
         struct slice id = batch.changes[i].agent_id;
         if (batch.is_gone[i]) {
-            registry_cut(presence->registry, id);
+            registry_cut(presence->settings.registry, id);
         } else if (batch.changes[i].is_linked) {
-            registry_note_written(presence->registry, id,
+            registry_note_written(presence->settings.registry, id,
                                   batch.now + LIMIT_TUNNEL_LEASE_MS * (TIMESTAMP_SECOND / 1000));
         }
     }
+}
+
+static void presence_look(struct presence *presence)
+{
+    struct nodes *nodes = presence->settings.nodes;
+    if (nodes != NULL && nodes_refresh(nodes)) {
+        presence->settings.on_nodes(presence->settings.owner);
+    }
+}
+
+static uint64_t presence_pause(const struct presence *presence, int64_t refreshed_us)
+{
+    const struct nodes *nodes = presence->settings.nodes;
+    int64_t left_ms = LIMIT_TUNNEL_REFRESH_MS - (clock_monotonic() - refreshed_us) / 1000;
+    int64_t most_ms =
+        nodes != NULL && nodes_are_shared(nodes) ? LIMIT_NODE_LOOK_MS : LIMIT_TUNNEL_REFRESH_MS;
+    left_ms = left_ms < most_ms ? left_ms : most_ms;
+    return left_ms > 0 ? (uint64_t)left_ms : 0;
 }
 
 static void *presence_run(void *argument)
@@ -86,9 +103,9 @@ static void *presence_run(void *argument)
     bool goes_on = true;
     arena_init(&arena);
     while (goes_on) {
-        int64_t passed_ms = (clock_monotonic() - refreshed_us) / 1000;
-        int64_t left_ms = LIMIT_TUNNEL_REFRESH_MS - passed_ms;
-        goes_on = registry_wait(presence->registry, left_ms > 0 ? (uint64_t)left_ms : 0);
+        presence_look(presence);
+        goes_on =
+            registry_wait(presence->settings.registry, presence_pause(presence, refreshed_us));
         bool is_due = clock_monotonic() - refreshed_us >= LIMIT_TUNNEL_REFRESH_MS * 1000;
         refreshed_us = is_due ? clock_monotonic() : refreshed_us;
         presence_write(presence, &arena, is_due);
@@ -98,12 +115,10 @@ static void *presence_run(void *argument)
     return NULL;
 }
 
-enum err presence_start(struct store *store, struct registry *registry,
-                        struct presence **ret_presence)
+enum err presence_start(const struct presence_settings *settings, struct presence **ret_presence)
 {
     struct presence *presence = memory_new(sizeof(*presence));
-    presence->store = store;
-    presence->registry = registry;
+    presence->settings = *settings;
     if (pthread_create(&presence->thread, NULL, presence_run, presence) != 0) {
         memory_free(presence);
         return ERR_IO;
@@ -117,7 +132,10 @@ void presence_stop(struct presence *presence)
     if (presence == NULL) {
         return;
     }
-    registry_stop(presence->registry);
+    registry_stop(presence->settings.registry);
     must(pthread_join(presence->thread, NULL) == 0);
+    if (presence->settings.nodes != NULL) {
+        nodes_leave(presence->settings.nodes);
+    }
     memory_free(presence);
 }

@@ -76,7 +76,7 @@ bool host_list_has(const struct host_list *list, struct slice authority)
     struct address address;
     if (!list->is_checked || (list->is_here && address_is_loopback_host(host)) ||
         (list->has_all_addresses && address_parse(host, &address)) || host_is(list->listen, host) ||
-        host_is(list->public_host, host)) {
+        host_is(list->public_host, host) || host_is(list->node_host, host)) {
         return true;
     }
     for (size_t i = 0; i < list->count; i++) {

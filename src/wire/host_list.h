@@ -16,6 +16,7 @@ struct host_list {
     bool is_here;             /* and can be asked for as this machine */
     struct slice listen;      /* a name or an address, without brackets */
     struct slice public_host; /* likewise; empty: there is none */
+    struct slice node_host;   /* likewise: among the gateways of one store */
     struct slice names[LIMIT_HOSTS];
     size_t count;
 };

@@ -38,6 +38,7 @@ bool pgwire_field_next(struct pgwire_fields *fields, struct pgwire_field *ret_fi
 enum err pgwire_row_read(struct slice body, struct pgwire_values *ret_columns,
                          struct error *reterr_error) MUST_USE;
 
+/* Fails also where a server has counted past 65,535: its count says less than it sends. */
 enum err pgwire_parameter_description_read(struct slice body, struct pgwire_oids *ret_types,
                                            struct error *reterr_error) MUST_USE;
 

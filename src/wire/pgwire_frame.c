@@ -57,7 +57,7 @@ static const struct bounds server_bounds[TYPE_COUNT] = {
     [PGWIRE_SERVER_NO_DATA] = {true, 0, 0},
     [PGWIRE_SERVER_NOTICE] = {true, 1, LARGE},
     [PGWIRE_SERVER_NOTIFICATION] = {true, 6, LARGE},
-    [PGWIRE_SERVER_PARAMETER_DESCRIPTION] = {true, 2, 2 + 4 * UINT16_MAX},
+    [PGWIRE_SERVER_PARAMETER_DESCRIPTION] = {true, 2, LARGE}, /* past 65,535 its count wraps */
     [PGWIRE_SERVER_PARAMETER_STATUS] = {true, 2, SMALL_SERVER},
     [PGWIRE_SERVER_PARSE_COMPLETE] = {true, 0, 0},
     [PGWIRE_SERVER_PORTAL_SUSPENDED] = {true, 0, 0},
@@ -141,12 +141,14 @@ static enum err parse_message(struct pgwire_framer *framer, struct slice header,
 }
 
 /* A request for encryption may come once of each kind, before the start (protocol-flow, "SSL
- * Session Encryption", "GSSAPI Session Encryption"). */
+ * Session Encryption", "GSSAPI Session Encryption"). Servers take another one for a version. */
 static enum err parse_encryption(struct pgwire_framer *framer, enum pgwire_packet packet,
                                  bool *has_asked, struct error *reterr_error)
 {
     if (*has_asked) {
-        return fail(reterr_error, ERR_INPUT, "encryption was asked for before");
+        framer->frame.version =
+            packet == PGWIRE_SSL_REQUEST ? PGWIRE_CODE_SSL_REQUEST : PGWIRE_CODE_GSSENC_REQUEST;
+        return fail(reterr_error, ERR_UNSUPPORTED, "encryption was asked for before");
     }
     *has_asked = true;
     framer->frame.packet = packet;
@@ -162,8 +164,7 @@ static enum err parse_startup(struct pgwire_framer *framer, uint32_t version,
                     PGWIRE_VERSION_MAJOR(version), PGWIRE_VERSION_MINOR(version));
     }
     framer->frame.packet = PGWIRE_STARTUP;
-    return check_size(framer->frame.size, 1, LIMIT_PGWIRE_STARTUP_SIZE - PGWIRE_STARTUP_HEADER_SIZE,
-                      "startup packet", reterr_error);
+    return ERR_NONE;
 }
 
 static enum err parse_packet(struct pgwire_framer *framer, struct slice header,
@@ -174,6 +175,9 @@ static enum err parse_packet(struct pgwire_framer *framer, struct slice header,
     uint32_t version = reader_u32(&reader);
     if (length < PGWIRE_STARTUP_HEADER_SIZE) {
         return fail(reterr_error, ERR_INPUT, "startup packet has the length %u", length);
+    }
+    if (length > LIMIT_PGWIRE_STARTUP_SIZE) { /* whatever it is: bytes of another protocol */
+        return fail(reterr_error, ERR_LIMIT, "startup packet of %u bytes is too long", length);
     }
     framer->frame = (struct pgwire_frame){
         .is_known = true,
@@ -310,7 +314,8 @@ bool pgwire_framer_is_between(const struct pgwire_framer *framer)
     return framer->left == 0 && framer->header_len == 0 && !framer->is_collecting;
 }
 
-size_t pgwire_framer_hop(struct pgwire_framer *framer, struct slice input, uint64_t *count)
+size_t pgwire_framer_skip_same_type(struct pgwire_framer *framer, struct slice input,
+                                    uint64_t *count)
 {
     struct bounds bounds = bounds_of(framer->sender, framer->frame.type);
     struct reader reader = reader_of(input);

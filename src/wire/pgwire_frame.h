@@ -73,7 +73,8 @@ bool pgwire_framer_is_between(const struct pgwire_framer *framer);
  * one before and are whole, for long runs of rows. Adds their number to *count and returns how many
  * bytes they are, with their headers; 0 when there is none. Says nothing of what is wrong with the
  * next one: pgwire_framer_next() does. */
-size_t pgwire_framer_hop(struct pgwire_framer *framer, struct slice input, uint64_t *count);
+size_t pgwire_framer_skip_same_type(struct pgwire_framer *framer, struct slice input,
+                                    uint64_t *count);
 
 /* Right after a header: the body is to come whole, in one PGWIRE_EVENT_BODY (an empty one, too).
  * 'body' is empty, its maximum is the limit, and it is the caller's to clear afterwards. ERR_LIMIT

@@ -25,7 +25,7 @@ static enum err startup_finish(struct pgwire_startup *startup, struct error *ret
 {
     startup->user = pgwire_startup_find(startup, SLICE("user"));
     if (startup->user.len == 0) {
-        return fail(reterr_error, ERR_INPUT, "startup packet without a user");
+        return fail(reterr_error, ERR_UNAUTHENTICATED, "startup packet without a user");
     }
     startup->database = pgwire_startup_find(startup, SLICE("database"));
     if (startup->database.len == 0) {

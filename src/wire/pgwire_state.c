@@ -91,6 +91,16 @@ void pgwire_state_release(struct pgwire_state *state)
     pgwire_state_init(state);
 }
 
+void pgwire_state_copy(struct pgwire_state *state, const struct pgwire_state *other)
+{
+    must(state->requests == NULL);
+    *state = *other;
+    if (other->requests != NULL) {
+        state->requests = memory_new_array(state->capacity, sizeof(*state->requests));
+        memcpy(state->requests, other->requests, state->capacity * sizeof(*state->requests));
+    }
+}
+
 bool pgwire_state_is_full(const struct pgwire_state *state)
 {
     return state->count >= LIMIT_PGWIRE_OWED;

@@ -70,6 +70,8 @@ void pgwire_state_init(struct pgwire_state *state);
 /* For a connection whose start was dealt with elsewhere, up to its first ReadyForQuery. */
 void pgwire_state_skip_start(struct pgwire_state *state);
 void pgwire_state_release(struct pgwire_state *state);
+/* 'state' was initialized and not used. */
+void pgwire_state_copy(struct pgwire_state *state, const struct pgwire_state *other);
 
 enum pgwire_phase pgwire_state_phase(const struct pgwire_state *state);
 /* LIMIT_PGWIRE_OWED requests wait: read nothing more from the client until the server answered. */

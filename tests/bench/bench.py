@@ -14,6 +14,7 @@ import tempfile
 
 import bench_controls
 import bench_detect
+import bench_exec
 import bench_guard
 import bench_http
 import bench_identity
@@ -23,10 +24,10 @@ import bench_resources
 import bench_scale
 import bench_strict
 
-PARTS = {"controls": bench_controls, "detect": bench_detect, "guard": bench_guard,
-         "http": bench_http, "identity": bench_identity, "mask": bench_mask,
-         "postgres": bench_postgres, "resources": bench_resources, "scale": bench_scale,
-         "strict": bench_strict}
+PARTS = {"controls": bench_controls, "detect": bench_detect, "exec": bench_exec,
+         "guard": bench_guard, "http": bench_http, "identity": bench_identity,
+         "mask": bench_mask, "postgres": bench_postgres, "resources": bench_resources,
+         "scale": bench_scale, "strict": bench_strict}
 
 
 def main():

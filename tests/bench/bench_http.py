@@ -58,7 +58,7 @@ def start_up(binary, folder):
 
 
 def idle_connections(binary, folder):
-    gateway = Gateway(binary, tempfile.mkdtemp(dir=folder))
+    gateway = Gateway(binary, tempfile.mkdtemp(dir=folder), "--newcomers-per-address", "1000000")
     fetch(gateway, "/api/healthz")
     before = resident_mib(gateway.pid)
     conns = []

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from bad_input_bodies import (CONTROL, GROUPS, HIDDEN, NOWHERE, PASSWORD, Field, api_key,
-                              attribute, connection, email, guardrail, machine_identity,
+from bad_input_bodies import (CONTROL, GROUPS, HIDDEN, NOWHERE, PASSWORD, Field, access_rule,
+                              api_key, attribute, connection, decision, email, guardrail, machine_identity,
                               masking_rule, name, new_agent, resource, rulepack, service_account,
                               text, user)
 
@@ -58,7 +58,9 @@ def with_member(key, value):
 
 RESOURCE_REFUSED = (("same-role-twice", same_role_twice, "roles[1].name"),)
 # What every member may call, though perhaps not of this connection or session.
-FOR_MEMBERS = ("/connections/open.connection/credentials", "/sessions/some-session/metadata")
+FOR_MEMBERS = ("/connections/open.connection/credentials", "/sessions/some-session/metadata",
+               "/reviews/some-review", "/sessions/some-session/review",
+               "/reviews/some-review/comments")
 
 
 def with_rule(side, index, **members):
@@ -104,10 +106,17 @@ OPERATIONS = (
               refused=(("other-name", with_member("name", "other.name"), "name"),)),
     Operation("PUT", "/connections/kept.connection/access", (GROUPS,)),
     Operation("POST", "/connections/open.connection/credentials",
-              (Field("access_duration_seconds", "int", 60, low=1, high=172800),)),
+              (Field("access_duration_seconds", "int", 60, low=1, high=172800),
+               Field("keep_others", "bool", False))),
     Operation("PATCH", "/sessions/some-session/metadata",
               (Field("metadata", "pairs", {"ticket": "OPS-7"}, required=True, nullable=False,
                      count_max=20, item_max=2500, key_max=128, bad=CONTROL),)),
+    Operation("PUT", "/reviews/some-review", decision()),
+    Operation("PUT", "/sessions/some-session/review", decision()),
+    Operation("POST", "/reviews/some-review/comments",
+              (text("comment", 4000, bad=(), required=True, nullable=False, low=1),)),
+    Operation("POST", "/access-requests/rules", access_rule("new-access")),
+    Operation("PUT", "/access-requests/rules/kept-access", access_rule("kept-access")),
     Operation("POST", "/attributes", attribute("new-attribute")),
     Operation("PUT", "/attributes/kept-attribute", attribute("kept-attribute")),
     Operation("POST", "/users", user("new@example.com"),
@@ -348,6 +357,11 @@ QUERIES = {
     "GET /connections/kept.connection/columns": (
         ("database", "text", 128), ("schema", "text", 128), ("table", "text", 128)),
     "GET /agents": (("status", "choice", 100),),
+    "GET /access-requests/rules": PAGES,
+    "GET /reviews": PAGES + (
+        ("mine", "bool"), ("to_decide", "bool"), ("status", "choice", 100),
+        ("connection", "text", 254), ("requester", "text", 254), ("start_date", "time", 40),
+        ("end_date", "time", 40)),
     "DELETE /agents/kept-agent": (("force", "bool"),),
     "GET /sessions": (
         ("user", "text", 254), ("connection", "text", 254), ("type", "text", 64),
@@ -399,7 +413,7 @@ def query_cases():
 
 PATHS = ("/resources/{}", "/connections/{}", "/connections/{}/access", "/attributes/{}",
          "/users/{}", "/users/groups/{}", "/api-keys/{}", "/serviceaccounts/{}",
-         "/machineidentities/{}", "/agents/{}", "/guardrails/{}")
+         "/machineidentities/{}", "/agents/{}", "/guardrails/{}", "/access-requests/rules/{}")
 BAD_SEGMENTS = ("%", "%0", "%gg", "a%00b", "%ff", "%c0%af", "%ed%a0%80")
 BAD_RESOURCE_NAMES = ("%0A", "a%2Fb", "%2e%2e", "%7f", "%C2%85", "a" * 255, "%F0%9F%98%80" * 255)
 

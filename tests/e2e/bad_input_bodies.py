@@ -259,6 +259,31 @@ def masking_rule(title, names_unknown=True):
     )
 
 
+def access_rule(title):
+    unknown = (("unknown", "nothing-of-this-name"),)
+    return (
+        name(title), text("description", 1000),
+        Field("access_type", "text", "jit", required=True, nullable=False,
+              choices=("jit", "command", "jit_command")),
+        texts("connection_names", 254, 1000, good=(), bad=CONTROL + unknown),
+        texts("attributes", 255, 1000, good=(), bad=TITLES + unknown),
+        texts("reviewers_groups", 180, 20, good=("kept-group",), required=True, nullable=False,
+              bad=TITLES + unknown),
+        texts("approval_required_groups", 180, 20, good=(), bad=TITLES + unknown),
+        texts("skip_review_groups", 180, 20, good=()),
+        texts("force_approval_groups", 180, 20, good=("kept-group",), bad=TITLES + unknown),
+        Field("all_groups_must_approve", "bool", False),
+        Field("min_approvals", "int", 2, low=1, high=100),
+        Field("access_max_duration", "int", 60, low=1, high=172800),
+    )
+
+
+def decision():
+    return (Field("status", "text", "APPROVED", required=True, nullable=False, low=1, high=32),
+            Field("force_review", "bool", False), text("reason", 2000, bad=()),
+            text("rejection_reason", 2000, "", bad=()))
+
+
 def new_agent(title):
     return (name(title, low=3, bad=NAMES + (("at", "abc@d"), ("colon", "abc:d"))),
             Field("mode", "text", "standard", choices=("standard", "embedded")))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Starts the real gateway, and the servers it talks to, on private ports and folders."""
+import functools
 import glob
 import http.client
 import json
@@ -106,7 +107,7 @@ class Gateway(Program):
         self.data = os.path.join(self.folder, "data")
         os.makedirs(self.folder, exist_ok=True)
         flags = ["serve", "--data-dir", self.data, "--listen", "127.0.0.1:0",
-                 "--postgres-listen", "127.0.0.1:0"]
+                 "--postgres-listen", "127.0.0.1:0", "--mysql-listen", "127.0.0.1:0"]
         if IS_SANITIZED:
             flags += ["--sandbox", "off"]
         full_env = {k: v for k, v in os.environ.items() if not k.startswith("GATEHOUSE_")}
@@ -127,6 +128,11 @@ class Gateway(Program):
 
     def url(self, path="/"):
         return f"{self.scheme}://127.0.0.1:{self.port}{path}"
+
+    @functools.cached_property
+    def admin(self):
+        """Its first admin, who is registered when somebody asks for him."""
+        return register(self)
 
     def http(self):
         if self.scheme == "https":  # whose certificate it is, is for the tests of TLS

@@ -13,6 +13,7 @@ from api import unique
 from conftest import PATIENCE, ROOT, Gateway, PostgresServer
 from installed import made, maven_jar, node_packages, run
 from native import TARGET_PASSWORD
+from suites import KNOWN
 
 SOURCE = os.path.join(ROOT, "tests/e2e/drivers")
 PAGE = os.path.join(ROOT, "docs/drivers.md")
@@ -26,6 +27,17 @@ Each program here was run at a server and through the gateway by `tests/e2e/test
 writes this page: ✓ where the gateway made no difference, ✗ where it did, – where the driver has no
 such thing. What each check does is told in
 [`tests/e2e/drivers/README.md`](../tests/e2e/drivers/README.md).
+"""
+
+
+SUITES_TEXT = """
+## Test suites of others
+
+`tests/e2e/test_suites.py` runs PostgreSQL's own regression and isolation tests and the tests of
+psycopg 2, asyncpg, pgx, lib/pq and pgjdbc at a server and through the gateway, without rules and with
+rules that cannot be about what they do: `./dev test --all` all of them, `.ci/run` a few of most.
+psycopg 3 and node-postgres are published without their tests; the table above is what is known of
+them.
 """
 
 
@@ -195,4 +207,13 @@ def page(results):
         for check in CHECKS:
             marks = [mark(direct[check], through[check]) for direct, through in by_driver.values()]
             text += f"| {check} | {' | '.join(marks)} |\n"
-    return text
+    return text + SUITES_TEXT + known_failures()
+
+
+def known_failures():
+    rows = [f"| {name} | {test} | {reason} |\n" for name, tests in KNOWN.items()
+            for test, reason in tests.items()]
+    if not rows:
+        return "\nNo test fails through the gateway alone.\n"
+    return ("\nThese fail through the gateway alone:\n\n| suite | test | why |\n|---|---|---|\n"
+            + "".join(rows))

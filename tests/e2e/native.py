@@ -42,6 +42,23 @@ class Target:
         return body["name"]
 
 
+class OwnDatabase(Target):
+    """A target with a database of its own, where its user made what the statements make."""
+
+    def __init__(self, server, statements):
+        super().__init__(server)
+        self.database = unique("own").replace("-", "_")
+        sql(server, f"CREATE DATABASE {self.database} OWNER {self.user}")
+        self.ask(f"SET ROLE {self.user};{statements}")
+
+    def ask(self, statements):
+        """The server's superuser's answer."""
+        return sql(self.server, statements, self.database)
+
+    def secret(self, **changed):
+        return super().secret(**{"DB": self.database, **changed})
+
+
 def credential(caller, name, **body):
     answer = caller.post(f"/connections/{name}/credentials", body)
     assert answer.status == 201, answer

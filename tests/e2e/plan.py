@@ -10,14 +10,17 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TAIL_LINES = 30  # of what a server said
 SERVERS_SHOWN = 4
 # Those that take longest come first, so that none is left over when all other processes are done.
-LONGEST_FIRST = ("test_drivers.py", "test_openapi.py", "test_pg_agents.py", "test_agent_link.py",
-                 "test_bad_input.py", "test_guard_tools.py", "test_connection_catalog.py",
-                 "test_guardrail_trials.py", "test_session_files.py", "test_guardrails.py",
-                 "test_deadlines.py", "test_pg_faults.py", "test_sql_oracle.py",
-                 "test_console_pages.py", "test_oidc_tokens.py", "test_run_tests.py",
-                 "test_fuzz.py", "test_pg_sessions.py", "test_pg_tap.py")
-# Set by ./dev test --all: as many cases as there are.
-IS_FULL = "GATEHOUSE_TEST_FULL" in os.environ
+LONGEST_FIRST = ("test_soak.py", "test_suites.py", "test_drivers.py", "test_openapi.py",
+                 "test_pg_agents.py", "test_agent_link.py", "test_bad_input.py",
+                 "test_guard_tools.py", "test_connection_catalog.py", "test_guardrail_trials.py",
+                 "test_session_files.py", "test_guardrails.py", "test_deadlines.py",
+                 "test_pg_faults.py", "test_sql_oracle.py", "test_console_pages.py",
+                 "test_oidc_tokens.py", "test_run_tests.py", "test_fuzz.py",
+                 "test_pg_sessions.py", "test_pg_tap.py", "test_command_line.py")
+# Set by ./dev test --all: as many cases, rounds and hours as there are.
+IS_LONG = os.environ.get("GATEHOUSE_LONG_TESTS") == "1"
+# Sanitizers make everything slower: with them what is repeated is repeated as in a short run.
+HAS_MANY = IS_LONG and "GATEHOUSE_SANITIZED" not in os.environ
 
 programs = []  # that this process has started, the newest last
 

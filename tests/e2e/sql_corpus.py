@@ -6,13 +6,13 @@ import glob
 import os
 import random
 import re
-import subprocess
+import shutil
 import tarfile
 
+from debian_source import debian_source
 from installed import BUILD, made
 
 PACKAGE = "postgresql-15"
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SKIPPED = re.compile(r"^\\(?!\.$).*$", re.M)  # what psql reads itself
 AT_END = re.compile(r"\\(g|gset|gexec|gdesc|crosstabview|bind)\b.*$", re.M)
 DATA = re.compile(r"(?im)^(copy\b[^;]*\bfrom\s+stdin\b[^;]*;)[^\n]*\n(?:.*\n)*?\\\.\n")
@@ -33,41 +33,16 @@ class Pieces(ctypes.Structure):
                 ("messages", ctypes.c_char_p), ("error", ctypes.c_void_p)]
 
 
-def sources():
-    """Where this machine has its packages from, for their sources; apt tells, however it is set."""
-    done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)",
-                           "Created-By: Packages"], check=False, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True)
-    places = sorted({line for line in done.stdout.splitlines()
-                     if "-" not in line.rpartition(" ")[2]})  # the release itself, no updates
-    if not places:
-        raise OSError("apt-get knows no place of packages")
-    return "".join(f"deb-src [signed-by={KEYRING}] {place} main\n" for place in places)
-
-
 def fetch(folder):
-    """The source package, as apt gives it out, into a folder of its own."""
-    for name in ("lists/partial", "cache/archives/partial"):
-        os.makedirs(os.path.join(folder, name))
-    listed = os.path.join(folder, "sources.list")
-    with open(listed, "w", encoding="ascii") as file:
-        file.write(sources())
-    options = ["-qq", "-o", f"Dir::Etc::sourcelist={listed}", "-o", "Dir::Etc::sourceparts=/dev/null",
-               "-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache",
-               "-o", "APT::Sandbox::User="]
-    for words in ["update"], ["source", "--download-only", PACKAGE]:
-        done = subprocess.run(["apt-get", *options, *words], cwd=folder, check=False, timeout=300,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise OSError(f"apt-get {words[0]}: {done.stderr.strip()[-500:]}")
-    [archive] = glob.glob(os.path.join(folder, "*.orig.tar.*"))
+    """All SQL of the source package, and the list of key words."""
+    archive = debian_source(os.path.join(folder, "source"), PACKAGE)
     with tarfile.open(archive) as files:
         for member in files:
             if member.isfile() and re.search(r"\.sql$|/kwlist\.h$", member.name):
                 name = member.name.replace("/", "__")
                 with open(os.path.join(folder, name), "wb") as file:
                     file.write(files.extractfile(member).read())
-    os.remove(archive)
+    shutil.rmtree(os.path.join(folder, "source"))
 
 
 def source_folder():

@@ -9,6 +9,10 @@ import threading
 import time
 from urllib.parse import urlsplit
 
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
 import pytest
 
 from agent import (AT_ONCE, DEAD_SECONDS, Agent, make_agent, status_of, wait_connected,
@@ -337,6 +341,39 @@ def test_who_says_no_hello_is_no_agent(admin):
                 break
             received += part
         assert b"PRI * HTTP/2.0" in received and b"/hello" not in received[:100]
+    assert status_of(admin, made) == "DISCONNECTED"
+
+
+def test_one_that_refuses_the_hello_and_goes_ends_its_link_alone(admin):
+    """Both in one piece: the link is over before anybody has heard of the hello."""
+    made = make_agent(admin)
+    for _ in range(5):
+        with ask(admin.gateway, *UPGRADE, bearer(made)) as conn:
+            conn.settimeout(5)
+            received = b""
+            while b"\r\n\r\n" not in received:
+                received += conn.recv(4096)
+            side = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
+            side.initiate_connection()
+            conn.sendall(side.data_to_send())
+            rest, hello = received.partition(b"\r\n\r\n")[2], None
+            while hello is None:
+                events = side.receive_data(rest) if rest else []
+                hello = next((event.stream_id for event in events
+                              if isinstance(event, h2.events.RequestReceived)), None)
+                rest = conn.recv(65536) if hello is None else b""
+            side.reset_stream(hello, h2.errors.ErrorCodes.REFUSED_STREAM)
+            side.close_connection()
+            conn.sendall(side.data_to_send())
+            try:
+                while conn.recv(65536):
+                    pass
+            except ConnectionResetError:
+                pass
+    assert admin.get("/healthz").status == 200
+    ends = [line for line in admin.gateway.text().splitlines()
+            if made["id"] in line and "the link of an agent is over" in line]
+    assert len(ends) == 5, ends
     assert status_of(admin, made) == "DISCONNECTED"
 
 

@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-PAGES = ["/", "/index.html", "/register", "/sign-in", "/sign-in?to=%2F"]
-FILES = ["/console.css", "/console.js", "/home.js", "/register.js", "/sign-in.js", "/favicon.svg"]
+PAGES = ["/", "/device", "/index.html", "/invitation", "/register", "/sign-in", "/sign-in?to=%2F"]
+FILES = ["/console.css", "/console.js", "/device.js", "/home.js", "/invitation.js", "/register.js", "/sign-in.js",
+         "/favicon.svg"]
 
 
 def ask(gateway, path, headers=None, **options):

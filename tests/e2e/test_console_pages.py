@@ -331,3 +331,127 @@ def test_pages_fit_a_narrow_screen(gateway, admin, browser, path):
     assert page.run("[...document.querySelectorAll('input')].filter((input) =>"
                     "input.labels.length === 0 || input.autocomplete === '').length") == 0
     page.close()
+
+
+# A program without a browser ---------------------------------------------------------------------
+
+def begun_device(gateway, program):
+    answer = Api(gateway).post("/device/authorize", f"program={quote(program)}".encode())
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def test_a_code_is_compared_and_confirmed(gateway, admin, page):
+    begun = begun_device(gateway, MARKUP)
+    assert begun["verification_uri"] == gateway.url("/device")
+    page.open(begun["verification_uri_complete"])
+    page.until("location.pathname === '/sign-in'")
+    page.until_shown("#password-form")
+    page.fill("#email", EMAIL)
+    page.fill("#password", PASSWORD)
+    page.press_enter()
+    page.until_shown("#ask")
+    assert page.text("#shown-code") == begun["user_code"] and page.text("#who") == EMAIL
+    assert page.text("#program") == MARKUP and page.text("#from") == "127.0.0.1"
+    page.click("#approve-form .main")
+    page.until_shown("#done")
+    assert "is signed in" in page.text("#done")
+    answer = Api(gateway).post("/device/token", (
+        "grant_type=urn:ietf:params:oauth:grant-type:device_code&device_code="
+        + begun["device_code"]).encode())
+    assert Api(gateway, answer.json["access_token"]).get("/userinfo").json["email"] == EMAIL
+    page.open(gateway.url("/device"))
+    page.until_shown("#code-form")
+    page.fill("#user_code", begun["user_code"])
+    page.press_enter()
+    until_error(page, "No sign-in waits under this code")
+    begun = begun_device(gateway, "refused")
+    page.fill("#user_code", begun["user_code"].lower())
+    page.press_enter()
+    page.until_shown("#ask")
+    page.click("#refuse-form .main")
+    page.until_shown("#done")
+    assert "was refused" in page.text("#done")
+
+
+# Invitations -------------------------------------------------------------------------------------
+
+def invitation(admin, email):
+    answer = admin.post("/users", {"email": email, "name": "Guest"})
+    assert answer.status == 201, answer
+    return answer.json["invitation_url"]
+
+
+def test_an_invited_person_chooses_a_password(gateway, admin, page):
+    email = "guest@example.com"
+    url = invitation(admin, email)
+    page.open(url)
+    page.until_shown("#invitation-form")
+    assert page.text("#whom") == email and not page.run("where.checkVisibility()")
+    assert page.run("document.getElementById('name').value") == "Guest"
+    assert not page.run("provider.checkVisibility()")
+    page.fill("#password", "short")
+    page.press_enter()
+    page.until_shown("#password-error")
+    page.fill("#password", PASSWORD)
+    page.press_enter()
+    until_at(page, gateway.url("/"))
+    page.until_shown("#signed-in")
+    assert page.text("#me-name") == "Guest"
+    page.open(url)
+    page.until_shown("#over")
+    assert not page.run("document.querySelector('#page').checkVisibility()")
+    page.click("#over a")
+    page.until("location.pathname === '/' || location.pathname === '/sign-in'")
+
+
+def test_an_invitation_leads_to_the_provider(gateway, admin, page):
+    asked = []
+
+    def answer(request):
+        asked.append(urlsplit(request["url"]))
+        return 200, {"login_url": gateway.url("/robots.txt?provider")}
+
+    url = invitation(admin, "provided@example.com")
+    page.stub("/api/publicserverinfo", lambda _: (200, {
+        "auth_method": "oidc", "local_auth": False, "provider_name": MARKUP}))
+    page.stub("/api/login?", answer)
+    page.open(url)
+    page.until_shown("#provider")
+    assert page.text("#provider button") == f"Sign in with {MARKUP}"
+    assert page.text("#what-next") == "Sign in with this address."
+    assert not page.run("document.querySelector('#with-password').checkVisibility()")
+    page.click("#provider button")
+    until_at(page, gateway.url("/robots.txt?provider"))
+    assert parse_qs(asked[0].query) == {"redirect": [gateway.url("/")],
+                                        "organization": ["default"]}
+
+
+@pytest.mark.parametrize("fragment", ["", "#token=", "#token=x", "#token=" + "x" * 200,
+                                      "#" + MARKUP])
+def test_a_link_that_is_none_says_so(gateway, admin, page, fragment):
+    page.open(gateway.url("/invitation" + fragment))
+    page.until_shown("#over")
+    assert page.run("window.injected === undefined && document.querySelector('main img') === null")
+
+
+def test_the_first_at_a_provider_gives_the_code_too(start, page):
+    """It stands above both ways, and no sign-in begins without it."""
+    gateway, asked = start(), []
+
+    def answer(request):
+        asked.append(urlsplit(request["url"]))
+        return 200, {"login_url": gateway.url("/robots.txt?provider")}
+
+    page.stub("/api/publicserverinfo", lambda _: (200, {
+        "auth_method": "oidc", "setup_required": True, "provider_name": "Okta"}))
+    page.stub("/api/login?", answer)
+    page.open(gateway.url("/register"))
+    page.until_shown("#setup_code")
+    page.click("#provider button")
+    until_error(page, "The set-up code is missing")
+    assert page.run("document.activeElement.id") == "setup_code" and not asked
+    page.fill("#setup_code", "the code")
+    page.click("#provider button")
+    until_at(page, gateway.url("/robots.txt?provider"))
+    assert parse_qs(asked[0].query)["setup_code"] == ["the code"]

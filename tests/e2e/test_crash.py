@@ -15,8 +15,9 @@ import pytest
 
 from api import Api, KeptApi, b64, register, resource, role
 from conftest import IS_SANITIZED, PATIENCE, wait_for
+from plan import HAS_MANY
 
-ROUNDS = 12
+ROUNDS = 200 if HAS_MANY else 12
 SLOWNESS = 5 if IS_SANITIZED else 1  # of what is killed
 WRITERS = 4
 SHARED = "crash-shared"

@@ -5,9 +5,8 @@ import struct
 
 import pytest
 
-from api import register, unique
-from conftest import Gateway
-from native import Target, credential, psql, sql
+from api import unique
+from native import OwnDatabase, credential, psql
 from pgwire import Refused, Wire, message, rows_of, text
 
 DELETED = "DELETE FROM kept"
@@ -171,33 +170,20 @@ RUNS = {"simple": run_simple, "extended": run_extended}
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory):
-    gateway = Gateway(tmp_path_factory.mktemp("bypass"))
-    gateway.admin = register(gateway)
-    yield gateway
-    assert gateway.is_alive(), gateway.text()
-    assert gateway.stop() == 0, gateway.text()
-
-
-@pytest.fixture(scope="module")
 def shop(postgres):
     """A target with a database of its own, so that 'kept' is nobody else's."""
-    target = Target(postgres)
-    target.database = unique("kept").replace("-", "_")
-    sql(postgres, f"CREATE DATABASE {target.database} OWNER {target.user}")
-    sql(postgres, f"""SET ROLE {target.user};
+    target = OwnDatabase(postgres, """
         CREATE TABLE kept (id int PRIMARY KEY, name text);
         INSERT INTO kept SELECT i, 'name ' || i FROM generate_series(1, 10) i;
         CREATE PROCEDURE wipe() LANGUAGE sql AS 'DELETE FROM kept';
         CREATE SCHEMA hr; CREATE TABLE hr.pay (a int PRIMARY KEY, b text);
-        INSERT INTO hr.pay VALUES (1, 'x');""", target.database)
-    target.count = lambda: sql(postgres, "SELECT count(*) FROM kept WHERE name LIKE 'name %'",
-                               target.database)
+        INSERT INTO hr.pay VALUES (1, 'x');""")
+    target.count = lambda: target.ask("SELECT count(*) FROM kept WHERE name LIKE 'name %'")
     return target
 
 
 def guarded(gateway, shop, rules, direction="input"):
-    name = shop.connection(gateway.admin, shop.secret(DB=shop.database))
+    name = shop.connection(gateway.admin)
     found = gateway.admin.get(f"/connections/{name}").json
     answer = gateway.admin.post("/guardrails", {
         "name": unique("rail"), direction: {"rules": rules}, "connection_ids": [found["id"]]})
@@ -287,7 +273,7 @@ def test_each_kind_of_rule_meets_all_ways(gateway, shop, kind):
                 run(wire, other.replace("(7,", "(8,") if run is run_extended else other)
     assert not passed, "\n".join(passed)
     assert shop.count() == "10"
-    sql(shop.server, "DELETE FROM hr.pay WHERE a > 1; UPDATE hr.pay SET b = 'x'", shop.database)
+    shop.ask("DELETE FROM hr.pay WHERE a > 1; UPDATE hr.pay SET b = 'x'")
 
 
 def test_a_byte_of_another_encoding_hides_no_reading(gateway, shop):
@@ -393,11 +379,9 @@ def test_too_many_rows_are_taken_back(gateway, shop, run):
         assert refused.value.fields["C"] == "42501", refused.value
         assert wire.status == b"I"
         assert shop.count() == "10"
-        assert sql(shop.server, "SELECT count(*) FROM kept WHERE name LIKE '%!'",
-                   shop.database) == "0"
+        assert shop.ask("SELECT count(*) FROM kept WHERE name LIKE '%!'") == "0"
         run(wire, "UPDATE kept SET name = name || '!' WHERE id > 7")
-        assert sql(shop.server, "SELECT count(*) FROM kept WHERE name LIKE '%!'",
-                   shop.database) == "3"
+        assert shop.ask("SELECT count(*) FROM kept WHERE name LIKE '%!'") == "3"
         run(wire, "UPDATE kept SET name = rtrim(name, '!') WHERE id > 7")
         assert wire.status == b"I"
 

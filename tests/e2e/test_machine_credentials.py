@@ -167,7 +167,7 @@ def test_what_carries_the_attribute_later_needs_a_rotation(admin, target):
 def test_what_cannot_be_reached_is_refused_by_name_alone(admin):
     attribute = unique("attribute")
     assert admin.post("/attributes", {"name": attribute}).status == 201
-    for members, word in (({"subtype": "mysql"}, "cannot reach yet"),
+    for members, word in (({"subtype": "mssql"}, "cannot reach yet"),
                           ({"access_mode_connect": "disabled"}, "access_mode_connect")):
         answer = admin.post("/connections", connection(attributes=[attribute], **members))
         name = answer.json["name"]

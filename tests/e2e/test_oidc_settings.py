@@ -115,7 +115,8 @@ def test_names_of_the_groups_of_admins(start, provider):
                       "looker", env=SECRET_ENV), provider)
     admin = provider.person(groups=["boss"])
     browser = Browser(admin, {"X-Forwarded-For": "192.0.2.1"})
-    assert site.who(site.sign_in(admin, browser).token).json["is_admin"] is True
+    assert site.who(site.sign_in(admin, browser, setup_code=setup_code(site.gateway)).token).json[
+        "is_admin"] is True
     reader = site.enter(provider.person(groups=["looker", "admin"]))
     assert reader.get("/audit/logs").status == 200 and reader.get("/api-keys").status == 403
 

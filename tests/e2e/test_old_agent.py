@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from agent import AT_ONCE, Agent, make_agent, status_of, wait_disconnected
+from api import connection
 from conftest import wait_for
 
 REQUEST = ("GET /api/agent-link HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\n"
@@ -102,6 +103,11 @@ def test_an_agent_of_the_first_version_is_connected(admin):
         assert read["metadata"] == {
             "hostname": "box-7", "platform": "linux/x86_64", "machine-id": "5f0c",
             "kernel-version": "6.1.0", "compiler": "12.2.0", "version": "0.1.0"}
+        body = connection(type="custom", subtype="tools", agent_id=made["id"], command=["sh"])
+        assert admin.post("/connections", body).status == 201
+        done = admin.post("/sessions", {"connection": body["name"], "script": "echo x"}).json
+        assert done["output_status"] == "failed" and (
+            "the connection's agent is too old for sessions of commands" in done["output"]), done
     wait_disconnected(admin, made, AT_ONCE)
 
 

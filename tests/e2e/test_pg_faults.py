@@ -18,11 +18,14 @@ import pytest
 from api import register
 from conftest import IS_SANITIZED, PATIENCE, Gateway, PostgresServer, wait_for
 from native import Target, address, credential, psql, revoke, sql
+from plan import HAS_MANY
 from pgwire import Refused, Wire, message, rows_of, startup, text
 from store import Store
 from test_pg_recording import at
 from test_pg_sessions import peak_kib
 
+RESTARTS = 20 if HAS_MANY else 1
+STOPS = 20 if HAS_MANY else 1
 AT_ONCE = 5 if IS_SANITIZED else 1.5
 
 
@@ -69,21 +72,23 @@ def last_reason(admin, made):
 
 
 def test_a_target_that_is_stopped_says_so_itself(quick, made, elsewhere, other_server):
-    with Wire(elsewhere) as idle, Wire(elsewhere) as busy, Wire(made) as stays:
-        busy.send(message(b"Q", text("SELECT 1, pg_sleep(60)")))
-        time.sleep(0.2)
-        other_server.process.send_signal(signal.SIGINT)
-        for wire in idle, busy:
-            fatal = wire.fatal()
-            assert (fatal["S"], fatal["C"]) == ("FATAL", "57P01"), fatal
-            assert "administrator command" in fatal["M"]
-        assert stays.ask("SELECT 1") == [("1",)]
-    other_server.process.wait(PATIENCE)
-    assert last_reason(quick, elsewhere) == "the target ended it"
-    done = psql(elsewhere, "SELECT 1", check=False)
-    assert done.returncode == 2 and "FATAL:  the target cannot be reached" in done.stderr
-    other_server.start()
-    assert psql(elsewhere, "SELECT 1").stdout == "1\n"
+    with Wire(made) as stays:
+        for _ in range(RESTARTS):
+            with Wire(elsewhere) as idle, Wire(elsewhere) as busy:
+                busy.send(message(b"Q", text("SELECT 1, pg_sleep(60)")))
+                time.sleep(0.2)
+                other_server.process.send_signal(signal.SIGINT)
+                for wire in idle, busy:
+                    fatal = wire.fatal()
+                    assert (fatal["S"], fatal["C"]) == ("FATAL", "57P01"), fatal
+                    assert "administrator command" in fatal["M"]
+                assert stays.ask("SELECT 1") == [("1",)]
+            other_server.process.wait(PATIENCE)
+            assert last_reason(quick, elsewhere) == "the target ended it"
+            done = psql(elsewhere, "SELECT 1", check=False)
+            assert done.returncode == 2 and "FATAL:  the target cannot be reached" in done.stderr
+            other_server.start()
+            assert psql(elsewhere, "SELECT 1").stdout == "1\n"
 
 
 def test_a_target_that_is_killed_is_lost_in_words(quick, made, elsewhere):
@@ -304,11 +309,12 @@ def test_a_gateway_that_stood_still_goes_on(start, target):
     admin = register(start())
     made = credential(admin, target.connection(admin))
     with Wire(made) as wire:
-        admin.gateway.signal(signal.SIGSTOP)
-        wire.send(message(b"Q", text("SELECT 'later'")))
-        time.sleep(1)
-        admin.gateway.signal(signal.SIGCONT)
-        assert rows_of(wire.until_ready()) == [("later",)]
+        for _ in range(STOPS):
+            admin.gateway.signal(signal.SIGSTOP)
+            wire.send(message(b"Q", text("SELECT 'later'")))
+            time.sleep(1)
+            admin.gateway.signal(signal.SIGCONT)
+            assert rows_of(wire.until_ready()) == [("later",)]
 
 
 def test_many_come_and_go(made):

@@ -187,7 +187,8 @@ def test_a_full_disk_amid_a_message(start, target, tmp_path, disk, mode):
             "started_at")[count - 1:], what="the end")
         session_id, reason, error = rows[0]
         assert reason == "the session cannot be recorded" and "disk is full" in error, rows
-        assert recording(gateway, "verify", session_id).returncode == 0
+        done = recording(gateway, "verify", session_id)
+        assert done.returncode == 0, done.stdout
         for path, _, names in os.walk(small.folder):
             for one in names:
                 os.unlink(os.path.join(path, one))

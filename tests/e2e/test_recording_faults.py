@@ -46,6 +46,17 @@ def open_sessions(gateway, made, count):
     return opened
 
 
+def busy_on_a_disk(start, target, folder, disk, mode, *of):  # noqa: F811
+    """The disk of the recordings, the admin, a credential, and four clients that have asked."""
+    small = disk(folder / "gateway" / "data" / "recordings", *of)
+    admin = register(start("--recording", mode, folder=folder / "gateway"))
+    made = credential(admin, target.connection(admin))
+    wires = [Wire(made) for _ in range(4)]
+    for wire in wires:
+        wire.ask(NOISE)
+    return small, admin, made, wires
+
+
 @pytest.mark.parametrize("mode", ["standard", "strict"])
 def test_a_recording_that_is_cut_ends_its_session_alone(start, target, mode):
     gateway = start("--recording", mode)
@@ -78,13 +89,8 @@ def test_a_recording_that_is_cut_ends_its_session_alone(start, target, mode):
 
 @pytest.mark.parametrize("mode", ["standard", "strict"])
 def test_a_disk_that_fails_ends_sessions_in_words(start, target, tmp_path, disk, mode):  # noqa: F811
-    small = disk(tmp_path / "gateway" / "data" / "recordings", "32m", "ext4")
-    gateway = start("--recording", mode, folder=tmp_path / "gateway")
-    admin = register(gateway)
-    made = credential(admin, target.connection(admin))
-    wires = [Wire(made) for _ in range(4)]
-    for wire in wires:
-        wire.ask(NOISE)
+    small, admin, made, wires = busy_on_a_disk(start, target, tmp_path, disk, mode, "32m", "ext4")
+    gateway = admin.gateway
     small.fail()
     for wire in wires[:2]:
         assert "58030" in str(asks_until_refused(wire))
@@ -102,13 +108,8 @@ def test_a_disk_that_fails_ends_sessions_in_words(start, target, tmp_path, disk,
 @pytest.mark.parametrize("mode", ["standard", "strict"])
 def test_a_full_disk_that_copies_on_write(start, target, tmp_path, disk, mode):  # noqa: F811
     """What is written over takes new place there, too: none is kept by writing to it before."""
-    small = disk(tmp_path / "gateway" / "data" / "recordings", "120m", "btrfs")
-    gateway = start("--recording", mode, folder=tmp_path / "gateway")
-    admin = register(gateway)
-    made = credential(admin, target.connection(admin))
-    wires = [Wire(made) for _ in range(4)]
-    for wire in wires:
-        wire.ask(NOISE)
+    small, admin, made, wires = busy_on_a_disk(start, target, tmp_path, disk, mode, "120m", "btrfs")
+    gateway = admin.gateway
     small.fill()
     for wire in wires[:3]:
         assert "58030" in str(asks_until_refused(wire))

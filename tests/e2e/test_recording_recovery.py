@@ -14,11 +14,12 @@ from conftest import BINARY, IS_SANITIZED, PATIENCE, wait_for
 from disks import disk  # noqa: F401, a fixture
 from native import credential, psql
 from pgwire import Refused, Wire
+from plan import HAS_MANY
 from store import Store
 from test_pg_recording import at
 
-IS_LONG = os.environ.get("GATEHOUSE_LONG_TESTS") == "1"
-KILLS = 200 if IS_LONG else 3 if IS_SANITIZED else 20
+KILLS = 200 if HAS_MANY else 3 if IS_SANITIZED else 20
+FULL_DISKS = 5 if HAS_MANY else 1
 DAYS = 7
 NOISE = "SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 100)"
 
@@ -113,7 +114,7 @@ def fill_page(gateway, wire, path):
 
 
 @pytest.mark.parametrize("mode", ["standard", "strict"])
-@pytest.mark.parametrize("is_restarted", [False, True])
+@pytest.mark.parametrize("is_restarted", [False, True] * FULL_DISKS)
 def test_after_a_full_disk_all_say_the_same(start, target, tmp_path, disk, store_url,  # noqa: F811
                                             mode, is_restarted):
     small = disk(tmp_path / "gateway" / "data" / "recordings", "2m")

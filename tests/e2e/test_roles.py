@@ -9,6 +9,7 @@ import pytest
 from api import (PASSWORD, Api, b64, connection, described_routes, login, resource, role, setup_code,
                  unique)
 from native import credential, psql
+from pgwire import Wire, cancel
 from store import new_organization
 
 ANYONE, MEMBER, READER, ADMIN = "anyone", "member", "reader", "admin"
@@ -20,10 +21,16 @@ ROUTES = {
     "GET /openapi.json": ANYONE,
     "POST /localauth/register": ANYONE,
     "POST /localauth/login": ANYONE,
+    "POST /localauth/invitation": ANYONE,
+    "POST /localauth/invitation/accept": ANYONE,
     "GET /login": ANYONE,
     "GET /login/start": ANYONE,
     "POST /login/start": ANYONE,
     "GET /callback": ANYONE,
+    "POST /device/authorize": ANYONE,
+    "POST /device/token": ANYONE,
+    "GET /device": MEMBER,
+    "POST /device": MEMBER,
     "PUT /localauth/password": MEMBER,
     "GET /localauth/second-factor": MEMBER,
     "POST /localauth/second-factor": MEMBER,
@@ -55,15 +62,31 @@ ROUTES = {
     "GET /connection-tags": MEMBER,
     "POST /connections/{nameOrID}/credentials": MEMBER,
     "GET /connections/{nameOrID}/credentials": MEMBER,
+    "GET /connections/{nameOrID}/tunnel": MEMBER,
     "POST /connections/{nameOrID}/credentials/{credentialID}/revoke": MEMBER,
     "GET /connection-credentials": MEMBER,
     "GET /sessions": MEMBER,
+    "POST /sessions": MEMBER,
     "GET /sessions/{id}": MEMBER,
+    "GET /sessions/{id}/pages/{page}": MEMBER,
+    "GET /sessions/{id}/result": MEMBER,
     "POST /sessions/{id}/kill": MEMBER,
     "PATCH /sessions/{id}/metadata": MEMBER,
     "GET /sessions/{id}/stream": MEMBER,
     "GET /sessions/{id}/download": MEMBER,
     "GET /sessions/{id}/verify": MEMBER,
+    "POST /sessions/{id}/exec": MEMBER,
+    "PUT /sessions/{id}/review": MEMBER,
+    "GET /reviews": MEMBER,
+    "GET /reviews/{id}": MEMBER,
+    "GET /reviews/{id}/script": MEMBER,
+    "PUT /reviews/{id}": MEMBER,
+    "POST /reviews/{id}/comments": MEMBER,
+    "GET /access-requests/rules": READER,
+    "POST /access-requests/rules": ADMIN,
+    "GET /access-requests/rules/{name}": READER,
+    "PUT /access-requests/rules/{name}": ADMIN,
+    "DELETE /access-requests/rules/{name}": ADMIN,
     "GET /datamasking-rules": READER,
     "POST /datamasking-rules": ADMIN,
     "GET /datamasking-rules/{id}": READER,
@@ -103,6 +126,8 @@ ROUTES = {
     "PATCH /users/{emailOrID}": ADMIN,
     "DELETE /users/{emailOrID}": ADMIN,
     "DELETE /users/{emailOrID}/second-factor": ADMIN,
+    "POST /users/{emailOrID}/invitation": ADMIN,
+    "DELETE /users/{emailOrID}/invitation": ADMIN,
     "GET /userinfo": MEMBER,
     "GET /api-keys": ADMIN,
     "POST /api-keys": ADMIN,
@@ -136,6 +161,8 @@ FAKETIME = os.path.dirname(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")[0])
 
 # These need an identity provider, which there is none of here.
 LOGIN = {"/login", "/login/start", "/callback"}
+# For people, which keys are not; and what may ask for TLS.
+PEOPLE = {"/device", "/connections/{nameOrID}/tunnel"}
 
 MAY_CALL = {
     ANYONE: {"nobody", "stranger", "member", "auditor", "admin"},
@@ -218,6 +245,7 @@ def test_who_may_call(admin, callers, route):
             if kind in MAY_CALL[ROUTES[route]]:
                 # An empty body and a name that is not there: refused, but not for who calls.
                 may_be = (403,) if path in LOGIN else (200, 201, 400, 404)
+                may_be = (400, 403, 404) if path in PEOPLE else may_be
                 assert answer.status in may_be, (who, answer)
                 continue
             is_nobody = kind in ("nobody", "stranger") or ROUTES[route] == AGENT
@@ -254,8 +282,8 @@ def test_the_description_says_so(admin):
         assert ("401" in responses) == (who != ANYONE or route == "POST /localauth/login"), route
         # A cookie does not count for another site's changes.
         is_denied = who in (READER, ADMIN) or (who == MEMBER and not route.startswith("GET "))
-        is_for_own_pages = route in ("POST /localauth/register", "POST /localauth/login")
-        is_login = route.split(" ")[1] in LOGIN
+        is_for_own_pages = route.startswith("POST /localauth/") and who == ANYONE
+        is_login = route.split(" ")[1] in LOGIN | PEOPLE
         assert ("403" in responses) == (is_denied or is_for_own_pages or is_login), route
 
 
@@ -303,8 +331,15 @@ def test_an_expired_token_calls_nothing(start, tmp_path):
 
 AGENT_WORK = ["GET /connections/{}/test", "GET /connections/{}/databases",
               "GET /connections/{}/tables", "GET /connections/{}/columns?table=customers",
+              "GET /connections/{}/controls", "GET /connections/{}/datamasking-rules",
               "POST /connections/{}/credentials", "GET /connections/{}/credentials",
-              "PATCH /connections/{}", "PUT /connections/{}/access"]
+              "PATCH /connections/{}", "PUT /connections/{}/access", "DELETE /connections/{}"]
+
+# And in that of a session: what is on record of it, what it does now, its end.
+SESSION_WORK = ["GET /sessions/{}", "GET /sessions/{}?expand=event_stream",
+                "GET /sessions/{}/stream", "GET /sessions/{}/verify", "GET /sessions/{}/download",
+                "GET /sessions/{}/download?extension=txt", "PATCH /sessions/{}/metadata",
+                "POST /sessions/{}/kill"]
 
 
 @pytest.fixture(scope="module")
@@ -333,6 +368,40 @@ def test_an_admin_of_another_organization_has_no_agent_work_for_it(reachable, fo
             missing = caller.call(method, path.format(nothing), body)
             assert answer.status == missing.status and answer.status in (403, 404), answer
             assert answer.body == missing.body.replace(nothing.encode(), name.encode())
+
+
+def test_an_admin_of_another_organization_has_no_session_work(admin, reachable, foreigners):
+    """Of one that is over, and of one that is open, which goes on; nor does a trial of a rule of
+    his own read what is on record of others, nor a cancel key of his reach them."""
+    _, made = reachable
+    secret_word = unique("onlyhere")
+    psql(made, f"SELECT '{secret_word}'")
+    with Wire(made) as wire:
+        assert wire.ask("SELECT 1") == [("1",)]
+        ids = [row["id"] for row in admin.get("/sessions?limit=100").json["data"]
+               if row["connection"] == made["connection_name"]]
+        assert len(ids) >= 2
+        for caller in foreigners:
+            for work in SESSION_WORK:
+                method, path = work.split(" ")
+                body = {"metadata": {"a": "b"}} if method == "PATCH" else None
+                nothing = "01900000-0000-7000-8000-00000000dead"
+                missing = caller.call(method, path.format(nothing), body)
+                assert missing.status == 404, (work, missing)
+                for session in ids:
+                    answer = caller.call(method, path.format(session), body)
+                    assert (answer.status, answer.body) == (404, missing.body.replace(
+                        nothing.encode(), session.encode())), (work, answer)
+        boss = foreigners[0]
+        rule = boss.post("/guardrails", {"name": unique("rail"), "input": {"rules": [
+            {"type": "deny_words_list", "words": [secret_word]}]}})
+        trial = boss.post(f"/guardrails/{rule.json['id']}/test", {})
+        assert trial.status == 200 and secret_word not in trial.body.decode()
+        assert not [session for session in ids if session in trial.body.decode()]
+        key = wire.key[:4] + bytes(len(wire.key) - 4)
+        cancel(made, wire, key)
+        assert wire.ask("SELECT pg_sleep(0.2)::text || 'done'") == [("done",)]
+        assert wire.ask("SELECT 2") == [("2",)]
 
 
 def test_an_admin_of_another_organization_cannot_use_its_agents(admin, reachable, foreigners):

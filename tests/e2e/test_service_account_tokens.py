@@ -5,6 +5,8 @@ import itertools
 import pytest
 
 from api import Api, login, register, unique
+from conftest import PATIENCE
+from native import Session, credential, psql
 from oidc import CLIENT_SECRET, SECRET_ENV, Browser, Provider, Site, arguments_for
 from store import Store
 
@@ -197,3 +199,36 @@ def test_a_sign_in_ends_at_the_provider_that_it_began_at(fresh, second_provider)
     site.provider, second_provider = second_provider, site.provider
     assert site.sign_in(site.provider.person()).token
     put_provider(site, second_provider)
+
+
+def can_use(made):
+    return psql(made, "SELECT 'in'", check=False).stdout == "in\n"
+
+
+def test_native_credentials_end_with_the_binding(fresh, second_provider, target):
+    """Those that a program of the old provider made, and what it has open; nobody else's."""
+    site, subject = fresh, unique("jobs")
+    path = f"/serviceaccounts/{make(site.admin, subject, 'dev')['id']}"
+    program = Api(site.gateway, site.provider.sign(site.access_claims(subject)))
+    name = target.connection(site.admin)
+    machine = site.admin.post("/machineidentities", {
+        "name": unique("machine"), "connection_names": [name]})
+    assert machine.status == 201, machine
+    others = [credential(site.admin, name), credential(site.admin.key("dev"), name)]
+    made = credential(program, name)
+    session = Session(made["connection_credentials"])
+    assert session.ask("SELECT 'in'") == "in" and can_use(made)
+    put_provider(site, second_provider)
+    session.wait_for_end(PATIENCE)
+    assert not can_use(made) and all(map(can_use, others))
+    # While the new one's program takes its place, what the old one had stays gone for good.
+    bind = {"status": "active", "issuer": second_provider.issuer}
+    assert site.admin.put(path, bind).status == 200
+    assert not can_use(made)
+    claims = dict(site.access_claims(subject), iss=second_provider.issuer)
+    fresh_one = credential(Api(site.gateway, second_provider.sign(claims)), name)
+    assert can_use(fresh_one) and not can_use(made)
+    put_provider(site, site.provider)
+    assert not can_use(fresh_one)
+    assert site.admin.put(path, {**bind, "issuer": site.provider.issuer}).status == 200
+    assert not can_use(made) and not can_use(fresh_one)

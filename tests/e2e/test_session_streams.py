@@ -327,10 +327,12 @@ def test_a_session_of_another_gateway_is_ended_there(start, postgres, target, tm
     there = login(second, "root@example.com")
     with PsqlSession(credential(admin, target.connection(admin))) as session:
         one = session_of(there, session.connection)["id"]
-        missing = there.get(f"/sessions/{one}/stream")
-        assert missing.status == 404 and "not on this gateway" in missing.message
+        stream = Stream(there, one)
+        assert stream.status == 200
         assert there.post(f"/sessions/{one}/kill").status == 204
         session.wait_for_end()
+        _, name, data = stream.wait_for_end()
+        assert name == "session_end" and "ended by" in json.loads(data)["reason"], data
     assert session_of(there, session.connection, "done")["end_reason"].startswith(
         "the session was ended by")
 

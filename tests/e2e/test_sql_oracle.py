@@ -9,6 +9,7 @@ import pytest
 
 from conftest import BINARY, ROOT
 from installed import node_packages
+from plan import IS_LONG
 from sql_corpus import Rewriter, statements
 from sql_grammar import Maker
 from sql_oracle import COMPARED, Grammar, effects_of
@@ -137,7 +138,7 @@ def corpus():
         texts = statements(grammar.library)
     except OSError as error:
         pytest.skip(f"PostgreSQL's own SQL is NOT compared: {error}")
-    if os.environ.get("GATEHOUSE_LONG_TESTS") != "1":
+    if not IS_LONG:
         texts = random.Random(15).sample(texts, CORPUS_SAMPLE)
     sound = [(text, tree[0]) for text, tree in zip(texts, grammar.parse_all(texts))
              if tree and len(tree) == 1]

@@ -2,6 +2,7 @@
 """Connections of subtype tcp: any bytes, to whom they belong known, counted and recorded; through the
 embedded agent and one elsewhere."""
 import os
+import select
 import socket
 import ssl
 import subprocess
@@ -132,6 +133,27 @@ def ask(conn, text):
     return got
 
 
+def echoed(conn, data):
+    """Sends while it reads: in one thread, since a TLS connection of this library is for one."""
+    conn.setblocking(False)
+    rest, count, deadline = memoryview(data), 0, time.monotonic() + PATIENCE
+    while count < len(data):
+        select.select([conn], [conn] if rest else [], [], 1)
+        assert time.monotonic() < deadline, f"{count} of {len(data)} bytes came back"
+        try:
+            rest = rest[conn.send(rest[:1 << 16]):] if rest else rest
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            pass
+        try:
+            part = conn.recv(1 << 16)
+            assert part, f"it ended after {count} of {len(data)} bytes"
+            count += len(part)
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            pass
+    conn.settimeout(PATIENCE)
+    return count
+
+
 def session_of(admin, name, status="done"):
     def found():
         rows = [row for row in admin.get("/sessions?page_size=100").json["data"]
@@ -147,14 +169,7 @@ def test_bytes_come_through_and_are_counted(gateway, admin, echo, request, place
     assert made["connection_credentials"]["connection_string"].startswith("tcp://")
     conn = enter(gateway, made)
     assert ask(conn, b"\x00\xff hello") == b"\x00\xff hello"
-    sender = threading.Thread(target=conn.sendall, args=(os.urandom(1 << 16) * (MUCH >> 16),))
-    sender.start()
-    count = 0
-    while count < MUCH:
-        part = conn.recv(1 << 16)
-        assert part
-        count += len(part)
-    sender.join()
+    assert echoed(conn, os.urandom(1 << 16) * (MUCH >> 16)) == MUCH
     conn.close()
     row = session_of(admin, made["connection_name"])
     detail = admin.get(f"/sessions/{row['id']}").json
@@ -249,7 +264,8 @@ def test_bytes_are_recorded_where_the_connection_asks(gateway, admin, echo):
 def test_rules_that_it_cannot_hold_are_refused(gateway, admin, echo):
     name = connection(admin, echo.port)
     controls = admin.get(f"/connections/{name}/controls").json
-    assert controls["guardrails"] == {"structural": "impossible", "text": "impossible"}
+    assert controls["guardrails"] == {"structural": "impossible", "text": "impossible",
+                                      "read_only": "impossible"}
     assert controls["masking"] == "impossible" and controls["recording"] == "enforced"
     ids = [admin.get(f"/connections/{name}").json["id"]]
     rule = {"name": unique("rail"), "connection_ids": ids,

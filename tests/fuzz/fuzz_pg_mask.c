@@ -9,6 +9,7 @@
 #include "base/must.h"
 #include "base/reader.h"
 #include "base/writer.h"
+#include "pg_facts_made.h"
 #include "pg_mask_fake.h"
 #include "protocol/postgres/pg_mask.h"
 
@@ -34,6 +35,10 @@ struct run {
     bool has_ended;
     bool has_found; /* something was blocked after all */
     bool is_asked;  /* what the catalog says */
+    struct mask_rules rules;
+    struct pg_facts *facts;
+    struct catalog_stamp known;
+    struct catalog_stamp now;
 };
 
 /* Messages, in one place without what frames rows of copies. False: not well framed. */
@@ -71,33 +76,58 @@ static void on_finding(void *owner, const struct guard_finding *finding)
     run->has_found = true;
 }
 
-static void on_lookup(void *owner, struct slice tables)
+static void on_ask(void *owner)
 {
     struct run *run = owner;
-    must(!run->is_asked && slice_starts_with(tables, SLICE("{")));
+    must(!run->is_asked);
     run->is_asked = true;
+}
+
+static bool on_known(void *owner, struct catalog_known *ret_known)
+{
+    struct run *run = owner;
+    *ret_known = (struct catalog_known){.facts = run->facts, .stamp = run->known};
+    return run->known.at_us > 0;
+}
+
+static struct catalog_stamp on_stamp(void *owner)
+{
+    struct run *run = owner;
+    return run->now;
+}
+
+static void on_change(void *owner, bool is_over)
+{
+    struct run *run = owner;
+    run->now.begun += !is_over;
+    run->now.ended += is_over;
+    must(run->now.begun - run->now.ended <= 1);
 }
 
 /* What the catalog says: columns of a few tables. */
 static void teach(struct run *run, struct reader *reader)
 {
-    static const struct slice names[] = {SLICE_INIT("a"), SLICE_INIT("b"), SLICE_INIT("t"),
-                                         SLICE_INIT("")};
-    static const struct slice kinds[] = {SLICE_INIT("c"), SLICE_INIT("p"), SLICE_INIT("v"),
-                                         SLICE_INIT("c")};
+    static const char *const names[] = {"a", "b", "t", ""};
+    static const char *const kinds[] = {"r", "d", "i", "f"};
+    static const char *const lists[] = {"1:a,2:b", "2:a", "1:b,3:a\\c", "x"};
+    pg_facts_made_row rows[16];
+    char numbers[16][2];
     must(run->is_asked);
     run->is_asked = false;
     unsigned head = reader_u8(reader);
     for (unsigned i = 0; i < (head & 15); i++) {
         unsigned row = reader_u8(reader);
-        char oid[] = {(char)('0' + (row >> 6)), '\0'};
-        char number[] = {(char)('0' + i), '\0'};
-        const struct slice values[PG_MASK_LOOKUP_COLUMNS] = {
-            slice_of_text(oid), kinds[row & 3],      slice_of_text(number),
-            SLICE("s"),         names[row >> 2 & 3], names[row >> 4 & 3]};
-        pg_mask_learn_row(run->mask, values);
+        numbers[i][0] = (char)('1' + i);
+        numbers[i][1] = '\0';
+        const pg_facts_made_row made = {kinds[row & 3],      numbers[i], names[row >> 2 & 3],
+                                        names[row >> 4 & 3], "r",        "w",
+                                        lists[row >> 6]};
+        memcpy(rows[i], made, sizeof(made));
     }
-    pg_mask_learn_done(run->mask, (head & 0x10) == 0);
+    pg_facts_unref(run->facts);
+    run->facts = (head & 0x10) == 0 ? pg_facts_made(&run->rules, rows, head & 15) : NULL;
+    run->known = run->now;
+    pg_mask_informed(run->mask);
 }
 
 /* Rows of the copy that was, of which some may have been held back for good. */
@@ -183,23 +213,25 @@ static void answer(struct run *run, struct reader *reader, unsigned step)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct mask_rules rules = {.looks_into_text = true};
     struct guard_scope scope = {.looks_at = {false, false}};
-    struct run run = {.id = 1};
+    struct run run = {.id = 1, .rules = {.looks_into_text = true}, .now = {.at_us = 1}};
     if (size < 2 || size > LIMIT_KIB(16)) {
         return 0;
     }
     run.mode = bytes[0] % MODE_COUNT;
-    rules.looks_into_text = run.mode != MODE_NOTHING;
-    rules.refuses_unexaminable = (bytes[0] & 0x10) != 0;
+    run.rules.looks_into_text = run.mode != MODE_NOTHING;
+    run.rules.refuses_unexaminable = (bytes[0] & 0x10) != 0;
     scope.looks_at[GUARD_OUTPUT] = run.mode == MODE_NOTHING || (bytes[0] & 0x20) != 0;
-    rules.columns[0] = (struct fake_column){.column = "a"};
-    rules.column_count = run.mode == MODE_COLUMNS || (bytes[0] & 0x40) != 0;
-    rules.column_count = run.mode == MODE_NOTHING ? 0 : rules.column_count;
-    const struct pg_mask_settings settings = {.rules = &rules,
+    run.rules.columns[0] = (struct fake_column){.column = "a"};
+    run.rules.column_count = run.mode == MODE_COLUMNS || (bytes[0] & 0x40) != 0;
+    run.rules.column_count = run.mode == MODE_NOTHING ? 0 : run.rules.column_count;
+    bool has_catalog = (bytes[0] & 0x80) != 0;
+    const struct pg_mask_settings settings = {.rules = &run.rules,
                                               .scope = &scope,
-                                              .on_lookup =
-                                                  (bytes[0] & 0x80) != 0 ? on_lookup : NULL,
+                                              .on_ask = has_catalog ? on_ask : NULL,
+                                              .on_known = has_catalog ? on_known : NULL,
+                                              .on_stamp = has_catalog ? on_stamp : NULL,
+                                              .on_change = has_catalog ? on_change : NULL,
                                               .on_finding = on_finding,
                                               .owner = &run};
     run.mask = pg_mask_new(&settings);
@@ -224,5 +256,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         buf_release(bufs[i]);
     }
     pg_mask_free(run.mask);
+    pg_facts_unref(run.facts);
     return 0;
 }

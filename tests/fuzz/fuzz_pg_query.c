@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "fuzz.h"
+#include "fuzz_stream.h"
 #include "io/worker.h"
 #include "protocol/postgres/pg_query.h"
 
@@ -22,16 +23,6 @@ enum flag {
     FLAG_EARLY = 32, /* some of it was read before */
 };
 
-/* A stream without a kernel: the server's bytes in pieces, and what it was told. */
-struct script {
-    struct stream stream;
-    struct slice in;
-    size_t piece;
-    bool is_closed;
-    unsigned watched;
-    struct buf out;
-};
-
 struct outcome {
     unsigned count;
     struct arena arena;
@@ -39,74 +30,6 @@ struct outcome {
     enum err err;
     char sqlstate[6];
     struct buf rows; /* all values, with their sizes before them */
-};
-
-static struct script *script_of(struct stream *stream)
-{
-    return CONTAINER_OF(stream, struct script, stream);
-}
-
-static enum err script_read(struct stream *stream, char *at, size_t size, size_t *ret_len)
-{
-    struct script *script = script_of(stream);
-    must(!script->is_closed);
-    if (script->in.len == 0) {
-        return ERR_CLOSED;
-    }
-    struct slice part = slice_sub(script->in, 0, size < script->piece ? size : script->piece);
-    memcpy(at, part.at, part.len);
-    script->in = slice_from(script->in, part.len);
-    *ret_len = part.len;
-    return ERR_NONE;
-}
-
-static enum err script_write(struct stream *stream, const struct slice *parts, size_t count,
-                             size_t *ret_len)
-{
-    must(count == 1 && !script_of(stream)->is_closed);
-    *ret_len = parts[0].len;
-    return buf_append(&script_of(stream)->out, parts[0]);
-}
-
-static void script_watch(struct stream *stream, unsigned events)
-{
-    must(!script_of(stream)->is_closed);
-    script_of(stream)->watched = events;
-}
-
-static enum err script_shutdown(struct stream *stream)
-{
-    (void)stream;
-    return ERR_NONE;
-}
-
-static void script_close(struct stream *stream)
-{
-    must(!script_of(stream)->is_closed);
-    script_of(stream)->is_closed = true;
-    script_of(stream)->watched = 0;
-}
-
-static struct slice script_protocol(const struct stream *stream)
-{
-    (void)stream;
-    return SLICE_NONE;
-}
-
-static bool script_is_encrypted(const struct stream *stream)
-{
-    (void)stream;
-    return false;
-}
-
-static const struct stream_ops script_ops = {
-    .read = script_read,
-    .write = script_write,
-    .watch = script_watch,
-    .shutdown = script_shutdown,
-    .close = script_close,
-    .protocol = script_protocol,
-    .is_encrypted = script_is_encrypted,
 };
 
 static void keep_rows(struct outcome *outcome, const struct query_rows *rows)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/writer.h"
+#include "pg_facts_made.h"
 #include "policy/mask.h"
 #include "protocol/postgres/pg_mask.h"
 
@@ -135,7 +136,9 @@ static void write_head(const struct bench_case *of, struct buf *head)
             continue;
         }
         writer_text(&writer, slice_of_text(name));
-        writer_bytes(&writer, SLICE("\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"));
+        writer_u32(&writer, 16400);
+        writer_u16(&writer, (uint16_t)(i + 1));
+        writer_bytes(&writer, SLICE("\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"));
     }
     writer_u32_at(&writer, 1, (uint32_t)head->len - 1);
 }
@@ -143,8 +146,16 @@ static void write_head(const struct bench_case *of, struct buf *head)
 static struct pg_mask *start(const struct bench_case *of, struct mask_rules *rules,
                              struct mask_scratch *scratch)
 {
-    const struct pg_mask_settings settings = {.rules = rules, .scratch = scratch};
-    struct sql_statement statement = {.len = sizeof("TABLE export") - 1};
+    static const pg_facts_made_row table[] = {{"r", "16400", "public", "export", "r", "",
+                                               "1:c0,2:c1,3:c2,4:c3,5:c4,6:c5,7:c6,8:c7,9:c8"}};
+    struct sql_relation relation = {.name = {SLICE(""), SLICE("export")}, .is_read = true};
+    const struct pg_mask_settings settings = {.rules = rules,
+                                              .scratch = scratch,
+                                              .on_known = pg_facts_made_known,
+                                              .on_stamp = pg_facts_made_stamp,
+                                              .owner = pg_facts_made(rules, table, 1)};
+    struct sql_statement statement = {
+        .len = sizeof("TABLE export") - 1, .why = "", .relations = &relation, .relation_count = 1};
     const struct sql_script script = {.statements = &statement, .count = 1};
     struct pg_mask_request request = {.id = 1,
                                       .type = 'Q',

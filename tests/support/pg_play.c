@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "pg_play.h"
 
+#include "pg_facts_made.h"
+
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/memory.h"
@@ -269,12 +271,48 @@ static void on_event(void *owner, const struct guard_event *event)
     append(&play->events, SLICE(";"));
 }
 
-static void on_lookup(void *owner, struct slice oids)
+static void on_ask(void *owner)
 {
     struct play *play = owner;
-    must(slice_equals(oids, SLICE("{7}")) && !play->is_asked);
+    must(!play->is_asked);
     play->is_asked = true;
     play->lookup_count++;
+}
+
+/* The columns of one table. */
+static bool on_known(void *owner, struct catalog_known *ret_known)
+{
+    struct play *play = owner;
+    *ret_known = (struct catalog_known){.facts = play->facts, .stamp = {.at_us = 1}};
+    return play->is_known;
+}
+
+static struct catalog_stamp on_stamp(void *owner)
+{
+    (void)owner;
+    return (struct catalog_stamp){.at_us = 1};
+}
+
+static void on_change(void *owner, enum catalog_change what, bool is_over)
+{
+    (void)what;
+    (void)owner;
+    (void)is_over;
+}
+
+static const struct passage_events catalog = {
+    .on_ask = on_ask, .on_known = on_known, .on_stamp = on_stamp, .on_change = on_change};
+
+void play_inform(struct play *play)
+{
+    static const pg_facts_made_row table[] = {
+        {"r", "7", "public", "things", "r", "", "1:value,2:n"}};
+    play->is_asked = false;
+    play->is_known = true;
+    if (!play->is_ignorant && play->facts == NULL) {
+        play->facts = pg_facts_made(play->rules.masking, table, COUNT_OF(table));
+    }
+    pg_filter_informed(play->filter);
 }
 
 static void on_block(void *owner)
@@ -303,7 +341,8 @@ void play_start(struct play *play)
     const struct pg_filter_settings settings = {
         .transaction = PGWIRE_IDLE,
         .on_event = on_event,
-        .on_lookup = on_lookup,
+        .catalog = &catalog,
+        .catalog_owner = play,
         .on_block = on_block,
         .on_read = on_read,
         .owner = play,
@@ -320,6 +359,9 @@ void play_start(struct play *play)
 void play_end(struct play *play)
 {
     pg_filter_free(play->filter);
+    pg_facts_unref(play->facts);
+    play->facts = NULL;
+    play->is_known = false;
     play_server_end(&play->server);
     buf_release(&play->client);
     buf_release(&play->got);
@@ -350,16 +392,9 @@ static enum err pass(struct play *play, enum pump_side side, struct buf *from)
 /* What the filter waits for is told, and it goes on. */
 static enum err go_on(struct play *play)
 {
-    static const struct slice row[] = {SLICE_INIT("7"),      SLICE_INIT("c"),
-                                       SLICE_INIT("1"),      SLICE_INIT("public"),
-                                       SLICE_INIT("things"), SLICE_INIT("value")};
     struct buf nothing;
     if (play->is_asked) {
-        play->is_asked = false;
-        if (!play->is_ignorant) {
-            pg_filter_learn_row(play->filter, row);
-        }
-        pg_filter_learn_done(play->filter, !play->is_ignorant);
+        play_inform(play);
     } else {
         pg_filter_cancelled(play->filter);
     }
@@ -371,7 +406,8 @@ enum err play_run(struct play *play)
 {
     enum err err = ERR_NONE;
     for (;;) {
-        if (pg_filter_waits(play->filter)) {
+        /* Who asked the catalog is answered, also where it is the client that waits for that. */
+        if (pg_filter_waits(play->filter) || play->is_asked) {
             err = go_on(play);
             if (err != ERR_NONE) {
                 return err;

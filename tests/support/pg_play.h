@@ -86,7 +86,9 @@ struct play {
     size_t pieces[2];        /* bytes at a time, by side; 0: all there are */
     bool is_eager;           /* the server answers before the client says more */
     bool is_ignorant;        /* nobody can say where columns come from */
-    bool is_asked;           /* where they come from */
+    bool is_asked;           /* what the catalog says */
+    bool is_known;           /* that it was answered */
+    struct pg_facts *facts;  /* of it */
     struct read_amount hour; /* what its user has read in the last hour */
     unsigned lookup_count;
     unsigned block_count;
@@ -95,6 +97,8 @@ struct play {
 
 void play_start(struct play *play);
 void play_end(struct play *play);
+/* What the filter asked for is known: of things, value is the first column. */
+void play_inform(struct play *play);
 /* Until nobody has anything more to say. */
 enum err play_run(struct play *play);
 

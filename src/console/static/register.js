@@ -37,7 +37,15 @@ function offerProvider(info) {
   byId("with-password").open = false;
   byId("with-password-summary").hidden = false;
   form.querySelector(".main").classList.add("second");
-  onSubmit(byId("provider"), () => signInAtProvider(base.href, codeMembers()));
+  byId("with-password").hidden = info.local_auth === false;
+  onSubmit(byId("provider"), async () => {
+    if (codeMembers().setup_code === undefined) {
+      showError("The set-up code is missing: the first to sign in becomes the admin.");
+      setupCode.focus();
+    } else {
+      await signInAtProvider(base.href, codeMembers());
+    }
+  });
 }
 
 async function start() {

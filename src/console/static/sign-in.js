@@ -77,6 +77,7 @@ function offerProvider(info) {
   byId("with-password").open = false;
   byId("with-password-summary").hidden = false;
   passwordForm.querySelector(".main").classList.add("second");
+  byId("with-password").hidden = info.local_auth === false;
   byId("no-account").replaceChildren(); /* the provider makes them */
   onSubmit(byId("provider"), () => signInAtProvider(target, ofOrganization));
 }

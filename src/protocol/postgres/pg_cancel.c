@@ -28,14 +28,7 @@ static void pg_cancel_free(void *owner)
 static void pg_cancel_leave(struct pg_cancel *self)
 {
     timer_stop(&self->deadline);
-    if (self->encryption != NULL) {
-        pg_encryption_cancel(self->encryption);
-        self->encryption = NULL;
-    }
-    if (self->stream != NULL) {
-        stream_close(self->stream);
-        self->stream = NULL;
-    }
+    pg_encryption_end(&self->encryption, &self->stream);
     loop_defer(self->loop, &self->free_task);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/postgres/pg_catalog.h"
 
+#include "protocol/postgres/pg_facts.h"
 #include "protocol/postgres/pg_query.h"
 #include "wire/pgwire.h"
 
@@ -64,10 +65,6 @@ static enum target_problem pg_problem_of_open(const struct target_failure *failu
     if (strcmp(failure->code, "3D000") == 0) { /* invalid_catalog_name */
         return TARGET_PROBLEM_DATABASE;
     }
-    if (strcmp(failure->code, "08001") == 0 && failure->error.code == ERR_UNAVAILABLE &&
-        failure->stage == TARGET_STAGE_SIGN_IN) {
-        return TARGET_PROBLEM_NETWORK; /* an agent says no more */
-    }
     if (failure->stage != TARGET_STAGE_SIGN_IN) {
         return failure->stage == TARGET_STAGE_TLS ? TARGET_PROBLEM_TLS : TARGET_PROBLEM_NETWORK;
     }
@@ -82,6 +79,23 @@ static struct shape_pair catalog_parameters[] = {
     {.key = SLICE_INIT("client_encoding"), .value = SLICE_INIT("UTF8")},
 };
 
+/* Operators are those of the server, whatever path a role has. */
+static struct shape_pair facts_parameters[] = {
+    {.key = SLICE_INIT("application_name"), .value = SLICE_INIT("gatehouse")},
+    {.key = SLICE_INIT("client_encoding"), .value = SLICE_INIT("UTF8")},
+    {.key = SLICE_INIT("search_path"), .value = SLICE_INIT("pg_catalog")},
+};
+
+static void *pg_catalog_facts_new(struct mask_rules *rules, const struct query_rows *rows)
+{
+    return pg_facts_new(rules, rows);
+}
+
+static void pg_catalog_facts_unref(void *facts)
+{
+    pg_facts_unref(facts);
+}
+
 const struct catalog_ops pg_catalog_ops = {
     .database = SLICE_INIT("postgres"),
     .schema = SLICE_INIT("public"),
@@ -92,6 +106,11 @@ const struct catalog_ops pg_catalog_ops = {
               [CATALOG_TABLES] = tables_text,
               [CATALOG_COLUMNS] = columns_text},
     .query = pg_query_start,
+    .facts_parameters = {.pairs = facts_parameters, .count = COUNT_OF(facts_parameters)},
+    .facts_text_in = pg_facts_text_in,
+    .facts_columns = PG_FACTS_COLUMNS,
+    .facts_new = pg_catalog_facts_new,
+    .facts_unref = pg_catalog_facts_unref,
     .problem_of_open = pg_problem_of_open,
     .problem_of_query = pg_problem_of_query,
 };

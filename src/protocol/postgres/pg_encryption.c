@@ -226,3 +226,15 @@ void pg_encryption_cancel(struct pg_encryption *encryption)
     }
     pg_encryption_leave(encryption);
 }
+
+void pg_encryption_end(struct pg_encryption **encryption, struct stream **stream)
+{
+    if (*encryption != NULL) {
+        pg_encryption_cancel(*encryption);
+        *encryption = NULL;
+    }
+    if (*stream != NULL) {
+        stream_close(*stream);
+        *stream = NULL;
+    }
+}

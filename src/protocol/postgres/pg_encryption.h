@@ -45,5 +45,7 @@ struct pg_encryption *pg_encryption_start(struct stream *take_stream,
                                           pg_encryption_done_fn on_done, void *owner);
 /* At any time before 'on_done', which is not called any more; closes the stream. */
 void pg_encryption_cancel(struct pg_encryption *encryption);
+/* The end of a connection, whichever of the two has it; NULL afterwards. */
+void pg_encryption_end(struct pg_encryption **encryption, struct stream **stream);
 
 #endif

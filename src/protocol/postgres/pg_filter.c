@@ -41,6 +41,20 @@ static void pg_filter_out_clear(struct pg_filter_out *out)
     buf_clear(&out->buf);
 }
 
+enum err pg_filter_next(struct pg_filter_direction *direction, struct slice *rest,
+                        struct pgwire_event *ret_event, struct error *reterr_error)
+{
+    struct slice front = *rest;
+    size_t taken = 0;
+    enum err err = pgwire_framer_next(&direction->framer, front, &taken, ret_event, reterr_error);
+    *rest = slice_from(front, taken);
+    if (err == ERR_NONE && ret_event->kind == PGWIRE_EVENT_HEADER) {
+        direction->start =
+            taken == PGWIRE_HEADER_SIZE ? front : SLICE_NONE; /* else it came in pieces */
+    }
+    return err;
+}
+
 enum err pg_filter_sent(struct pg_filter *filter, char type, size_t size, uint64_t *ret_id,
                         struct error *reterr_error)
 {
@@ -59,6 +73,7 @@ enum err pg_filter_sent(struct pg_filter *filter, char type, size_t size, uint64
         filter->has_run = false;
         filter->has_begun = false;
         filter->has_controlled = false;
+        filter->read_only.has_ended = false;
     }
     return err;
 }
@@ -66,7 +81,7 @@ enum err pg_filter_sent(struct pg_filter *filter, char type, size_t size, uint64
 enum err pg_filter_send_message(struct pg_filter *filter, const struct pg_filter_message *message,
                                 uint64_t *ret_id, struct error *reterr_error)
 {
-    struct pg_filter_out *out = &filter->ways[PUMP_CLIENT].out;
+    struct pg_filter_out *out = &filter->directions[PUMP_CLIENT].out;
     enum err err = pg_filter_sent(filter, message->type, message->body.len, ret_id, reterr_error);
     if (err != ERR_NONE) {
         return err;
@@ -102,7 +117,7 @@ enum err pg_filter_send_own(struct pg_filter *filter, struct slice messages, uin
         }
         pg_filter_request_add(filter, *ret_id)->is_own = true;
     }
-    return buf_append(pg_filter_buf(&filter->ways[PUMP_CLIENT].out), messages) == ERR_NONE
+    return buf_append(pg_filter_buf(&filter->directions[PUMP_CLIENT].out), messages) == ERR_NONE
                ? ERR_NONE
                : fail(reterr_error, ERR_LIMIT, "too much for the target at once");
 }
@@ -118,7 +133,7 @@ enum err pg_filter_send_query(struct pg_filter *filter, const char *text, uint64
 
 enum err pg_filter_tell(struct pg_filter *filter, struct slice message, struct error *reterr_error)
 {
-    return buf_append(pg_filter_buf(&filter->ways[PUMP_TARGET].out), message) == ERR_NONE
+    return buf_append(pg_filter_buf(&filter->directions[PUMP_TARGET].out), message) == ERR_NONE
                ? ERR_NONE
                : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
 }
@@ -176,18 +191,17 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     filter->settings = *settings;
     filter->settings.greeting = SLICE_NONE;
     filter->policy = settings->policy;
-    filter->number = settings->request;
     arena_init(&filter->arena);
     arena_hold_secrets(&filter->arena);
     pgwire_state_init(&filter->state);
     pgwire_state_skip_start(&filter->state);
     filter->state.transaction = settings->transaction;
     for (int i = 0; i < 2; i++) {
-        struct pg_filter_way *way = &filter->ways[i];
-        pgwire_framer_init(&way->framer, senders[i]);
-        pgwire_framer_skip_start(&way->framer);
-        buf_init(&way->body, LIMIT_PG_FILTER_MESSAGE_SIZE);
-        buf_init(&way->out.buf, LIMIT_PASSAGE_OUT_SIZE);
+        struct pg_filter_direction *direction = &filter->directions[i];
+        pgwire_framer_init(&direction->framer, senders[i]);
+        pgwire_framer_skip_start(&direction->framer);
+        buf_init(&direction->body, LIMIT_PG_FILTER_MESSAGE_SIZE);
+        buf_init(&direction->out.buf, LIMIT_PASSAGE_OUT_SIZE);
     }
     list_init(&filter->requests);
     pg_filter_names_init(filter);
@@ -199,8 +213,9 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     buf_init(&filter->limit.notice, LIMIT_PG_FILTER_WORDS_SIZE);
     buf_init(&filter->limit.held, LIMIT_PG_FILTER_WORDS_SIZE);
     pg_filter_read_greeting(filter, settings->greeting);
+    pg_filter_read_only_set(filter, &filter->policy);
     pg_filter_mask_init(filter);
-    pg_filter_mask_set(filter, &filter->policy);
+    pg_filter_mask_set(filter);
     pg_filter_budget_init(filter);
     pg_filter_budget_set(filter, &filter->policy);
     return filter;
@@ -217,9 +232,10 @@ void pg_filter_free(struct pg_filter *filter)
     pg_filter_names_release(filter);
     pg_filter_mask_release(filter);
     pg_filter_budget_release(filter);
+    pg_filter_known_release(filter);
     for (int i = 0; i < 2; i++) {
-        buf_wipe(&filter->ways[i].body);
-        buf_wipe(&filter->ways[i].out.buf);
+        buf_wipe(&filter->directions[i].body);
+        buf_wipe(&filter->directions[i].out.buf);
     }
     buf_wipe(&filter->pending);
     buf_wipe(&filter->words);
@@ -236,15 +252,17 @@ void pg_filter_free(struct pg_filter *filter)
 void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy *policy)
 {
     filter->policy = *policy;
-    pg_filter_mask_set(filter, policy);
+    pg_filter_read_only_set(filter, policy);
+    pg_filter_mask_set(filter);
     pg_filter_budget_set(filter, policy);
 }
 
 bool pg_filter_holds(const struct pg_filter *filter)
 {
     enum pg_filter_limit_phase phase = filter->limit.phase;
-    return filter->is_waiting || phase == PG_FILTER_BEGINNING || phase == PG_FILTER_RUNNING ||
-           phase == PG_FILTER_FINISHING || filter->pending.len > 0 || pg_filter_waits(filter);
+    return filter->is_waiting || pg_filter_known_holds(filter) || phase == PG_FILTER_BEGINNING ||
+           phase == PG_FILTER_RUNNING || phase == PG_FILTER_FINISHING || filter->pending.len > 0 ||
+           pg_filter_waits(filter);
 }
 
 /* Whether what waits of the client is to be looked at now. */
@@ -252,7 +270,7 @@ static bool pg_filter_may_go_on(struct pg_filter *filter)
 {
     enum pg_filter_limit_phase phase = filter->limit.phase;
     filter->is_waiting = filter->is_waiting && pgwire_state_owes_ready(&filter->state);
-    return !filter->is_waiting && !pg_filter_waits(filter) &&
+    return !filter->is_waiting && !pg_filter_waits(filter) && !pg_filter_asks(filter) &&
            (phase == PG_FILTER_UNLIMITED || phase == PG_FILTER_IN_BATCH);
 }
 
@@ -276,9 +294,12 @@ static enum err pg_filter_run_client(struct pg_filter *filter, struct slice byte
 static enum err pg_filter_pass_client(struct pg_filter *filter, struct slice bytes,
                                       struct error *reterr_error)
 {
-    if (filter->pending.len == 0) {
-        return pg_filter_run_client(filter, bytes, reterr_error);
-    }
+    return filter->pending.len == 0 ? pg_filter_run_client(filter, bytes, reterr_error)
+                                    : pg_filter_hold(filter, bytes, reterr_error);
+}
+
+enum err pg_filter_hold(struct pg_filter *filter, struct slice bytes, struct error *reterr_error)
+{
     return buf_append(&filter->pending, bytes) == ERR_NONE
                ? ERR_NONE
                : fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
@@ -287,13 +308,13 @@ static enum err pg_filter_pass_client(struct pg_filter *filter, struct slice byt
 /* What the server said may have been waited for. */
 static enum err pg_filter_go_on(struct pg_filter *filter, struct error *reterr_error)
 {
-    struct pg_filter_out *out = &filter->ways[PUMP_CLIENT].out;
+    struct pg_filter_out *out = &filter->directions[PUMP_CLIENT].out;
     if (filter->pending.len > 0 && pg_filter_may_go_on(filter)) {
         struct buf pending CLEANUP(buf_wipe) = filter->pending;
         buf_init(&filter->pending, pending.size_max);
         enum err err = pg_filter_run_client(filter, buf_view(&pending), reterr_error);
         (void)pg_filter_buf(out); /* nothing points into what is freed */
-        filter->ways[PUMP_CLIENT].start = SLICE_NONE;
+        filter->directions[PUMP_CLIENT].start = SLICE_NONE;
         if (err != ERR_NONE) {
             return err;
         }
@@ -320,12 +341,14 @@ static enum err pg_filter_run_target(struct pg_filter *filter, struct slice byte
     return err == ERR_MORE ? ERR_NONE : err;
 }
 
-/* First what had to wait, if it has not to any more. */
+/* One question at a time: while names are asked about, nothing raises another. First what had to
+ * wait, if it has not to any more. */
 static enum err pg_filter_pass_target(struct pg_filter *filter, struct slice bytes,
                                       struct error *reterr_error)
 {
     struct pg_filter_wait *wait = &filter->wait;
-    if (wait->message.len == 0 && !wait->is_large) {
+    bool has_message = wait->message.len > 0 || wait->is_large;
+    if (!has_message && wait->rest.len == 0 && !pg_filter_waits(filter)) {
         return pg_filter_run_target(filter, bytes, reterr_error);
     }
     if (buf_append(&wait->rest, bytes) != ERR_NONE) {
@@ -334,12 +357,13 @@ static enum err pg_filter_pass_target(struct pg_filter *filter, struct slice byt
     if (pg_filter_waits(filter)) {
         return ERR_NONE;
     }
-    enum err err = pg_filter_mask_again(filter, reterr_error);
+    enum err err = has_message ? pg_filter_mask_again(filter, reterr_error) : ERR_NONE;
     if (err == ERR_NONE) {
         struct buf rest CLEANUP(buf_wipe) = wait->rest;
         buf_init(&wait->rest, rest.size_max);
         err = pg_filter_run_target(filter, buf_view(&rest), reterr_error);
-        (void)pg_filter_buf(&filter->ways[PUMP_TARGET].out); /* nothing points into what is freed */
+        (void)pg_filter_buf(
+            &filter->directions[PUMP_TARGET].out); /* nothing points into what is freed */
     }
     return err == ERR_AGAIN ? ERR_NONE : err;
 }
@@ -347,20 +371,27 @@ static enum err pg_filter_pass_target(struct pg_filter *filter, struct slice byt
 enum err pg_filter_pass(struct pg_filter *filter, enum pump_side side, struct slice *bytes,
                         struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[side];
+    return pg_filter_pass_behind(filter, side, SLICE_NONE, bytes, reterr_error);
+}
+
+enum err pg_filter_pass_behind(struct pg_filter *filter, enum pump_side side, struct slice seen,
+                               struct slice *bytes, struct error *reterr_error)
+{
+    struct pg_filter_direction *direction = &filter->directions[side];
     struct slice rest = *bytes;
     enum err err = ERR_NONE;
-    pg_filter_out_clear(&filter->ways[PUMP_CLIENT].out);
-    pg_filter_out_clear(&filter->ways[PUMP_TARGET].out);
+    pg_filter_out_clear(&filter->directions[PUMP_CLIENT].out);
+    pg_filter_out_clear(&filter->directions[PUMP_TARGET].out);
+    pg_filter_put(&direction->out, seen);
     if (side == PUMP_CLIENT) {
         err = pg_filter_pass_client(filter, rest, reterr_error);
     } else {
         err = pg_filter_pass_target(filter, rest, reterr_error);
         err = err == ERR_NONE ? pg_filter_go_on(filter, reterr_error) : err;
     }
-    way->start = SLICE_NONE;
-    *bytes = pg_filter_out_view(&way->out);
-    if (err == ERR_NONE && way->out.is_full) {
+    direction->start = SLICE_NONE;
+    *bytes = pg_filter_out_view(&direction->out);
+    if (err == ERR_NONE && direction->out.is_full) {
         err = fail(reterr_error, ERR_LIMIT, "too much at once");
     }
     return err;

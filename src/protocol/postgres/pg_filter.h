@@ -19,19 +19,22 @@
 #include "policy/guard_cache.h"
 #include "protocol/passage.h"
 #include "protocol/postgres/pg_mask.h"
+#include "protocol/postgres/pg_tap.h"
 #include "sql/sql.h"
 #include "wire/pgwire.h"
 
 struct pg_filter_settings {
+    /* Without 'judge' there are no rules yet: what passes is shown to pg_filter_watch(), and what
+     * names stand for is followed, with 'analyze', up to pg_filter_begin(). */
     struct passage_policy policy;
-    uint64_t request;      /* the number of the client's next message */
-    bool is_late;          /* there may be prepared statements already, which are unknown */
     struct slice greeting; /* the server's ParameterStatus messages of the start, and others */
     enum pgwire_transaction transaction;
     uint8_t seed[HASH_SEED_SIZE]; /* random */
     void (*on_event)(void *owner, const struct guard_event *event);
-    /* As pg_mask_settings has it; answered by pg_filter_learn_row() and pg_filter_learn_done(). */
-    void (*on_lookup)(void *owner, struct slice tables);
+    /* Its on_ask, answered by pg_filter_informed(), on_known, on_stamp and on_change. NULL: nothing
+     * is known of the catalog. */
+    const struct passage_events *catalog;
+    void *catalog_owner;
     /* An answer is blocked: what the server does is to be cancelled; then pg_filter_cancelled().
      * NULL: it goes on, unseen. */
     void (*on_block)(void *owner);
@@ -45,11 +48,26 @@ struct pg_filter_settings {
 
 struct pg_filter;
 
-/* When nothing is owed, no batch is open, and both sides are between two messages. */
+/* At the start of the session. */
 struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings);
 void pg_filter_free(struct pg_filter *filter);
-/* From the next message of the client on. */
+/* From the next message of the client on, also amid a batch or a copy. */
 void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy *policy);
+
+/* There are no rules yet. */
+bool pg_filter_is_watching(const struct pg_filter *filter);
+/* A message passed, or a piece of one, in the order in which the tap tells; 'state' has it. */
+void pg_filter_watch(struct pg_filter *filter, const struct pg_record *record,
+                     const struct pgwire_state *state);
+/* One that the tap does not record. */
+void pg_filter_watch_unrecorded(struct pg_filter *filter, char type, uint64_t request);
+/* The first rules are there: whether what the tap has seen stands where they can begin. The client
+ * has to be between two messages, and the target not amid a small one. */
+bool pg_filter_may_begin(const struct pg_tap *tap);
+/* All that comes behind what the tap has seen comes to pg_filter_pass(). What was defined before,
+ * and could not be followed, is judged as unknown. */
+void pg_filter_begin(struct pg_filter *filter, const struct passage_policy *policy,
+                     const struct pg_tap *tap);
 
 /* Puts into *bytes what goes on to the other side: the same where nothing is changed, valid until
  * the next call. What is to be said to the side itself beside that are pg_filter_words().
@@ -57,16 +75,21 @@ void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy 
  * session ends, and the filter must only be freed. */
 enum err pg_filter_pass(struct pg_filter *filter, enum pump_side side, struct slice *bytes,
                         struct error *reterr_error) MUST_USE;
+/* The same, where 'seen', right before the bytes, goes on as it came. */
+enum err pg_filter_pass_behind(struct pg_filter *filter, enum pump_side side, struct slice seen,
+                               struct slice *bytes, struct error *reterr_error) MUST_USE;
+/* What the client said is looked at when the server has said more, behind all that waits. */
+enum err pg_filter_hold(struct pg_filter *filter, struct slice bytes,
+                        struct error *reterr_error) MUST_USE;
 /* For the server, after a pg_filter_pass() of what it said; valid until the next call. */
 struct slice pg_filter_words(const struct pg_filter *filter);
 /* Whether nothing more is to be read of the client, until the server has said more. */
 bool pg_filter_holds(const struct pg_filter *filter);
 
-/* Whether what the server said waits for one of the three below, and nothing more is to be read of
+/* Whether what the server said waits for one of the two below, and nothing more is to be read of
  * it. When this has become false, pg_filter_pass() of nothing that it said goes on with it. */
 bool pg_filter_waits(const struct pg_filter *filter);
-void pg_filter_learn_row(struct pg_filter *filter, const struct slice *values);
-void pg_filter_learn_done(struct pg_filter *filter, bool is_complete);
+void pg_filter_informed(struct pg_filter *filter);
 void pg_filter_cancelled(struct pg_filter *filter);
 /* NULL: nothing was ever masked. */
 const struct mask_counts *pg_filter_mask_counts(const struct pg_filter *filter);

@@ -48,11 +48,15 @@ enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_messag
                          struct slice text, const struct pg_filter_judgement *judgement,
                          bool *ret_passes, struct error *reterr_error)
 {
-    enum err err =
-        pg_filter_enforce(filter, message->type, &judgement->verdict, ret_passes, reterr_error);
-    if (err == ERR_NONE && *ret_passes) {
+    enum err err = ERR_NONE;
+    *ret_passes = true;
+    if (judgement->verdict.action != GUARD_BLOCK) {
         err =
             pg_filter_mask_check(filter, message->type, text, judgement, ret_passes, reterr_error);
+    }
+    if (err == ERR_NONE && *ret_passes) {
+        err =
+            pg_filter_enforce(filter, message->type, &judgement->verdict, ret_passes, reterr_error);
     }
     if (err == ERR_NONE && *ret_passes) {
         err = pg_filter_mask_request(filter, message, ret_passes, reterr_error);
@@ -93,7 +97,7 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     struct slice text;
     struct error why;
     struct pg_filter_judgement judgement;
-    enum pg_filter_way_on way = PG_FILTER_GOES;
+    enum pg_filter_outcome outcome = PG_FILTER_SEND;
     bool passes = true;
     uint64_t id = 0;
     enum err err = pgwire_query_read(message->body, &text, &why);
@@ -113,7 +117,12 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
                                     "more prepared statements than can be followed", reterr_error);
     }
     if (judgement.verdict.action != GUARD_BLOCK) {
-        err = pg_filter_mask_check(filter, message->type, text, &judgement, &passes, reterr_error);
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
+                                        reterr_error);
+        if (err == ERR_NONE && passes) {
+            err = pg_filter_mask_check(filter, message->type, text, &judgement, &passes,
+                                       reterr_error);
+        }
         if (err == ERR_NONE && passes) {
             err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
                                          reterr_error);
@@ -121,19 +130,20 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
         if (err != ERR_NONE || !passes) {
             return err;
         }
-        err = pg_filter_limit_query(filter, message, &judgement.facts, &way, reterr_error);
-        if (err != ERR_NONE || way == PG_FILTER_WAITS) {
+        err = pg_filter_limit_query(filter, message, &judgement.facts, &outcome, reterr_error);
+        if (err != ERR_NONE || outcome == PG_FILTER_DEFER) {
             return err == ERR_NONE ? ERR_AGAIN : err;
         }
     }
     err = pg_filter_enforce(filter, message->type, &judgement.verdict, &passes, reterr_error);
-    if (err == ERR_NONE && passes && way == PG_FILTER_GOES) {
+    if (err == ERR_NONE && passes && outcome == PG_FILTER_SEND) {
         err = pg_filter_mask_request(filter, message, &passes, reterr_error);
     }
     if (err != ERR_NONE || !passes) {
         return err;
     }
-    if (way == PG_FILTER_STAYS) {
+    pg_filter_known_sent(filter, &judgement.facts);
+    if (outcome == PG_FILTER_HANDLED) {
         if (filter->limit.phase == PG_FILTER_BEGINNING && judgement.verdict.action == GUARD_WARN) {
             pg_filter_write_verdict(&filter->limit.notice, &judgement.verdict);
         }
@@ -159,8 +169,12 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
     pg_filter_judge_unknown(filter, &judgement);
     enum err err = ERR_NONE;
     if (judgement.verdict.action != GUARD_BLOCK) {
-        err =
-            pg_filter_budget_check(filter, message->type, &judgement.facts, &passes, reterr_error);
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
+                                        reterr_error);
+        if (err == ERR_NONE && passes) {
+            err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
+                                         reterr_error);
+        }
     }
     if (err == ERR_NONE && passes) {
         err = pg_filter_admit(filter, message, SLICE_NONE, &judgement, &passes, reterr_error);
@@ -168,6 +182,7 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
     if (err != ERR_NONE || !passes) {
         return err;
     }
+    pg_filter_known_sent(filter, &judgement.facts);
     return pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
 }
 
@@ -204,6 +219,11 @@ static enum err pg_filter_take_whole(struct pg_filter *filter,
                                      const struct pg_filter_message *message,
                                      struct error *reterr_error)
 {
+    bool passes = false;
+    enum err err = pg_filter_read_only_begin(filter, message->type, &passes, reterr_error);
+    if (err != ERR_NONE || !passes) {
+        return err;
+    }
     switch ((enum pgwire_client_kind)message->type) {
     case PGWIRE_CLIENT_QUERY:
         return pg_filter_take_query(filter, message, reterr_error);
@@ -232,10 +252,10 @@ static enum err pg_filter_take_whole(struct pg_filter *filter,
 static enum err pg_filter_take_body(struct pg_filter *filter, struct slice body,
                                     struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
-    struct pg_filter_message message = {.type = way->framer.frame.type, .body = body};
-    if (way->start.at != NULL && body.at == way->start.at + PGWIRE_HEADER_SIZE) {
-        message.bytes = slice_sub(way->start, 0, PGWIRE_HEADER_SIZE + body.len);
+    struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
+    struct pg_filter_message message = {.type = direction->framer.frame.type, .body = body};
+    if (direction->start.at != NULL && body.at == direction->start.at + PGWIRE_HEADER_SIZE) {
+        message.bytes = slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE + body.len);
     }
     enum err err = pg_filter_take_whole(filter, &message, reterr_error);
     if (err == ERR_AGAIN) {
@@ -248,42 +268,40 @@ static enum err pg_filter_take_body(struct pg_filter *filter, struct slice body,
         }
     } else {
         filter->number++;
+        pg_filter_known_end_message(filter);
     }
-    buf_clear(&way->body);
+    buf_clear(&direction->body);
     filter->has_script = false;
     arena_reset(&filter->arena);
     return err;
 }
 
 /* A message whose body passes in parts, or not at all. */
-static enum err pg_filter_take_head(struct pg_filter *filter, struct slice front,
-                                    struct error *reterr_error)
+static enum err pg_filter_take_head(struct pg_filter *filter, struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
-    const struct pgwire_frame *frame = &way->framer.frame;
+    struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
+    const struct pgwire_frame *frame = &direction->framer.frame;
     uint64_t id = 0;
     enum err err = pg_filter_sent(filter, frame->type, frame->size, &id, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
     filter->number++;
-    if (front.at != NULL) {
-        pg_filter_put(&way->out, slice_sub(front, 0, PGWIRE_HEADER_SIZE));
+    if (direction->start.at != NULL) {
+        pg_filter_put(&direction->out, slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE));
         return ERR_NONE;
     }
-    return pgwire_header_write(pg_filter_buf(&way->out), frame);
+    return pgwire_header_write(pg_filter_buf(&direction->out), frame);
 }
 
-static enum err pg_filter_take_header(struct pg_filter *filter, struct slice front,
-                                      struct error *reterr_error)
+static enum err pg_filter_take_header(struct pg_filter *filter, struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
-    const struct pgwire_frame *frame = &way->framer.frame;
+    struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
+    const struct pgwire_frame *frame = &direction->framer.frame;
     size_t max = pg_filter_collected_max(pgwire_client_kind_of(frame));
-    way->start = front;
-    way->is_dropped = filter->is_discarding && frame->type != PGWIRE_CLIENT_SYNC &&
-                      frame->type != PGWIRE_CLIENT_TERMINATE;
-    if (way->is_dropped) {
+    direction->is_dropped = filter->is_discarding && frame->type != PGWIRE_CLIENT_SYNC &&
+                            frame->type != PGWIRE_CLIENT_TERMINATE;
+    if (direction->is_dropped) {
         filter->number++;
         return ERR_NONE;
     }
@@ -291,12 +309,12 @@ static enum err pg_filter_take_header(struct pg_filter *filter, struct slice fro
         filter->is_discarding = false;
     }
     if (max == 0) {
-        return pg_filter_take_head(filter, front, reterr_error);
+        return pg_filter_take_head(filter, reterr_error);
     }
     if (frame->size <= max) {
-        return pgwire_framer_collect(&way->framer, &way->body, reterr_error);
+        return pgwire_framer_collect(&direction->framer, &direction->body, reterr_error);
     }
-    way->is_dropped = true;
+    direction->is_dropped = true;
     enum err err = pg_filter_refuse_for(filter, frame->type, "54000",
                                         "too large for the guard rails to examine", reterr_error);
     filter->number++;
@@ -306,11 +324,11 @@ static enum err pg_filter_take_header(struct pg_filter *filter, struct slice fro
 /* Behind what a client copies comes, as a rule, more of it. */
 static void pg_filter_hop(struct pg_filter *filter, struct slice *rest)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
+    struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
     uint64_t count = 0;
-    size_t taken = pgwire_framer_hop(&way->framer, *rest, &count);
+    size_t taken = pgwire_framer_skip_same_type(&direction->framer, *rest, &count);
     if (taken > 0) {
-        pg_filter_put(&way->out, slice_sub(*rest, 0, taken));
+        pg_filter_put(&direction->out, slice_sub(*rest, 0, taken));
         pgwire_state_more_data(&filter->state, count);
         filter->number += count;
         *rest = slice_from(*rest, taken);
@@ -320,25 +338,21 @@ static void pg_filter_hop(struct pg_filter *filter, struct slice *rest)
 enum err pg_filter_take_client(struct pg_filter *filter, struct slice *rest,
                                struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_CLIENT];
+    struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
     struct pgwire_event event;
-    struct slice front = *rest;
-    size_t taken = 0;
-    enum err err = pgwire_framer_next(&way->framer, front, &taken, &event, reterr_error);
-    *rest = slice_from(front, taken);
+    enum err err = pg_filter_next(direction, rest, &event, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
     if (event.kind == PGWIRE_EVENT_HEADER) {
-        bool is_whole = taken == PGWIRE_HEADER_SIZE;
-        err = pg_filter_take_header(filter, is_whole ? front : SLICE_NONE, reterr_error);
+        err = pg_filter_take_header(filter, reterr_error);
     } else if (event.kind == PGWIRE_EVENT_BODY) {
         err = pg_filter_take_body(filter, event.bytes, reterr_error);
-    } else if (!way->is_dropped) {
-        pg_filter_put(&way->out, event.bytes);
+    } else if (!direction->is_dropped) {
+        pg_filter_put(&direction->out, event.bytes);
     }
-    bool is_copied =
-        event.is_last && !way->is_dropped && way->framer.frame.type == PGWIRE_CLIENT_COPY_DATA;
+    bool is_copied = event.is_last && !direction->is_dropped &&
+                     direction->framer.frame.type == PGWIRE_CLIENT_COPY_DATA;
     if (err == ERR_NONE && is_copied && rest->len > 0) {
         pg_filter_hop(filter, rest);
     }

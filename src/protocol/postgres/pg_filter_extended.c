@@ -29,7 +29,13 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     if (err != ERR_NONE || !passes) {
         return err;
     }
-    err = pg_filter_admit(filter, message, parse.text, &judgement, &passes, reterr_error);
+    if (judgement.verdict.action != GUARD_BLOCK) {
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
+                                        reterr_error);
+    }
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_admit(filter, message, parse.text, &judgement, &passes, reterr_error);
+    }
     if (err != ERR_NONE || !passes) {
         return err;
     }
@@ -40,6 +46,7 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
         struct pg_filter_statement *statement = pg_filter_statement_new(filter, &read);
         statement->facts = judgement.facts;
         statement->generation = filter->policy.generation;
+        statement->known_id = pg_filter_known_id(filter);
         pg_filter_change_add(filter, pg_filter_request_add(filter, id), PG_FILTER_DEFINES_STATEMENT,
                              parse.statement, statement);
     }
@@ -74,9 +81,13 @@ static void pg_filter_judge_named(struct pg_filter *filter, struct pg_filter_sta
         pg_filter_judge_unknown(filter, judgement);
         return;
     }
-    if (statement->generation != filter->policy.generation || statement->facts.executes) {
+    if (statement->generation != filter->policy.generation || statement->facts.executes ||
+        statement->known_id != pg_filter_known_id(filter)) {
         pg_filter_judge_statement(filter, statement, judgement);
-        statement->facts = judgement->facts;
+        if (!judgement->is_early) {
+            statement->facts = judgement->facts;
+            statement->known_id = pg_filter_known_id(filter);
+        }
         return;
     }
     *judgement = (struct pg_filter_judgement){
@@ -132,6 +143,10 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
                                   reterr_error);
     if (err == ERR_NONE && passes) {
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
+                                        reterr_error);
+    }
+    if (err == ERR_NONE && passes) {
         err = pg_filter_judge_values(filter, bind.values, &passes, reterr_error);
     }
     if (err == ERR_NONE && passes) {
@@ -162,6 +177,8 @@ static void pg_filter_note_run(struct pg_filter *filter, uint64_t id,
     }
     filter->has_begun = filter->has_begun || statement->facts.begins;
     filter->has_controlled = filter->has_controlled || statement->facts.controls;
+    pg_filter_read_only_run(filter, &statement->facts);
+    pg_filter_known_sent(filter, &statement->facts);
     if (statement->facts.prepares) {
         const struct sql_settings settings = {
             .dialect = SQL_POSTGRES, .is_backslash_quoted = statement->is_backslash_quoted};
@@ -184,7 +201,8 @@ static void pg_filter_check_count(const struct pg_filter *filter,
     }
 }
 
-/* A portal that is not known is one of SQL's cursors, which was judged when it was declared. */
+/* A portal that is not known is one of SQL's cursors, which was judged when it was declared, unless
+ * there were no rules yet. */
 static enum err pg_filter_take_execute(struct pg_filter *filter,
                                        const struct pg_filter_message *message,
                                        struct error *reterr_error)
@@ -194,7 +212,7 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
     struct pg_filter_statement *statement = NULL;
     struct pg_filter_judgement judgement = {
         .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
-    enum pg_filter_way_on way = PG_FILTER_GOES;
+    enum pg_filter_outcome outcome = PG_FILTER_SEND;
     bool passes = true;
     uint64_t id = 0;
     enum err err = pgwire_execute_read(message->body, &execute, &why);
@@ -204,32 +222,39 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
     if (!pg_filter_find(filter, PG_FILTER_DEFINES_PORTAL, execute.portal, &statement)) {
         return ERR_AGAIN;
     }
-    if (statement != NULL) {
+    bool is_judged = statement != NULL || filter->is_late;
+    if (is_judged) {
         pg_filter_judge_named(filter, statement, &judgement);
+    }
+    if (statement != NULL) {
         pg_filter_check_count(filter, statement, &judgement.facts);
     }
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
     if (judgement.verdict.action != GUARD_BLOCK) {
-        err =
-            pg_filter_budget_check(filter, message->type, &judgement.facts, &passes, reterr_error);
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
+                                        reterr_error);
+        if (err == ERR_NONE && passes) {
+            err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
+                                         reterr_error);
+        }
         if (err != ERR_NONE || !passes) {
             return err;
         }
-        err = pg_filter_limit_execute(filter, &judgement.facts, &execute, &way, reterr_error);
-        if (err != ERR_NONE || way == PG_FILTER_WAITS) {
+        err = pg_filter_limit_execute(filter, &judgement.facts, &execute, &outcome, reterr_error);
+        if (err != ERR_NONE || outcome == PG_FILTER_DEFER) {
             return err == ERR_NONE ? ERR_AGAIN : err;
         }
     }
-    if (statement != NULL) {
+    if (is_judged) {
         err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
                                       reterr_error);
     }
-    if (err == ERR_NONE && passes && way == PG_FILTER_GOES) {
+    if (err == ERR_NONE && passes && outcome == PG_FILTER_SEND) {
         err = pg_filter_mask_request(filter, message, &passes, reterr_error);
     }
-    if (err != ERR_NONE || !passes || way == PG_FILTER_STAYS) {
+    if (err != ERR_NONE || !passes || outcome == PG_FILTER_HANDLED) {
         return err;
     }
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Guard rails on a session, between their files: pg_filter.c what comes and goes, _client.c,
  * _extended.c and _target.c the messages of either side, _judge.c what a text is found to be,
- * _limit.c limits of rows, _names.c what prepared statements and portals stand for, _mask.c what
- * pg_mask is told, _budget.c how much is read, _refuse.c what stands in the place of what is
- * refused. */
+ * _limit.c limits of rows, _read_only.c sessions that write nothing, _known.c whose the names in
+ * statements are, _names.c what prepared statements and portals stand for, _watch.c how they are
+ * followed before there are rules, _mask.c what pg_mask is told, _budget.c how much is read,
+ * _refuse.c what stands in the place of what is refused. */
 #ifndef GH_POSTGRES_PG_FILTER_INTERNAL_H
 #define GH_POSTGRES_PG_FILTER_INTERNAL_H
 
@@ -11,6 +12,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "protocol/postgres/pg_facts.h"
 #include "protocol/postgres/pg_filter.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"
@@ -33,6 +35,12 @@ struct pg_filter_facts {
     bool prepares;             /* SQL's PREPARE */
     bool executes;             /* SQL's EXECUTE: what it does depends on a name */
     bool reads;                /* it is there to give rows */
+    uint64_t operations;       /* bits */
+    bool is_unknown;           /* it may do more */
+    bool ends;                 /* what is executed behind it runs in another transaction */
+    bool only_ends;            /* it is a COMMIT or a ROLLBACK, and does nothing else */
+    bool goes_on_behind_end;   /* in the same text */
+    bool runs_code;            /* that may end transactions and begin others */
 };
 
 /* A text, and how the server reads it. */
@@ -47,12 +55,20 @@ struct pg_filter_statement {
     unsigned references;
     uint64_t generation; /* facts are of these rules */
     struct pg_filter_facts facts;
+    uint64_t known_id;        /* of what was known of names when it was judged */
     struct buf text;          /* SQL's PREPARE itself, or what Parse had */
     bool is_of_sql;           /* that is a PREPARE */
     bool is_bound;            /* and then: */
     uint64_t bound_at;        /* filter->ended_count at the first time */
     bool is_backslash_quoted; /* as the server read it */
     bool is_ambiguous;        /* or maybe otherwise */
+};
+
+/* What the unnamed statement and the unnamed portal are made of, which most clients use for each
+ * query: what was sent last; after an error, nothing that is known. NULL: likewise. */
+struct pg_filter_watched {
+    struct pg_filter_statement *statement;
+    struct pg_filter_statement *portal;
 };
 
 enum pg_filter_definition {
@@ -94,7 +110,7 @@ struct pg_filter_out {
     bool is_full;     /* something had no room */
 };
 
-struct pg_filter_way {
+struct pg_filter_direction {
     struct pgwire_framer framer;
     struct buf body;    /* of a message that is collected */
     struct slice start; /* the message under way from its header on, if that is at hand */
@@ -128,7 +144,6 @@ struct pg_filter_limit {
 
 /* What the server said and that cannot go on yet. */
 struct pg_filter_wait {
-    bool is_for_lookup;
     bool is_for_cancel; /* the batch whose answer was blocked */
     bool is_large;      /* a header was taken, pg_mask_large() is due */
     struct buf message; /* one or more whole ones, decided on */
@@ -167,8 +182,39 @@ struct pg_filter_reading {
     size_t left;                /* of a row, which goes on, that pg_mask has not said yet */
 };
 
+struct pg_filter_read_only {
+    bool is_wanted;
+    bool is_default;  /* transactions that begin are READ ONLY, for all that is known */
+    bool is_reported; /* the server says so by itself */
+    bool covers;      /* the transaction at hand is READ ONLY */
+    bool has_ended;   /* a transaction, in the open batch */
+    bool is_ours;     /* the setting */
+    bool is_asking;   /* for it; 'id' is the request's */
+    bool has_failed;  /* it was asked for, and did not come to be */
+    uint64_t id;
+};
+
+enum pg_filter_defines {
+    PG_FILTER_DEFINES_NONE,
+    PG_FILTER_DEFINES_RELATIONS,
+    PG_FILTER_DEFINES_ANYTHING,
+};
+
+/* What the catalog said of names. */
+struct pg_filter_known {
+    struct pg_facts *facts; /* NULL: nothing that would still be believed */
+    uint64_t id;
+    struct catalog_stamp stamp;        /* theirs */
+    enum pg_filter_defines defines;    /* what the transaction at hand may have */
+    bool is_changing[CATALOG_CHANGES]; /* on_change was told of that */
+    bool is_asking;
+    bool is_fresh;   /* it was asked for the message at hand */
+    bool has_failed; /* and said nothing */
+};
+
 struct pg_filter {
     struct pg_filter_settings settings;
+    bool is_late;         /* the first rules came after the first message */
     struct pg_mask *mask; /* NULL: there was nothing to mask or judge yet */
     uint64_t mask_from;   /* the first request that it was told of */
     struct pg_filter_answered answered;
@@ -188,18 +234,19 @@ struct pg_filter {
     struct passage_policy policy;
     struct arena arena;        /* of the message at hand */
     struct pgwire_state state; /* as the server sees it */
-    struct pg_filter_way ways[2];
+    struct pg_filter_direction directions[2];
     struct list requests; /* by id */
     struct map statements;
     struct map portals;
-    size_t text_size;      /* of all statements */
-    size_t changing_count; /* changes of statements that do not hold yet */
-    uint64_t ended_count;  /* of statements that the client, or SQL, has ended */
-    uint64_t sent_batch;   /* that the last message was part of */
-    uint64_t number;       /* of the client's message at hand, and then of the next */
-    uint64_t batch;        /* how many messages were sent that ReadyForQuery answers */
-    bool has_run;          /* something was executed in the open batch */
-    bool has_begun;        /* in it, a transaction block */
+    struct pg_filter_watched unnamed; /* without rules they stand here, not in the maps */
+    size_t text_size;                 /* of all statements */
+    size_t changing_count;            /* changes of statements that do not hold yet */
+    uint64_t ended_count;             /* of statements that the client, or SQL, has ended */
+    uint64_t sent_batch;              /* that the last message was part of */
+    uint64_t number;                  /* of the client's message at hand, and then of the next */
+    uint64_t batch;                   /* how many messages were sent that ReadyForQuery answers */
+    bool has_run;                     /* something was executed in the open batch */
+    bool has_begun;                   /* in it, a transaction block */
     bool has_controlled;
     bool is_discarding; /* what the client says does not go on, up to a Sync */
     bool is_muted;      /* what the server says does not go on, up to ReadyForQuery */
@@ -210,6 +257,8 @@ struct pg_filter {
     bool is_server_utf8;
     struct pg_filter_limit limit;
     struct pg_filter_reading reading;
+    struct pg_filter_read_only read_only;
+    struct pg_filter_known known;
     struct buf pending; /* of the client: not looked at yet */
     struct buf words;   /* for the server */
 };
@@ -227,6 +276,9 @@ struct pg_filter_judgement;
 void pg_filter_put(struct pg_filter_out *out, struct slice bytes); /* of what came */
 /* Behind what was put; write there, then go on with pg_filter_put(). */
 struct buf *pg_filter_buf(struct pg_filter_out *out);
+/* The next event of a direction, and where its message begins. */
+enum err pg_filter_next(struct pg_filter_direction *direction, struct slice *rest,
+                        struct pgwire_event *ret_event, struct error *reterr_error) MUST_USE;
 /* The server gets a message now: what follows is put out by the caller. */
 enum err pg_filter_sent(struct pg_filter *filter, char type, size_t size, uint64_t *ret_id,
                         struct error *reterr_error) MUST_USE;
@@ -267,6 +319,10 @@ void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id,
 enum err pg_filter_take_extended(struct pg_filter *filter, const struct pg_filter_message *message,
                                  struct error *reterr_error) MUST_USE;
 
+/* pg_filter_watch.c */
+/* Nothing that a name stands for is known any more, nor what was to be defined. */
+void pg_filter_lose_names(struct pg_filter *filter);
+
 /* pg_filter_refuse.c */
 /* In the place of a message of that type; what the client is told was written to 'words'. */
 enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words,
@@ -288,6 +344,9 @@ void pg_filter_block(struct pg_filter *filter);
 /* pg_filter_target.c */
 enum err pg_filter_take_target(struct pg_filter *filter, struct slice *rest,
                                struct error *reterr_error) MUST_USE;
+/* A CommandComplete says what became of names; 'request' is what it answers, if that is known. */
+void pg_filter_learn_tag(struct pg_filter *filter, struct pg_filter_request *request,
+                         struct slice body);
 void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body);
 
 /* Goes on as it is, 'is_lasting' if it lies in what came. */
@@ -303,7 +362,8 @@ enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_err
 /* pg_filter_mask.c */
 void pg_filter_mask_init(struct pg_filter *filter);
 void pg_filter_mask_release(struct pg_filter *filter);
-void pg_filter_mask_set(struct pg_filter *filter, const struct passage_policy *policy);
+/* Of the policy that the filter has. */
+void pg_filter_mask_set(struct pg_filter *filter);
 /* The message goes to the server next; if not, it was refused. With a Describe of ours before it
  * where one is needed. */
 enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter_message *message,
@@ -319,6 +379,8 @@ enum err pg_filter_mask_note(struct pg_filter *filter, struct slice message,
 enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
 enum err pg_filter_mask_part(struct pg_filter *filter, struct slice part,
                              struct error *reterr_error) MUST_USE;
+/* Whether the catalog was asked, and has not answered. */
+bool pg_filter_asks(const struct pg_filter *filter);
 /* What waited. */
 enum err pg_filter_mask_again(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
 
@@ -332,7 +394,7 @@ struct pg_filter_judgement {
     bool is_uncertain;        /* as is_ambiguous, and it is about names */
 };
 /* pg_filter_mask.c: whether the text may be asked; if not, it was refused. at == NULL: none that is
- * known. */
+ * known. ERR_AGAIN: it depends on the catalog, which was asked. */
 enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice text,
                               const struct pg_filter_judgement *judgement, bool *ret_passes,
                               struct error *reterr_error) MUST_USE;
@@ -389,17 +451,18 @@ enum err pg_filter_budget_put_header(struct pg_filter *filter, uint32_t size, bo
 
 /* pg_filter_limit.c */
 /* What becomes of a statement that facts limit, before it is sent. */
-enum pg_filter_way_on {
-    PG_FILTER_GOES,  /* it is to be sent now, and pg_filter_limit_request() to be called */
-    PG_FILTER_WAITS, /* nothing was done: again, when what is owed was answered */
-    PG_FILTER_STAYS, /* it was taken over, or refused */
+enum pg_filter_outcome {
+    PG_FILTER_SEND,    /* it is to be sent now, and pg_filter_limit_request() to be called */
+    PG_FILTER_DEFER,   /* nothing was done: again, when what is owed was answered */
+    PG_FILTER_HANDLED, /* it was taken over, or refused */
 };
 enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_message *message,
-                               const struct pg_filter_facts *facts, enum pg_filter_way_on *ret_way,
+                               const struct pg_filter_facts *facts,
+                               enum pg_filter_outcome *ret_outcome,
                                struct error *reterr_error) MUST_USE;
 enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filter_facts *facts,
                                  const struct pgwire_execute *execute,
-                                 enum pg_filter_way_on *ret_way,
+                                 enum pg_filter_outcome *ret_outcome,
                                  struct error *reterr_error) MUST_USE;
 void pg_filter_limit_request(struct pg_filter *filter, uint64_t id,
                              const struct pg_filter_facts *facts);
@@ -418,6 +481,49 @@ enum err pg_filter_limit_complete(struct pg_filter *filter, const struct pg_filt
 bool pg_filter_limit_passes(struct pg_filter *filter, enum pgwire_server_kind kind);
 enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
                                struct error *reterr_error) MUST_USE;
+
+/* pg_filter_known.c */
+/* policy.judge and .judge_script, by what is known of names. False: when the catalog has answered,
+ * or what is owed was; then again. */
+bool pg_filter_judge_text(struct pg_filter *filter, const struct sql_settings *settings,
+                          struct slice text, struct guard_verdict *ret_verdict,
+                          struct guard_facts *ret_facts) MUST_USE;
+bool pg_filter_judge_script(struct pg_filter *filter, const struct sql_settings *settings,
+                            struct slice text, const struct sql_script *script,
+                            struct guard_verdict *ret_verdict) MUST_USE;
+/* A verdict from when this was another is none any more. */
+uint64_t pg_filter_known_id(const struct pg_filter *filter);
+/* Whether the catalog is asked, and the client waits. */
+bool pg_filter_known_holds(const struct pg_filter *filter);
+/* The message at hand was dealt with. */
+void pg_filter_known_end_message(struct pg_filter *filter);
+/* The first rules come: nobody has looked at what the transaction at hand has done. */
+void pg_filter_known_begin(struct pg_filter *filter);
+/* A statement was sent to be run. */
+void pg_filter_known_sent(struct pg_filter *filter, const struct pg_filter_facts *facts);
+void pg_filter_known_ready(struct pg_filter *filter);
+/* What was asked of the catalog is known, or cannot be. */
+void pg_filter_known_informed(struct pg_filter *filter);
+void pg_filter_known_release(struct pg_filter *filter);
+
+/* pg_filter_read_only.c */
+void pg_filter_read_only_set(struct pg_filter *filter, const struct passage_policy *policy);
+/* The server says what default_transaction_read_only is. */
+void pg_filter_read_only_learn(struct pg_filter *filter, struct slice value);
+/* Before a message of that type is looked at: ERR_AGAIN: when what is owed was answered; if it does
+ * not pass, it was refused. */
+enum err pg_filter_read_only_begin(struct pg_filter *filter, char type, bool *ret_passes,
+                                   struct error *reterr_error) MUST_USE;
+/* When it is known what the message is about; if it does not pass, it was refused. */
+enum err pg_filter_read_only_check(struct pg_filter *filter, char type,
+                                   const struct pg_filter_facts *facts, bool *ret_passes,
+                                   struct error *reterr_error) MUST_USE;
+/* An Execute was sent. */
+void pg_filter_read_only_run(struct pg_filter *filter, const struct pg_filter_facts *facts);
+/* Whether the answer, or the ReadyForQuery, is to what was asked of the server here. */
+bool pg_filter_read_only_answer(struct pg_filter *filter, uint64_t id,
+                                enum pgwire_server_kind kind);
+bool pg_filter_read_only_ready(struct pg_filter *filter, uint64_t id);
 
 /* pg_filter_names.c */
 struct pg_filter_statement *pg_filter_statement_new(struct pg_filter *filter,

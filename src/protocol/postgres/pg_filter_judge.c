@@ -110,6 +110,17 @@ void pg_filter_write_finding(struct buf *buf, const struct guard_finding *reason
     arena_init(&arena);
     struct slice message = pg_filter_clean(slice_sub(reason->message, 0, MESSAGE_SIZE_MAX));
     struct slice rule = pg_filter_clean(reason->rule_name);
+    struct slice why = pg_filter_clean(reason->why);
+    struct slice detail = why;
+    /* The rule's own words are about what is understood. */
+    bool is_of_sql = slice_equals(reason->rule_type, SLICE("sql"));
+    if (is_of_sql && why.len > 0 && message.len > 0) {
+        detail = arena_format(
+            &arena,
+            "What may be what the rule is about is stopped by it, too; of that it says: %.*s",
+            SLICE_ARG(message));
+        message = why;
+    }
     const struct pgwire_notice notice = {
         .severity = is_blocked ? SLICE("ERROR") : SLICE("NOTICE"),
         .sqlstate = slice_of_text(sqlstate),
@@ -118,7 +129,7 @@ void pg_filter_write_finding(struct buf *buf, const struct guard_finding *reason
             SLICE_ARG(pg_filter_clean(reason->guardrail_name)), rule.len > 0 ? ", rule '" : "",
             SLICE_ARG(rule), rule.len > 0 ? "'" : "", message.len > 0 ? ": " : "",
             SLICE_ARG(message)),
-        .detail = pg_filter_clean(reason->why),
+        .detail = detail,
         .hint = hint,
     };
     must((is_blocked ? pgwire_error_write(buf, &notice) : pgwire_notice_write(buf, &notice)) ==
@@ -263,6 +274,13 @@ static void pg_filter_keep_facts(const struct guard_verdict *verdict,
         .prepares = (operations & (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_DEALLOCATE))) != 0,
         .executes = (operations & SQL_BIT(SQL_EXECUTE)) != 0,
         .reads = pg_filter_reads(facts),
+        .operations = operations,
+        .is_unknown = facts->is_unknown,
+        .ends = facts->ends_transaction || facts->needs_no_transaction,
+        .only_ends = facts->statement_count == 1 && facts->ends_transaction &&
+                     (facts->verb == SQL_COMMIT || facts->verb == SQL_ROLLBACK),
+        .goes_on_behind_end = facts->goes_on_behind_end,
+        .runs_code = (operations & (SQL_BIT(SQL_DO) | SQL_BIT(SQL_CALL))) != 0,
     };
 }
 
@@ -276,6 +294,8 @@ static struct guard_facts pg_filter_facts_of(const struct sql_script *script, bo
         facts.operations |= statement->operations;
         facts.is_unknown = facts.is_unknown || statement->is_unknown;
         facts.needs_no_transaction = facts.needs_no_transaction || statement->needs_no_transaction;
+        facts.goes_on_behind_end = facts.goes_on_behind_end || facts.ends_transaction;
+        facts.ends_transaction = statement->ends_transaction;
     }
     if (script->count > 0) {
         uint64_t writes = facts.operations & WRITES;
@@ -322,8 +342,10 @@ static void pg_filter_judge_names(struct pg_filter *filter, const struct sql_set
     struct guard_verdict verdict = verdict_none;
     *facts = pg_filter_facts_of(&judgement->script, !has_with);
     facts->operations |= SQL_BIT(SQL_EXECUTE);
-    filter->policy.judge_script(filter->policy.context, settings, text, &judgement->script,
-                                &verdict);
+    if (!pg_filter_judge_script(filter, settings, text, &judgement->script, &verdict)) {
+        judgement->is_early = true;
+        return;
+    }
     pg_filter_keep_known(&judgement->verdict);
     pg_filter_join(&judgement->verdict, &verdict);
 }
@@ -351,7 +373,10 @@ static void pg_filter_judge_otherwise(struct pg_filter *filter, struct sql_setti
     struct guard_verdict other = verdict_none;
     struct guard_facts other_facts;
     settings.is_backslash_quoted = !settings.is_backslash_quoted;
-    filter->policy.judge(filter->policy.context, &settings, text, &other, &other_facts);
+    if (!pg_filter_judge_text(filter, &settings, text, &other, &other_facts)) {
+        judgement->is_early = true;
+        return;
+    }
     pg_filter_join(&judgement->verdict, &other);
     bool is_high = pg_filter_has_high_bytes(text);
     bool has_names = ((facts->operations | other_facts.operations) & OF_NAMES) != 0;
@@ -366,6 +391,10 @@ static void pg_filter_judge_otherwise(struct pg_filter *filter, struct sql_setti
                         other_facts.operations != facts->operations ||
                         other_facts.statement_count != facts->statement_count;
     facts->operations |= other_facts.operations;
+    facts->goes_on_behind_end = facts->goes_on_behind_end || other_facts.goes_on_behind_end;
+    facts->needs_no_transaction = facts->needs_no_transaction || other_facts.needs_no_transaction ||
+                                  facts->ends_transaction != other_facts.ends_transaction;
+    facts->ends_transaction = facts->ends_transaction && other_facts.ends_transaction;
 }
 
 static void pg_filter_judge_as(struct pg_filter *filter, struct sql_settings settings,
@@ -375,7 +404,10 @@ static void pg_filter_judge_as(struct pg_filter *filter, struct sql_settings set
     struct guard_facts facts;
     *ret_judgement =
         (struct pg_filter_judgement){.verdict = verdict_none, .is_ambiguous = is_ambiguous};
-    filter->policy.judge(filter->policy.context, &settings, text, &ret_judgement->verdict, &facts);
+    if (!pg_filter_judge_text(filter, &settings, text, &ret_judgement->verdict, &facts)) {
+        ret_judgement->is_early = true;
+        return;
+    }
     if ((facts.operations & OF_NAMES) != 0) {
         pg_filter_judge_names(filter, &settings, text, ret_judgement, &facts);
     }
@@ -408,8 +440,8 @@ static void pg_filter_judge_prepared(struct pg_filter *filter, const struct sql_
     struct guard_facts facts =
         pg_filter_facts_of(&script, !pg_filter_has_word(text, SLICE("with")));
     facts.operations |= SQL_BIT(SQL_EXECUTE);
-    filter->policy.judge_script(filter->policy.context, settings, text, &script,
-                                &ret_judgement->verdict);
+    ret_judgement->is_early =
+        !pg_filter_judge_script(filter, settings, text, &script, &ret_judgement->verdict);
     pg_filter_keep_facts(&ret_judgement->verdict, &facts, &ret_judgement->facts);
 }
 
@@ -433,7 +465,8 @@ void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgemen
 {
     const struct sql_settings settings = {.dialect = SQL_POSTGRES};
     *ret_judgement = (struct pg_filter_judgement){
-        .verdict = verdict_none, .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
+        .verdict = verdict_none,
+        .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true, .is_unknown = true}};
     filter->policy.judge_script(filter->policy.context, &settings, SLICE(""), NULL,
                                 &ret_judgement->verdict);
 }

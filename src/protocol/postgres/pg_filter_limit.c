@@ -54,35 +54,36 @@ void pg_filter_copy_rule(struct arena *arena, const struct guard_finding *rule,
  */
 
 static enum err pg_filter_limit_refuse(struct pg_filter *filter, char type, const char *why,
-                                       enum pg_filter_way_on *ret_way, struct error *reterr_error)
+                                       enum pg_filter_outcome *ret_outcome,
+                                       struct error *reterr_error)
 {
-    *ret_way = PG_FILTER_STAYS;
+    *ret_outcome = PG_FILTER_HANDLED;
     return pg_filter_refuse_for(filter, type, "42501", why, reterr_error);
 }
 
 enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_message *message,
-                               const struct pg_filter_facts *facts, enum pg_filter_way_on *ret_way,
-                               struct error *reterr_error)
+                               const struct pg_filter_facts *facts,
+                               enum pg_filter_outcome *ret_outcome, struct error *reterr_error)
 {
     struct pg_filter_limit *limit = &filter->limit;
-    *ret_way = PG_FILTER_GOES;
+    *ret_outcome = PG_FILTER_SEND;
     if (limit->phase == PG_FILTER_IN_BATCH) {
-        return pg_filter_limit_refuse(filter, message->type, IN_BATCH, ret_way, reterr_error);
+        return pg_filter_limit_refuse(filter, message->type, IN_BATCH, ret_outcome, reterr_error);
     }
     if (facts->max_rows < 0 || filter->state.is_skipping) {
         return ERR_NONE;
     }
     if (facts->why_unlimited != NULL) {
-        return pg_filter_limit_refuse(filter, message->type, facts->why_unlimited, ret_way,
+        return pg_filter_limit_refuse(filter, message->type, facts->why_unlimited, ret_outcome,
                                       reterr_error);
     }
     if (filter->state.is_in_batch) {
         return pg_filter_limit_refuse(filter, message->type,
                                       "a statement with a limit on its rows needs a Sync before it",
-                                      ret_way, reterr_error);
+                                      ret_outcome, reterr_error);
     }
     if (pgwire_state_owes_ready(&filter->state)) {
-        *ret_way = PG_FILTER_WAITS;
+        *ret_outcome = PG_FILTER_DEFER;
         return ERR_NONE;
     }
     if (filter->state.transaction != PGWIRE_IDLE) {
@@ -97,7 +98,7 @@ enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_
     limit->is_simple = true;
     limit->facts = *facts;
     pg_filter_copy_rule(&limit->arena, &facts->rule, &limit->facts.rule);
-    *ret_way = PG_FILTER_STAYS;
+    *ret_outcome = PG_FILTER_HANDLED;
     return pg_filter_send_query(filter, "BEGIN", &limit->id, reterr_error);
 }
 
@@ -132,12 +133,12 @@ static const char *pg_filter_why_not_now(const struct pg_filter *filter,
 
 enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filter_facts *facts,
                                  const struct pgwire_execute *execute,
-                                 enum pg_filter_way_on *ret_way, struct error *reterr_error)
+                                 enum pg_filter_outcome *ret_outcome, struct error *reterr_error)
 {
     struct pg_filter_limit *limit = &filter->limit;
-    *ret_way = PG_FILTER_GOES;
+    *ret_outcome = PG_FILTER_SEND;
     if (limit->phase == PG_FILTER_IN_BATCH && (facts->controls || facts->begins)) {
-        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, IN_BATCH, ret_way,
+        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, IN_BATCH, ret_outcome,
                                       reterr_error);
     }
     if (facts->max_rows < 0 || filter->state.is_skipping) {
@@ -145,13 +146,14 @@ enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filte
     }
     const char *why = pg_filter_why_not_now(filter, facts, execute);
     if (why != NULL) {
-        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, why, ret_way, reterr_error);
+        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, why, ret_outcome,
+                                      reterr_error);
     }
     if (limit->phase == PG_FILTER_IN_BATCH) {
         return ERR_NONE;
     }
     if (pgwire_state_owes_ready(&filter->state)) {
-        *ret_way = PG_FILTER_WAITS;
+        *ret_outcome = PG_FILTER_DEFER;
         return ERR_NONE;
     }
     limit->phase = PG_FILTER_IN_BATCH;

@@ -27,11 +27,28 @@ void pg_filter_mask_release(struct pg_filter *filter)
     buf_wipe(&filter->wait.rest);
 }
 
-static void pg_filter_on_lookup(void *owner, struct slice tables)
+static void pg_filter_on_ask(void *owner)
 {
     struct pg_filter *filter = owner;
-    filter->wait.is_for_lookup = true;
-    filter->settings.on_lookup(filter->settings.owner, tables);
+    filter->settings.catalog->on_ask(filter->settings.catalog_owner);
+}
+
+static bool pg_filter_on_known(void *owner, struct catalog_known *ret_known)
+{
+    struct pg_filter *filter = owner;
+    return filter->settings.catalog->on_known(filter->settings.catalog_owner, ret_known);
+}
+
+static struct catalog_stamp pg_filter_on_stamp(void *owner)
+{
+    struct pg_filter *filter = owner;
+    return filter->settings.catalog->on_stamp(filter->settings.catalog_owner);
+}
+
+static void pg_filter_on_change(void *owner, bool is_over)
+{
+    struct pg_filter *filter = owner;
+    filter->settings.catalog->on_change(filter->settings.catalog_owner, CATALOG_MASKED, is_over);
 }
 
 /* Of an answer of many rows, once; when there is no room to tell, again. */
@@ -66,16 +83,40 @@ static void pg_filter_on_finding(void *owner, const struct guard_finding *findin
     filter->settings.on_event(filter->settings.owner, &event);
 }
 
+/* What Parse defined before there was a mask. */
+static void pg_filter_mask_learn_names(struct pg_filter *filter)
+{
+    struct slice name;
+    void *item = NULL;
+    for (size_t at = 0; map_next(&filter->statements, &at, &name, &item);) {
+        const struct pg_filter_statement *statement = item;
+        struct slice text = buf_view(&statement->text);
+        const struct sql_settings settings = {
+            .dialect = SQL_POSTGRES, .is_backslash_quoted = statement->is_backslash_quoted};
+        if (!statement->is_of_sql && !statement->is_ambiguous) {
+            struct arena arena CLEANUP(arena_release);
+            arena_init(&arena);
+            const struct sql_script script = filter->policy.analyze(&arena, &settings, text);
+            pg_mask_learn_statement(filter->mask, name, text, &script);
+        }
+    }
+}
+
 /* Once there is a mask, it stays: it knows what was prepared. What was asked before is answered as
  * it was asked, without it. */
-void pg_filter_mask_set(struct pg_filter *filter, const struct passage_policy *policy)
+void pg_filter_mask_set(struct pg_filter *filter)
 {
+    const struct passage_policy *policy = &filter->policy;
+    bool has_catalog = filter->settings.catalog != NULL;
     const struct pg_mask_settings settings = {
         .rules = policy->masking,
         .scratch = policy->scratch,
         .scope = policy->output,
         .is_encoding_unsafe = filter->is_encoding_unsafe,
-        .on_lookup = filter->settings.on_lookup == NULL ? NULL : pg_filter_on_lookup,
+        .on_ask = has_catalog ? pg_filter_on_ask : NULL,
+        .on_known = has_catalog ? pg_filter_on_known : NULL,
+        .on_stamp = has_catalog ? pg_filter_on_stamp : NULL,
+        .on_change = has_catalog ? pg_filter_on_change : NULL,
         .on_finding = pg_filter_on_finding,
         .owner = filter,
     };
@@ -87,9 +128,10 @@ void pg_filter_mask_set(struct pg_filter *filter, const struct passage_policy *p
     } else if (is_needed) {
         filter->mask = pg_mask_new(&settings);
         filter->mask_from = filter->state.next_id;
-        if (filter->settings.is_late || filter->number > filter->settings.request) {
-            pg_mask_set_rules(filter->mask,
-                              &settings); /* what ran before may have left something */
+        if (filter->number > 0) {
+            /* what ran before may have left something */
+            pg_mask_set_rules(filter->mask, &settings);
+            pg_filter_mask_learn_names(filter);
         }
     }
 }
@@ -120,19 +162,24 @@ enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice 
                               const struct pg_filter_judgement *judgement, bool *ret_passes,
                               struct error *reterr_error)
 {
-    size_t statement = 0;
+    const char *words = "";
     *ret_passes = true;
     if (filter->mask == NULL || filter->policy.masking == NULL) {
         return ERR_NONE;
     }
     pg_filter_keep_script(filter, text, judgement);
     const struct sql_script *script = filter->is_script_known ? &filter->script : NULL;
-    if (!pg_mask_refuses(filter->policy.masking, script, &statement)) {
+    switch (pg_mask_refuses(filter->mask, script, text, &words)) {
+    case PG_MASK_PASSES:
         return ERR_NONE;
+    case PG_MASK_ASKS:
+        *ret_passes = false;
+        return ERR_AGAIN;
+    case PG_MASK_IS_REFUSED:
+        break;
     }
     *ret_passes = false;
-    return pg_filter_refuse_masked(filter, type, PG_MASK_REFUSED_SQLSTATE, PG_MASK_REFUSED_WORDS,
-                                   reterr_error);
+    return pg_filter_refuse_masked(filter, type, PG_MASK_REFUSED_SQLSTATE, words, reterr_error);
 }
 
 /* The text of a message that was not looked at before: one that waited. */
@@ -181,6 +228,7 @@ static enum err pg_filter_mask_tell(struct pg_filter *filter,
         .script =
             has_text && filter->has_script && filter->is_script_known ? &filter->script : NULL,
         .text = has_text ? pg_filter_text_of(message) : SLICE_NONE,
+        .is_backslash_quoted = filter->is_backslash_quoted,
     };
     return pg_mask_request(filter->mask, &request, reterr_error);
 }
@@ -240,7 +288,7 @@ bool pg_filter_mask_wants(const struct pg_filter *filter, char type)
 static enum err pg_filter_put_masked(struct pg_filter *filter, struct error *reterr_error)
 {
     struct slice masked = buf_view(&filter->masked);
-    bool is_followed = filter->ways[PUMP_TARGET].is_masked || pg_filter_has_budgets(filter);
+    bool is_followed = filter->directions[PUMP_TARGET].is_masked || pg_filter_has_budgets(filter);
     enum err err = ERR_NONE;
     filter->reading.count = 0; /* it was of what came */
     if (!filter->is_blocked) {
@@ -329,11 +377,12 @@ enum err pg_filter_mask_note(struct pg_filter *filter, struct slice message,
 
 enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
+    struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
     enum pg_mask_verdict verdict = PG_MASK_SAME;
     if (filter->answered.is_of_mask) {
-        enum err err = pg_mask_large(filter->mask, filter->answered.request, &way->framer.frame,
-                                     &filter->masked, &verdict, reterr_error);
+        enum err err =
+            pg_mask_large(filter->mask, filter->answered.request, &direction->framer.frame,
+                          &filter->masked, &verdict, reterr_error);
         if (err != ERR_NONE) {
             return err;
         }
@@ -345,8 +394,8 @@ enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_err
     if (verdict == PG_MASK_SAME) {
         return pg_filter_put_header(filter, reterr_error);
     }
-    way->is_masked = verdict == PG_MASK_CHANGED;
-    way->is_dropped = verdict == PG_MASK_BLOCKED;
+    direction->is_masked = verdict == PG_MASK_CHANGED;
+    direction->is_dropped = verdict == PG_MASK_BLOCKED;
     return pg_filter_follow(filter, verdict, SLICE_NONE, false, reterr_error);
 }
 
@@ -356,7 +405,7 @@ enum err pg_filter_mask_part(struct pg_filter *filter, struct slice part,
     enum pg_mask_verdict verdict = PG_MASK_SAME;
     enum err err = pg_mask_large_part(filter->mask, part, &filter->masked, &verdict, reterr_error);
     if (err == ERR_NONE) {
-        filter->ways[PUMP_TARGET].is_dropped = verdict == PG_MASK_BLOCKED;
+        filter->directions[PUMP_TARGET].is_dropped = verdict == PG_MASK_BLOCKED;
         err = pg_filter_follow(filter, verdict, SLICE_NONE, false, reterr_error);
     }
     return err;
@@ -381,18 +430,21 @@ enum err pg_filter_mask_again(struct pg_filter *filter, struct error *reterr_err
 bool pg_filter_waits(const struct pg_filter *filter)
 {
     bool has_something = filter->wait.message.len > 0 || filter->wait.is_large;
-    return has_something && (filter->wait.is_for_lookup || filter->wait.is_for_cancel);
+    return pg_filter_known_holds(filter) ||
+           (has_something && (pg_filter_asks(filter) || filter->wait.is_for_cancel));
 }
 
-void pg_filter_learn_row(struct pg_filter *filter, const struct slice *values)
+bool pg_filter_asks(const struct pg_filter *filter)
 {
-    pg_mask_learn_row(filter->mask, values);
+    return filter->mask != NULL && pg_mask_is_asking(filter->mask);
 }
 
-void pg_filter_learn_done(struct pg_filter *filter, bool is_complete)
+void pg_filter_informed(struct pg_filter *filter)
 {
-    filter->wait.is_for_lookup = false;
-    pg_mask_learn_done(filter->mask, is_complete);
+    pg_filter_known_informed(filter);
+    if (filter->mask != NULL) {
+        pg_mask_informed(filter->mask);
+    }
 }
 
 void pg_filter_cancelled(struct pg_filter *filter)

@@ -202,6 +202,9 @@ static void pg_filter_names_clear(struct pg_filter *filter, struct map *names)
 void pg_filter_forget(struct pg_filter *filter, enum pg_filter_definition kind)
 {
     struct map *names = pg_filter_names_of(filter, kind);
+    if (map_count(names) == 0) {
+        return;
+    }
     pg_filter_names_clear(filter, names);
     map_init(names, filter->settings.seed);
 }
@@ -214,6 +217,8 @@ void pg_filter_names_init(struct pg_filter *filter)
 
 void pg_filter_names_release(struct pg_filter *filter)
 {
+    pg_filter_statement_unref(filter, filter->unnamed.statement);
+    pg_filter_statement_unref(filter, filter->unnamed.portal);
     pg_filter_names_clear(filter, &filter->statements);
     pg_filter_names_clear(filter, &filter->portals);
 }

@@ -23,6 +23,8 @@ void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body)
     }
     if (slice_equals(name, SLICE("standard_conforming_strings"))) {
         filter->is_backslash_quoted = !slice_equals(value, SLICE("on"));
+    } else if (slice_equals(name, SLICE("default_transaction_read_only"))) {
+        pg_filter_read_only_learn(filter, value);
     } else if (slice_equals(name, SLICE("server_encoding"))) {
         filter->is_server_utf8 = slice_equals_nocase(value, SLICE("UTF8"));
     } else if (slice_equals(name, SLICE("client_encoding"))) {
@@ -84,33 +86,42 @@ static enum err pg_filter_answer_refused(struct pg_filter *filter,
     return pg_filter_tell(filter, buf_view(&request->words), reterr_error);
 }
 
+static bool pg_filter_is_of_name(struct slice tag)
+{
+    return slice_equals(tag, SLICE("PREPARE")) || slice_equals(tag, SLICE("DEALLOCATE"));
+}
+
 static void pg_filter_learn(struct pg_filter *filter, struct pg_filter_request *request,
                             enum pgwire_server_kind kind, struct slice body)
 {
-    if (kind == PGWIRE_SERVER_PARSE_COMPLETE || kind == PGWIRE_SERVER_BIND_COMPLETE ||
-        kind == PGWIRE_SERVER_CLOSE_COMPLETE) {
-        pg_filter_change_apply(filter, request);
-        return;
-    }
-    if (kind != PGWIRE_SERVER_COMMAND_COMPLETE) {
-        return;
-    }
     struct slice rest;
-    struct slice tag = slice_cut(body, '\0', &rest);
-    if (slice_equals(tag, SLICE("PREPARE")) || slice_equals(tag, SLICE("DEALLOCATE"))) {
+    bool is_tag = kind == PGWIRE_SERVER_COMMAND_COMPLETE;
+    if (kind == PGWIRE_SERVER_PARSE_COMPLETE || kind == PGWIRE_SERVER_BIND_COMPLETE ||
+        kind == PGWIRE_SERVER_CLOSE_COMPLETE ||
+        (is_tag && pg_filter_is_of_name(slice_cut(body, '\0', &rest)))) {
         pg_filter_change_apply(filter, request);
     }
 }
 
 /* What is true of all sessions that are asked by SQL to forget. */
-static void pg_filter_learn_end(struct pg_filter *filter, enum pgwire_server_kind kind,
+static void pg_filter_learn_end(struct pg_filter *filter, const struct pg_filter_request *request,
                                 struct slice body)
 {
     struct slice rest;
     struct slice tag = slice_cut(body, '\0', &rest);
-    if (kind == PGWIRE_SERVER_COMMAND_COMPLETE &&
-        (slice_equals(tag, SLICE("DEALLOCATE ALL")) || slice_equals(tag, SLICE("DISCARD ALL")))) {
+    if (slice_equals(tag, SLICE("DEALLOCATE ALL")) || slice_equals(tag, SLICE("DISCARD ALL"))) {
         pg_filter_forget(filter, PG_FILTER_DEFINES_STATEMENT);
+    } else if (pg_filter_is_of_name(tag) && (request == NULL || list_is_empty(&request->changes))) {
+        pg_filter_lose_names(filter); /* nobody knows which one */
+    }
+}
+
+void pg_filter_learn_tag(struct pg_filter *filter, struct pg_filter_request *request,
+                         struct slice body)
+{
+    pg_filter_learn_end(filter, request, body);
+    if (request != NULL) {
+        pg_filter_learn(filter, request, PGWIRE_SERVER_COMMAND_COMPLETE, body);
     }
 }
 
@@ -121,7 +132,9 @@ static enum err pg_filter_answer(struct pg_filter *filter, struct pg_filter_requ
 {
     *ret_passes = !filter->is_muted;
     if (request->is_own) {
-        *ret_passes = *ret_passes && kind == PGWIRE_SERVER_ERROR;
+        bool is_read_only = pg_filter_read_only_answer(filter, request->id, kind);
+        *ret_passes = *ret_passes && kind == PGWIRE_SERVER_ERROR &&
+                      (!is_read_only || pg_filter_is_fatal(body));
         return ERR_NONE;
     }
     if (filter->is_blocked) {
@@ -154,7 +167,10 @@ static enum err pg_filter_ready(struct pg_filter *filter, const struct pgwire_an
                                 bool *ret_passes, struct error *reterr_error)
 {
     bool is_of_sync = answer->request.kind == PGWIRE_REQUEST_SYNC;
-    *ret_passes = true;
+    *ret_passes = !pg_filter_read_only_ready(filter, answer->request.id);
+    if (!*ret_passes) {
+        return ERR_NONE;
+    }
     if (filter->limit.phase >= PG_FILTER_BEGINNING && filter->limit.id == answer->request.id &&
         answer->request.kind != PGWIRE_REQUEST_NONE) {
         is_of_sync = is_of_sync || filter->limit.is_at_sync; /* for the client it is the Sync's */
@@ -168,6 +184,7 @@ static enum err pg_filter_ready(struct pg_filter *filter, const struct pgwire_an
         filter->is_muted = false;
         filter->is_blocked = false;
     }
+    pg_filter_known_ready(filter);
     if (filter->state.transaction == PGWIRE_IDLE) {
         pg_filter_forget(filter, PG_FILTER_DEFINES_PORTAL);
     }
@@ -216,7 +233,9 @@ static enum err pg_filter_decide(struct pg_filter *filter, const struct pgwire_f
         }
         return ERR_NONE;
     }
-    pg_filter_learn_end(filter, kind, body);
+    if (kind == PGWIRE_SERVER_COMMAND_COMPLETE) {
+        pg_filter_learn_end(filter, request, body);
+    }
     if (kind == PGWIRE_SERVER_READY) {
         err = pg_filter_ready(filter, &answer, ret_passes, reterr_error);
     } else if (filter->limit.phase >= PG_FILTER_BEGINNING &&
@@ -248,21 +267,21 @@ static bool pg_filter_is_collected(const struct pgwire_frame *frame)
 
 enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
-    const struct pgwire_frame *frame = &way->framer.frame;
+    struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
+    const struct pgwire_frame *frame = &direction->framer.frame;
     if (pg_filter_budget_counts(filter, frame->type)) {
         bool passes = false;
         enum err err = pg_filter_budget_put_header(filter, frame->size, &passes, reterr_error);
-        way->is_dropped = !passes;
+        direction->is_dropped = !passes;
         if (err != ERR_NONE || !passes) {
             return err;
         }
     }
-    if (way->start.at != NULL) {
-        pg_filter_put(&way->out, slice_sub(way->start, 0, PGWIRE_HEADER_SIZE));
+    if (direction->start.at != NULL) {
+        pg_filter_put(&direction->out, slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE));
         return ERR_NONE;
     }
-    return pgwire_header_write(pg_filter_buf(&way->out), frame) == ERR_NONE
+    return pgwire_header_write(pg_filter_buf(&direction->out), frame) == ERR_NONE
                ? ERR_NONE
                : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
 }
@@ -270,7 +289,7 @@ enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_err
 enum err pg_filter_put_message(struct pg_filter *filter, struct slice message, bool is_lasting,
                                struct error *reterr_error)
 {
-    struct pg_filter_out *out = &filter->ways[PUMP_TARGET].out;
+    struct pg_filter_out *out = &filter->directions[PUMP_TARGET].out;
     if (is_lasting) {
         pg_filter_put(out, message);
         return ERR_NONE;
@@ -283,48 +302,49 @@ enum err pg_filter_put_message(struct pg_filter *filter, struct slice message, b
 static enum err pg_filter_take_target_body(struct pg_filter *filter, struct slice body,
                                            struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
-    bool is_whole = way->start.at != NULL && body.at == way->start.at + PGWIRE_HEADER_SIZE;
+    struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
+    bool is_whole =
+        direction->start.at != NULL && body.at == direction->start.at + PGWIRE_HEADER_SIZE;
     bool passes = false;
     struct slice message = SLICE_NONE;
-    enum err err = pg_filter_decide(filter, &way->framer.frame, body, &passes, reterr_error);
+    enum err err = pg_filter_decide(filter, &direction->framer.frame, body, &passes, reterr_error);
     if (err == ERR_NONE && is_whole) {
-        message = slice_sub(way->start, 0, PGWIRE_HEADER_SIZE + body.len);
+        message = slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE + body.len);
     } else if (err == ERR_NONE) {
-        if (pgwire_header_write(&filter->whole, &way->framer.frame) != ERR_NONE ||
+        if (pgwire_header_write(&filter->whole, &direction->framer.frame) != ERR_NONE ||
             buf_append(&filter->whole, body) != ERR_NONE) {
             err = fail(reterr_error, ERR_LIMIT, "too much for the client at once");
         }
         message = buf_view(&filter->whole);
     }
-    way->is_dropped = !passes;
+    direction->is_dropped = !passes;
     if (err == ERR_NONE && passes) {
         err = pg_filter_pass_messages(filter, message, is_whole, reterr_error);
     } else if (err == ERR_NONE && filter->mask != NULL) {
         err = pg_filter_mask_note(filter, message, reterr_error);
     }
     buf_clear(&filter->whole);
-    buf_clear(&way->body);
+    buf_clear(&direction->body);
     return err;
 }
 
 static enum err pg_filter_take_target_header(struct pg_filter *filter, struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
-    const struct pgwire_frame *frame = &way->framer.frame;
+    struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
+    const struct pgwire_frame *frame = &direction->framer.frame;
     bool passes = false;
     bool is_wanted = pg_filter_mask_wants(filter, frame->type);
     bool is_large = is_wanted && frame->size > LIMIT_MASK_MESSAGE_SIZE;
-    way->is_masked = false;
+    direction->is_masked = false;
     if ((is_wanted && !is_large) || pg_filter_is_collected(frame)) {
         /* Behind an empty body nothing may come for long: it is taken with its header. */
         return frame->size > 0
-                   ? pgwire_framer_collect(&way->framer, &way->body, reterr_error)
+                   ? pgwire_framer_collect(&direction->framer, &direction->body, reterr_error)
                    : pg_filter_take_target_body(
-                         filter, slice_sub(way->start, PGWIRE_HEADER_SIZE, 0), reterr_error);
+                         filter, slice_sub(direction->start, PGWIRE_HEADER_SIZE, 0), reterr_error);
     }
     enum err err = pg_filter_decide(filter, frame, SLICE_NONE, &passes, reterr_error);
-    way->is_dropped = !passes;
+    direction->is_dropped = !passes;
     if (err != ERR_NONE || !passes) {
         return err;
     }
@@ -336,12 +356,12 @@ static enum err pg_filter_take_target_header(struct pg_filter *filter, struct er
 static enum err pg_filter_hop_rows(struct pg_filter *filter, struct slice *rest,
                                    struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
+    struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
     uint64_t count = 0;
-    size_t taken = pgwire_framer_hop(&way->framer, *rest, &count);
+    size_t taken = pgwire_framer_skip_same_type(&direction->framer, *rest, &count);
     struct slice rows = slice_sub(*rest, 0, taken);
     *rest = slice_from(*rest, taken);
-    if (way->is_dropped || filter->is_blocked || taken == 0) {
+    if (direction->is_dropped || filter->is_blocked || taken == 0) {
         return ERR_NONE;
     }
     filter->reading.count = count;
@@ -353,25 +373,21 @@ static enum err pg_filter_hop_rows(struct pg_filter *filter, struct slice *rest,
 enum err pg_filter_take_target(struct pg_filter *filter, struct slice *rest,
                                struct error *reterr_error)
 {
-    struct pg_filter_way *way = &filter->ways[PUMP_TARGET];
+    struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
     struct pgwire_event event;
-    struct slice front = *rest;
-    size_t taken = 0;
-    enum err err = pgwire_framer_next(&way->framer, front, &taken, &event, reterr_error);
-    *rest = slice_from(front, taken);
+    enum err err = pg_filter_next(direction, rest, &event, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
     if (event.kind == PGWIRE_EVENT_HEADER) {
-        way->start = taken == PGWIRE_HEADER_SIZE ? front : SLICE_NONE;
         err = pg_filter_take_target_header(filter, reterr_error);
     } else if (event.kind == PGWIRE_EVENT_BODY) {
         err = pg_filter_take_target_body(filter, event.bytes, reterr_error);
-    } else if (!way->is_dropped) {
-        err = way->is_masked ? pg_filter_mask_part(filter, event.bytes, reterr_error)
-                             : pg_filter_put_message(filter, event.bytes, true, reterr_error);
+    } else if (!direction->is_dropped) {
+        err = direction->is_masked ? pg_filter_mask_part(filter, event.bytes, reterr_error)
+                                   : pg_filter_put_message(filter, event.bytes, true, reterr_error);
     }
-    char type = way->framer.frame.type;
+    char type = direction->framer.frame.type;
     bool is_row = type == PGWIRE_SERVER_DATA_ROW || type == PGWIRE_SERVER_COPY_DATA;
     if (err == ERR_NONE && event.is_last && is_row && rest->len > 0) {
         err = pg_filter_hop_rows(filter, rest, reterr_error);

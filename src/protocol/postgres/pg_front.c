@@ -397,7 +397,7 @@ enum err pg_front_ready(struct pg_front *front, const struct pg_front_session *s
         return err;
     }
     front->state = PG_FRONT_OPENING;
-    timer_start(front->loop, &front->timer, LIMIT_PG_FRONT_WRITE_MS);
+    timer_start(front->loop, &front->timer, LIMIT_FRONT_WRITE_MS);
     loop_defer(front->loop, &front->task);
     return ERR_NONE;
 }

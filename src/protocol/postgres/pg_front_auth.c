@@ -25,6 +25,13 @@ void pg_front_ask_sasl(struct pg_front *front)
     front->state = PG_FRONT_AT_SASL;
 }
 
+void pg_front_auth_skip(struct pg_front *front)
+{
+    timer_stop(&front->timer);
+    front->state = PG_FRONT_KNOWN;
+    front->events->on_known(front->owner, 0);
+}
+
 static void auth_violation(struct pg_front *front, const char *what)
 {
     pg_front_note(front, ERR_INPUT, "%s", what);

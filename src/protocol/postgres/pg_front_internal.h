@@ -84,6 +84,8 @@ void pg_front_start_body(struct pg_front *front, struct slice body);
 void pg_front_start_failed(struct pg_front *front, const struct error *error);
 
 void pg_front_ask_sasl(struct pg_front *front);
+/* Who the client is, is known already. */
+void pg_front_auth_skip(struct pg_front *front);
 void pg_front_auth_header(struct pg_front *front);
 void pg_front_auth_body(struct pg_front *front, struct slice body);
 

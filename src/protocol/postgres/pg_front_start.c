@@ -162,7 +162,9 @@ static void start_session(struct pg_front *front, struct slice body)
     enum err err = pgwire_startup_read(front->framer.frame.version, arena_copy(&front->arena, body),
                                        startup, &front->reason);
     if (err != ERR_NONE) {
-        pg_front_refuse(front, PG_FRONT_PROTOCOL_VIOLATION, SLICE_NONE);
+        bool is_nobody = err == ERR_UNAUTHENTICATED;
+        pg_front_refuse(front, is_nobody ? PG_FRONT_REFUSED : PG_FRONT_PROTOCOL_VIOLATION,
+                        SLICE_NONE);
         return;
     }
     front->startup = startup;
@@ -173,7 +175,11 @@ static void start_session(struct pg_front *front, struct slice body)
         pg_front_drop(front, ERR_LIMIT, "too much to say");
         return;
     }
-    pg_front_ask_sasl(front);
+    if (front->config.is_inside) {
+        pg_front_auth_skip(front);
+    } else {
+        pg_front_ask_sasl(front);
+    }
 }
 
 void pg_front_start_body(struct pg_front *front, struct slice body)
@@ -220,5 +226,9 @@ void pg_front_start_failed(struct pg_front *front, const struct error *error)
         return;
     }
     front->reason = *error;
-    pg_front_refuse(front, PG_FRONT_PROTOCOL_VIOLATION, SLICE_NONE);
+    if (front->state == PG_FRONT_AT_START) {
+        pg_front_end(front); /* as servers do: what has such a length is no client of theirs */
+    } else {
+        pg_front_refuse(front, PG_FRONT_PROTOCOL_VIOLATION, SLICE_NONE);
+    }
 }

@@ -2,31 +2,19 @@
 #include "protocol/postgres/pg_hello.h"
 
 #include "base/text.h"
-#include "model/session.h"
+#include "protocol/hello.h"
 
-#define PREFIX            SLICE("gatehouse.metadata.")
 #define PG_HELLO_KEY_SIZE 32 /* of the secret that cancels, where the protocol allows it */
 #define HINT                                                                                       \
     "Give it as a startup option, -c gatehouse.metadata.NAME=VALUE (for psql in PGOPTIONS), or "   \
     "in the application's name: psql;NAME=VALUE."
 
-/* One more than is allowed is kept, for the check to see. */
-static void metadata_put(struct shape_pairs *given, struct slice name, struct slice value)
-{
-    size_t at = 0;
-    while (at < given->count && !slice_equals(given->pairs[at].key, name)) {
-        at++;
-    }
-    if (at <= SESSION_METADATA_COUNT) {
-        given->count = at < given->count ? given->count : at + 1;
-        given->pairs[at] = (struct shape_pair){.key = name, .value = value};
-    }
-}
-
 /* PostgreSQL takes names of settings in any case. */
 static bool metadata_is_name(struct slice name)
 {
-    return name.len > PREFIX.len && slice_equals_nocase(slice_sub(name, 0, PREFIX.len), PREFIX);
+    return name.len > PG_HELLO_METADATA_PREFIX.len &&
+           slice_equals_nocase(slice_sub(name, 0, PG_HELLO_METADATA_PREFIX.len),
+                               PG_HELLO_METADATA_PREFIX);
 }
 
 /* Options ------------------------------------------------------------------------------------- */
@@ -82,7 +70,7 @@ static bool options_take(struct options_texts *texts, struct slice word, bool is
         return false;
     }
     texts->plain_len += plain.len;
-    metadata_put(given, slice_from(name, PREFIX.len), value);
+    hello_metadata_put(given, slice_from(name, PG_HELLO_METADATA_PREFIX.len), value);
     return true;
 }
 
@@ -117,28 +105,6 @@ static struct slice options_read(struct arena *arena, struct slice options,
     return slice_of(texts.left, texts.left_len);
 }
 
-/* The application's name ---------------------------------------------------------------------- */
-
-/* Only when all behind the first ';' are pairs: a name may have one for other reasons. */
-static struct slice application_read(struct slice text, struct shape_pairs *given)
-{
-    struct slice rest = SLICE_NONE;
-    struct slice name = slice_cut(text, ';', &rest);
-    struct slice pairs = rest;
-    struct slice value = SLICE_NONE;
-    while (rest.len > 0) {
-        struct slice key = slice_cut(slice_cut(rest, ';', &rest), '=', &value);
-        if (value.at == NULL || slice_trim(key, " ").len == 0) {
-            return text;
-        }
-    }
-    while (pairs.len > 0) {
-        struct slice key = slice_cut(slice_cut(pairs, ';', &pairs), '=', &value);
-        metadata_put(given, slice_trim(key, " "), slice_trim(value, " "));
-    }
-    return slice_trim(name, " ");
-}
-
 /* Together ------------------------------------------------------------------------------------ */
 
 static void hello_keep(struct hello *hello, struct slice name, struct slice value)
@@ -167,12 +133,11 @@ struct hello pg_hello_in(struct arena *arena, const struct pgwire_startup *start
         .key_size =
             startup->version >= PGWIRE_VERSION(3, 2) ? PG_HELLO_KEY_SIZE : PGWIRE_KEY_SIZE_MIN,
     };
-    hello.metadata.pairs =
-        arena_alloc_array(arena, SESSION_METADATA_COUNT + 1, sizeof(*hello.metadata.pairs));
+    hello.metadata = hello_metadata_in(arena);
     hello.parameters.pairs =
         arena_alloc_array(arena, startup->parameter_count + 1, sizeof(*hello.parameters.pairs));
     if (name.at != NULL) {
-        hello.application_name = application_read(name, &hello.metadata);
+        hello.application_name = hello_application_read(name, &hello.metadata);
         hello_keep(&hello, SLICE("application_name"), hello.application_name);
     }
     struct slice left = options_read(arena, options, &hello.metadata);
@@ -182,8 +147,9 @@ struct hello pg_hello_in(struct arena *arena, const struct pgwire_startup *start
     for (size_t i = 0; i < startup->parameter_count; i++) {
         const struct pgwire_parameter *parameter = &startup->parameters[i];
         if (metadata_is_name(parameter->name)) {
-            metadata_put(&hello.metadata, slice_from(parameter->name, PREFIX.len),
-                         parameter->value);
+            hello_metadata_put(&hello.metadata,
+                               slice_from(parameter->name, PG_HELLO_METADATA_PREFIX.len),
+                               parameter->value);
         } else if (!slice_equals(parameter->name, SLICE("application_name")) &&
                    !slice_equals(parameter->name, SLICE("options"))) {
             hello_keep(&hello, parameter->name, parameter->value);

@@ -13,6 +13,8 @@
 #include "protocol/front.h"
 #include "wire/pgwire_start.h"
 
+#define PG_HELLO_METADATA_PREFIX SLICE("gatehouse.metadata.")
+
 /* Texts are borrowed from the startup where they can be; the arena holds no more than it does. The
  * metadata are not checked: session_metadata_check(). */
 struct hello pg_hello_in(struct arena *arena, const struct pgwire_startup *startup);

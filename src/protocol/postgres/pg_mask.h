@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "protocol/passage.h"
 #include "sql/sql.h"
 #include "wire/pgwire_frame.h"
 
@@ -28,10 +29,12 @@ struct pg_mask_settings {
     /* As the server's start said of client_encoding (pg_mask_is_encoding_unsafe); what it says of
      * it later is noticed. */
     bool is_encoding_unsafe;
-    /* Where the columns of tables come from is asked: pg_mask_lookup_text with 'tables' as its only
-     * parameter, answered by pg_mask_learn_row() and pg_mask_learn_done(), never inside. NULL:
-     * nobody can tell, and such columns are masked as strictly as the rules can. */
-    void (*on_lookup)(void *owner, struct slice tables);
+    /* What the catalog says; see struct passage_events. An ask is answered by pg_mask_informed(),
+     * never inside. NULL: nobody can tell, and all is masked as strictly as the rules can. */
+    void (*on_ask)(void *owner);
+    bool (*on_known)(void *owner, struct catalog_known *ret_known);
+    struct catalog_stamp (*on_stamp)(void *owner);
+    void (*on_change)(void *owner, bool is_over);
     /* May be NULL. A rule on output that matched, whatever its action. */
     void (*on_finding)(void *owner, const struct guard_finding *finding);
     void *owner;
@@ -56,20 +59,30 @@ struct pg_mask_request {
     struct slice body;
     const struct sql_script *script; /* of Query and Parse; NULL: nobody knows what they do */
     struct slice text;               /* that the script is of */
+    bool is_backslash_quoted;        /* as it was read */
 };
 
 /* Query, Parse, Bind, Describe, Execute, Close, FunctionCall; others need not be told and change
  * nothing. ERR_INPUT, ERR_LIMIT: it must not reach the server; refuse it with these words. */
 enum err pg_mask_request(struct pg_mask *mask, const struct pg_mask_request *request,
                          struct error *reterr_error) MUST_USE;
+/* A prepared statement that the server has had since before there was a mask. */
+void pg_mask_learn_statement(struct pg_mask *mask, struct slice name, struct slice text,
+                             const struct sql_script *script);
 /* Whether a Describe of the portal has to reach the server before this Execute, because nothing
  * says what its rows are. */
 bool pg_mask_needs_describe(const struct pg_mask *mask, struct slice execute_body);
 
-/* Whether a statement uses a masked column beyond handing it out, or may, where the rules say that
- * this is refused; *ret_statement is the first one that does. Also without a session. */
-bool pg_mask_refuses(const struct mask_rules *rules, const struct sql_script *script,
-                     size_t *ret_statement);
+/* Whether what a text would do is refused: it takes what is masked to where it would not be, or,
+ * where the rules say so, does more with it than hand it out. 'script' is NULL where nobody knows
+ * what it does. */
+enum pg_mask_refusal {
+    PG_MASK_PASSES,
+    PG_MASK_IS_REFUSED,
+    PG_MASK_ASKS, /* again, once the catalog is known: it was asked */
+};
+enum pg_mask_refusal pg_mask_refuses(struct pg_mask *mask, const struct sql_script *script,
+                                     struct slice text, const char **ret_words);
 #define PG_MASK_REFUSED_SQLSTATE "42501"
 #define PG_MASK_REFUSED_WORDS    "the statement uses a masked column beyond its output"
 
@@ -78,7 +91,7 @@ bool pg_mask_refuses(const struct mask_rules *rules, const struct sql_script *sc
 enum pg_mask_verdict {
     PG_MASK_SAME,    /* all of it passes as it is */
     PG_MASK_CHANGED, /* what was appended to 'out' takes its place; it may be nothing */
-    PG_MASK_WAIT,    /* the same again, once on_lookup was answered; nothing was appended */
+    PG_MASK_WAIT,    /* the same again, once on_ask was answered; nothing was appended */
     /* What was appended to 'out' takes its place, an ErrorResponse at its end: cancel the query,
      * and drop all up to the next ReadyForQuery. That passes, and comes here as ever. */
     PG_MASK_BLOCKED,
@@ -110,21 +123,10 @@ enum err pg_mask_large(struct pg_mask *mask, uint64_t request, const struct pgwi
 enum err pg_mask_large_part(struct pg_mask *mask, struct slice part, struct buf *out,
                             enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
 
-/* Origins ------------------------------------------------------------------------------------- */
+/* The catalog --------------------------------------------------------------------------------- */
 
-#define PG_MASK_LOOKUP_COLUMNS 6
-/* One parameter, the text of an array: of oids, or of "name", a schema or nothing, and a table's
- * name. Rows of text. */
-extern const char pg_mask_lookup_text[];
-
-/* A row of the answer; at == NULL is NULL. May be told twice. */
-void pg_mask_learn_row(struct pg_mask *mask, const struct slice values[PG_MASK_LOOKUP_COLUMNS]);
-/* All rows were told: those that were asked for and not told are known to be unknown (temporary,
- * or not committed yet). 'is_complete' is false when it could not be asked: their columns are
- * masked as strictly as the rules can, and the next description asks again. */
-void pg_mask_learn_done(struct pg_mask *mask, bool is_complete);
-/* What is known of tables may have changed. */
-void pg_mask_forget(struct pg_mask *mask);
+void pg_mask_informed(struct pg_mask *mask);
+bool pg_mask_is_asking(const struct pg_mask *mask);
 
 const struct mask_counts *pg_mask_counts(const struct pg_mask *mask);
 

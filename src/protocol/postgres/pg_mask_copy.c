@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* COPY to the client. Rows may come in any pieces; one that is not whole yet is held back. Columns
- * are known by the statement's list, or from the catalog for a whole table; where neither tells, or
- * for a query, each field is masked as strictly as the rules can when the statement may give masked
- * columns at all. */
+ * of a table are what the catalog says of it; where it is not clear which table, or for a query,
+ * each field is masked as strictly as the rules can when the statement reaches a masked column. */
 #include "base/must.h"
 #include "base/text.h"
 #include "base/writer.h"
@@ -41,78 +40,66 @@ static void note_fields(struct copying *copying)
     }
 }
 
-static void plan_columns(struct pg_mask *mask, const struct copy_statement *copy)
+/* Of the only table that a copy can be of; false: it is not clear which columns come. */
+static bool plan_table(struct pg_mask *mask, const struct copy_statement *copy)
 {
     struct copying *copying = &mask->copying;
-    for (size_t i = 0; i < copying->column_count && i < copy->column_count; i++) {
-        const struct mask_origin origin = {
-            .schema = copy->schema, .table = copy->table, .column = copy->columns[i]};
-        struct mask_field *field = &copying->fields[i];
-        struct mask_plan plan = mask_plan_of(mask->settings.rules, &origin, copy->columns[i]);
-        /* A schema that is not written may be any, and a partition may have another name. */
-        bool is_covered = mask_rules_cover_name(mask->settings.rules, copy->columns[i]) ||
-                          mask_rules_cover_table(mask->settings.rules, copy->schema, copy->table);
-        field->plan.whole = plan.whole == NULL && is_covered ? mask->strictest : plan.whole;
-        field->plan.context = plan.context;
-        pg_mask_set_needed(mask, field);
+    const struct sql_name name = {.schema = copy->schema, .name = copy->table};
+    struct pg_facts_relation found = pg_facts_relation(mask->facts, &name, false);
+    struct pg_facts_column column;
+    size_t index = 0;
+    size_t planned = 0;
+    for (; found.oid != 0 && pg_facts_column_at(mask->facts, found.oid, index, &column); index++) {
+        for (size_t i = 0; i < copying->column_count; i++) {
+            bool is_it = copy->columns == NULL ? i == index
+                                               : i < copy->column_count &&
+                                                     slice_equals(copy->columns[i], column.name);
+            if (is_it) {
+                copying->fields[i].plan.whole = column.whole;
+                copying->fields[i].plan.context = pg_mask_context_of(mask, column.name);
+                planned++;
+            }
+        }
     }
+    return planned == copying->column_count && (copy->columns != NULL || index == planned);
 }
 
-/* Whether the catalog, as others see it, can tell what a copy of a whole table gives: a table that
- * the transaction itself made or altered is not in it. */
-static bool asks_for_columns(const struct pg_mask *mask, const struct asked *asked,
-                             const struct statement *statement)
-{
-    return mask->strictest != NULL && mask->is_idle && !mask->has_ddl && statement != NULL &&
-           asked->type == PGWIRE_CLIENT_QUERY && statement->nature.is_alone &&
-           statement->nature.is_copy_known && !statement->nature.is_tainted &&
-           !statement->copy.is_query && statement->copy.columns == NULL &&
-           text_is_ascii(statement->copy.schema) && text_is_ascii(statement->copy.table);
-}
-
-bool pg_mask_copy_is_known(struct pg_mask *mask, const struct asked *asked)
-{
-    const struct statement *statement = pg_mask_statement_of(mask, asked);
-    return !asks_for_columns(mask, asked, statement) ||
-           pg_mask_knows_named(mask, statement->copy.schema, statement->copy.table);
-}
-
-/* By the catalog. What nobody knows stays as it is. */
-static void plan_table(struct pg_mask *mask)
+static void set_needed(struct pg_mask *mask)
 {
     struct copying *copying = &mask->copying;
-    struct mask_plan *plans = memory_new_array(copying->column_count + 1, sizeof(plans[0]));
-    bool is_known = pg_mask_plan_named(mask, plans, copying->column_count);
-    for (size_t i = 0; i < copying->column_count && is_known; i++) {
-        copying->fields[i].plan.whole = plans[i].whole;
-        copying->fields[i].plan.context = plans[i].context;
+    for (size_t i = 0; i <= copying->column_count; i++) {
         pg_mask_set_needed(mask, &copying->fields[i]);
     }
-    memory_free(plans);
 }
 
-/* Whether masked columns may be among what comes. */
-static bool may_be_masked(const struct pg_mask *mask, const struct statement *statement,
-                          bool is_known)
+/* What each field is: of a table by its columns, else what is computed. */
+static void plan_fields(struct pg_mask *mask, const struct pending_request *pending,
+                        struct statement *statement, bool is_known)
 {
-    if (mask->strictest == NULL) {
-        return false;
+    struct copying *copying = &mask->copying;
+    bool is_reached = pg_mask_is_reached(mask, pending);
+    bool is_table = is_known && is_reached && !statement->copy.is_query && mask->facts != NULL &&
+                    pending != NULL && pending->is_trusted;
+    if (is_table && plan_table(mask, &statement->copy)) {
+        copying->fields[copying->column_count].plan.whole = mask->strictest;
+        set_needed(mask);
+        return;
     }
-    if (statement == NULL || !is_known || statement->nature.is_tainted) {
-        return true;
+    bool is_query = is_known && statement->copy.is_query && pending != NULL && pending->is_trusted;
+    for (size_t i = 0; i <= copying->column_count; i++) {
+        bool is_open = !is_reached || (is_query && i < copying->column_count &&
+                                       pg_mask_is_open(mask, statement, i, copying->column_count));
+        copying->fields[i] = field_of(mask, copying, is_open ? NULL : mask->strictest);
     }
-    const struct copy_statement *copy = &statement->copy;
-    return copy->is_query ? statement->nature.uses_masked
-                          : copy->column_count != mask->copying.column_count;
 }
 
-enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, struct slice body,
-                            struct error *reterr_error)
+enum err pg_mask_copy_begin(struct pg_mask *mask, const struct pending_request *pending,
+                            struct slice body, struct error *reterr_error)
 {
     struct copying *copying = &mask->copying;
     struct pgwire_copy head;
-    const struct statement *statement = pg_mask_statement_of(mask, asked);
-    bool is_known = statement != NULL && statement->nature.is_copy_known;
+    struct statement *statement = pg_mask_statement_of(mask, pending);
+    bool is_known = statement != NULL && statement->is_copy_known;
     enum err err = pgwire_copy_read(body, &head, reterr_error);
     if (err != ERR_NONE) {
         return err;
@@ -131,19 +118,11 @@ enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, str
     is_known = is_known && (head.is_binary || !mask->is_encoding_unsafe);
     copying->is_rows_known = is_known || head.is_binary;
     copying->is_header_due = copying->format.has_header;
-    const struct mask_strategy *whole =
-        may_be_masked(mask, statement, is_known) ? mask->strictest : NULL;
     copying->fields = memory_new_array(copying->column_count + 1, sizeof(copying->fields[0]));
     for (size_t i = 0; i <= copying->column_count; i++) {
-        copying->fields[i] = field_of(mask, copying, whole);
+        copying->fields[i] = field_of(mask, copying, NULL);
     }
-    if (is_known && asks_for_columns(mask, asked, statement)) {
-        plan_table(mask);
-    } else if (whole == NULL && mask->strictest != NULL && !statement->copy.is_query) {
-        plan_columns(mask, &statement->copy);
-    }
-    mask->is_idle = false;
-    mask->has_learned = false;
+    plan_fields(mask, pending, statement, is_known);
     note_fields(copying);
     return ERR_NONE;
 }

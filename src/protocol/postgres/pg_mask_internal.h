@@ -9,10 +9,12 @@
 #include "base/map.h"
 #include "policy/guard.h"
 #include "policy/mask.h"
+#include "protocol/postgres/pg_facts.h"
 #include "protocol/postgres/pg_mask.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_copy.h"
 #include "wire/pgwire_query.h"
+#include "wire/pgwire_text.h"
 #include "wire/pgwire_type.h"
 
 /* What is done with a value of a row that is not NULL. */
@@ -26,6 +28,7 @@ enum mask_cell {
 /* How one column's values are dealt with. */
 struct mask_field {
     struct mask_plan plan;
+    uint32_t type; /* 0: not known */
     enum pgwire_type_kind kind;
     uint16_t format;
     bool is_needed; /* its values are looked at */
@@ -40,24 +43,13 @@ struct described {
     size_t references;
     size_t *total;     /* of the bodies of all */
     struct slice body; /* behind the struct */
-    /* What was made of it, as long as 'generation' is the mask's and the statement is such. */
+    /* What was made of it, as long as 'generation' is the mask's and the request is such. */
     uint64_t generation;
-    bool is_tainted;
-    bool uses_masked;
-    bool is_settled; /* nothing of it would be asked for again */
+    bool is_reached;
+    bool is_trusted;
+    uint64_t lineage; /* of the statement that it was made for; 0: it matters not */
     struct mask_field *fields;
     size_t count;
-};
-
-/* What the text of a statement says about what it gives. */
-struct statement_nature {
-    bool is_tainted;    /* it uses masked columns beyond its output, or may */
-    bool uses_masked;   /* it names one at all, or may */
-    bool changes_names; /* statements and portals may mean others afterwards */
-    bool changes_tables;
-    bool runs_others;   /* what a name means: EXECUTE, FETCH */
-    bool is_copy_known; /* 'copy' is of the only COPY in it */
-    bool is_alone;      /* it is one statement */
 };
 
 /* What a COPY says about what comes; see pg_mask_copy_read(). */
@@ -73,10 +65,23 @@ struct copy_statement {
 
 struct statement {
     size_t references;
-    struct statement_nature nature;
+    uint64_t id;          /* no other has it */
+    bool is_script_known; /* 'script' says what it does */
+    bool changes_names;   /* statements and portals may mean others afterwards */
+    bool changes_tables;  /* the catalog, or may */
+    bool runs_others;     /* what a name means: EXECUTE, FETCH */
+    bool shows_plain;     /* a setting that holds no text of the client's choice */
+    bool is_copy_known;   /* 'copy' is of the only COPY in it */
+    bool is_alone;        /* it is one statement */
+    struct sql_script script;
+    struct slice text; /* where its lineage can be told; or empty */
+    bool is_backslash_quoted;
+    bool *is_open; /* by column of its result; NULL: not worked out yet */
+    size_t open_count;
+    uint64_t open_generation;
     struct described *described; /* NULL: nobody has yet */
     struct described *recent;    /* of a portal of it; the next one's is the same as a rule */
-    struct arena arena;          /* of 'copy' */
+    struct arena arena;          /* of 'copy' and 'script' */
     struct copy_statement copy;
 };
 
@@ -88,8 +93,23 @@ struct portal {
     char *format_bytes;
 };
 
+enum mask_reach {
+    MASK_UNDECIDED,
+    MASK_OPEN,
+    MASK_REACHED, /* a relation with a masked column, or nobody knows */
+};
+
+/* What SQL has prepared, or declared as a cursor, under a name. */
+struct kept_name {
+    struct list link;
+    struct statement *statement;
+    bool is_cursor; /* its name is not known */
+    uint8_t name_len;
+    char name[PGWIRE_NAME_SIZE];
+};
+
 /* A message of the client that is not answered yet. */
-struct asked {
+struct pending_request {
     struct list link;
     uint64_t id;
     char type;
@@ -101,27 +121,14 @@ struct asked {
     char other[PGWIRE_NAME_SIZE]; /* of the statement that Bind names */
     uint8_t name_len;
     uint8_t other_len;
-};
-
-/* A table whose columns' names are known. */
-struct relation_column {
-    struct slice schema;
-    struct slice table;
-    struct slice column;
-};
-struct relation {
-    uint32_t oid;
-    bool is_known; /* false: it was asked for, and the target has no such table */
-    struct arena arena;
-    struct slice schema;
-    struct slice table;
-    struct slice *columns; /* by number, from 1; at == NULL: none */
-    size_t column_capacity;
-    struct relation_column *above; /* tables that it is a part of; without columns */
-    size_t above_count;
-    bool is_over;                 /* not all of that is known */
-    struct relation_column *used; /* by the view that it is */
-    size_t used_count;
+    enum mask_reach reach;
+    bool is_trusted;   /* nobody else changed the catalog while it ran */
+    bool is_complete;  /* it was answered; never of a Query */
+    bool changes;      /* the catalog, at once */
+    bool may_mask;     /* and so that something comes to be masked, or is no more */
+    bool was_changing; /* the session was about to, when it was sent */
+    unsigned ask_count;
+    struct catalog_stamp sent;
 };
 
 /* A copy to the client that is under way. */
@@ -166,12 +173,27 @@ struct pg_mask {
     bool looks_into_text;
     bool judges;
     bool is_encoding_unsafe;
-    bool is_blocked;  /* the rest of the batch goes unseen */
-    bool has_tainted; /* a statement that used masked columns was sent */
+    bool is_blocked;        /* the rest of the batch goes unseen */
+    bool has_reached;       /* a statement of the transaction did */
+    bool has_run_code;      /* of the session ran what may do anything, and reached */
+    bool has_ddl;           /* not committed, or not seen to be */
+    bool may_mask;          /* with it something may come to be masked, or be no more */
+    bool has_dirty_ddl;     /* likewise, of what is masked */
+    bool is_in_block;       /* as the server said last */
+    bool is_changing;       /* on_change was told that something begins */
+    bool is_asking;         /* on_ask was called */
+    bool has_asked_early;   /* for what the client says, which waits */
+    struct pg_facts *facts; /* NULL: nothing is known */
+    int64_t facts_at_us;
+    struct list kept; /* struct kept_name */
+    size_t kept_count;
+    bool has_forgotten_kept; /* there were more than are kept */
+    uint64_t next_statement;
     struct mask_counts counts;
+    uint64_t told_nulls; /* of them, those that the client was told of */
 
-    struct list asked; /* oldest first */
-    size_t asked_count;
+    struct list pending; /* oldest first */
+    size_t pending_count;
     struct list spare; /* to be used again */
     size_t spare_count;
     struct map statements;
@@ -196,17 +218,12 @@ struct pg_mask {
     struct copying copying;
     struct large_row large;
 
-    struct map relations;
-    bool is_asking;   /* on_lookup was called */
-    bool has_learned; /* and answered: what is not known now stays unknown for this message */
-    bool is_learned_complete;
-    bool asks_for_all;   /* of the description's tables */
-    bool is_idle;        /* nothing has run since the last transaction ended */
-    bool has_ddl;        /* that is not committed, or not seen to be */
     uint64_t generation; /* of what plans are made from */
 
-    struct buf value; /* what takes a value's place */
-    struct buf piece;
+    struct buf value;  /* what takes a value's place */
+    struct buf piece;  /* the text that a value is read as */
+    struct buf bytes;  /* that the text of a bytea stands for */
+    struct buf masked; /* what takes their place */
     struct buf unescaped;
     struct buf line;
     /* Why an answer is blocked. */
@@ -217,49 +234,69 @@ struct pg_mask {
 };
 
 /* pg_mask_request.c */
-struct asked *pg_mask_find_asked(struct pg_mask *mask, uint64_t id);
-struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct asked *asked);
-struct portal *pg_mask_portal_of(struct pg_mask *mask, const struct asked *asked);
+struct pending_request *pg_mask_find_pending(struct pg_mask *mask, uint64_t id);
+struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct pending_request *pending);
+struct portal *pg_mask_portal_of(struct pg_mask *mask, const struct pending_request *pending);
 struct statement *statement_ref(struct statement *statement);
 void statement_unref(struct statement *statement);
 void portal_free(struct portal *portal);
 void described_unref(struct described *described);
-void pg_mask_release_asked(struct pg_mask *mask);
+void pg_mask_release_pending(struct pg_mask *mask);
 /* Portals, and statements. */
 void pg_mask_forget_names(struct pg_mask *mask, bool keeps_unnamed);
 void pg_mask_forget_portals(struct pg_mask *mask);
-/* What was said about statements is not known any more. */
-void pg_mask_distrust(struct pg_mask *mask);
 /* ParseComplete, BindComplete, CloseComplete of it. */
-void pg_mask_apply(struct pg_mask *mask, struct asked *asked);
-void pg_mask_apply_description(struct pg_mask *mask, const struct asked *asked, struct slice body);
-bool pg_mask_is_tainted(struct pg_mask *mask, const struct asked *asked);
+void pg_mask_apply(struct pg_mask *mask, struct pending_request *pending);
+void pg_mask_apply_description(struct pg_mask *mask, const struct pending_request *pending,
+                               struct slice body);
+void pg_mask_release_kept(struct pg_mask *mask);
 
-/* pg_mask_nature.c */
-struct statement_nature pg_mask_nature_of(const struct mask_rules *rules, bool has_tainted,
-                                          const struct sql_script *script);
+/* pg_mask_script.c: what the text says is kept with the statement. */
+void pg_mask_describe_statement(struct pg_mask *mask, struct statement *statement,
+                                const struct pg_mask_request *request);
+
+/* pg_mask_reach.c */
+/* Whether it is decided what the request reaches; if not, the catalog was asked. */
+bool pg_mask_decide(struct pg_mask *mask, struct pending_request *pending);
+/* Of one that was; NULL: of the transaction. */
+bool pg_mask_is_reached(const struct pg_mask *mask, const struct pending_request *pending);
+/* What the name of a column says of what is in it. */
+uint64_t pg_mask_context_of(const struct pg_mask *mask, struct slice name);
+/* 'is_open': it is computed, and known to be of nothing masked. */
+struct mask_plan pg_mask_plan(const struct pg_mask *mask, const struct pending_request *pending,
+                              const struct pgwire_field *field, bool is_open);
+/* By what is known now, before anything runs. */
+bool pg_mask_script_reaches(const struct pg_mask *mask, const struct pg_facts *facts,
+                            const struct sql_script *script);
+/* Of the server's functions: what gives back what was put somewhere before. */
+bool pg_mask_gives_back(struct slice function);
+/* pg_mask_lineage.c: whether nothing masked flows into a column of the result, which has 'count'.
+ */
+bool pg_mask_is_open(struct pg_mask *mask, struct statement *statement, size_t index, size_t count);
+enum pg_mask_facts {
+    PG_MASK_FACTS_KNOWN, /* mask->facts; NULL: it could not be asked */
+    PG_MASK_FACTS_OLD,
+};
+/* Of what was asked for at 'after_us' or later; 0: any time, but it was answered. */
+enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us);
+void pg_mask_ask(struct pg_mask *mask);
+/* A request goes to the server; the server is ready. */
+void pg_mask_note_sent(struct pg_mask *mask, struct pending_request *pending);
+void pg_mask_note_ready(struct pg_mask *mask, bool is_idle);
 
 /* pg_mask_copy_statement.c: false: it says something that is not understood. */
 bool pg_mask_copy_read(struct arena *arena, struct slice text, struct copy_statement *ret_copy);
 
-/* pg_mask_origin.c: whether all tables are known as far as they will be; if not, it was asked. */
-bool pg_mask_knows_tables(struct pg_mask *mask, const struct pgwire_fields *fields);
-bool pg_mask_knows_table(const struct pg_mask *mask, uint32_t oid);
-struct mask_plan pg_mask_plan(struct pg_mask *mask, const struct pgwire_field *field,
-                              bool is_tainted);
-void pg_mask_release_relations(struct pg_mask *mask);
-/* For a table that is known by its name only: whether its columns are known as far as they will be;
- * if not, it was asked. */
-bool pg_mask_knows_named(struct pg_mask *mask, struct slice schema, struct slice table);
-/* Of the table that was asked for last, whose rows have 'count' columns; false: nobody knows. */
-bool pg_mask_plan_named(struct pg_mask *mask, struct mask_plan *plans, size_t count);
+/* pg_mask_field.c */
+bool mask_field_is_masked(const struct pg_mask *mask, const struct mask_field *field);
+/* Sets what its values look like. */
+void pg_mask_set_type(struct mask_field *field, uint32_t type);
+/* Sets whether and how its values are looked at, by its plan, type and format. */
+void pg_mask_set_needed(const struct pg_mask *mask, struct mask_field *field);
 
 /* pg_mask_value.c: 'buf' gets what takes its place. */
 enum mask_outcome pg_mask_value(struct pg_mask *mask, const struct mask_field *field,
                                 struct slice value, struct buf *buf);
-bool mask_field_is_masked(const struct mask_field *field);
-/* Sets whether and how its values are looked at, by its plan, type and format. */
-void pg_mask_set_needed(const struct pg_mask *mask, struct mask_field *field);
 /* A text that is no column's. */
 enum mask_outcome pg_mask_plain(struct pg_mask *mask, struct slice label, struct slice text,
                                 struct buf *buf);
@@ -339,8 +376,9 @@ static inline void pg_mask_put_u32(char *at, uint32_t value)
 #define ROW_HEAD_SIZE (PGWIRE_HEADER_SIZE + 2)
 #define LENGTH_SIZE   4
 #define NULL_LENGTH   UINT32_MAX
-/* False: origins were asked for. */
-bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request);
+/* The request is decided. */
+void pg_mask_make_current(struct pg_mask *mask, const struct pending_request *pending,
+                          uint64_t request);
 /* After other rules came: what is left of a row that comes in parts is masked as strictly as they
  * can. */
 void pg_mask_row_replan(struct pg_mask *mask);
@@ -350,10 +388,9 @@ const struct mask_field *pg_mask_field(const struct pg_mask *mask, size_t index)
 enum err pg_mask_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
                       enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
 
-/* pg_mask_copy.c: false: what the table's columns are was asked for. */
-bool pg_mask_copy_is_known(struct pg_mask *mask, const struct asked *asked);
-enum err pg_mask_copy_begin(struct pg_mask *mask, const struct asked *asked, struct slice body,
-                            struct error *reterr_error) MUST_USE;
+/* pg_mask_copy.c */
+enum err pg_mask_copy_begin(struct pg_mask *mask, const struct pending_request *pending,
+                            struct slice body, struct error *reterr_error) MUST_USE;
 enum err pg_mask_copy_rows(struct pg_mask *mask, struct slice messages, struct buf *out,
                            enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
 enum err pg_mask_copy_done(struct pg_mask *mask, struct slice message, struct buf *out,
@@ -390,8 +427,8 @@ bool pg_mask_copy_line(struct pg_mask *mask, struct copy_run *run, size_t start,
                        enum row_outcome *ret_row);
 
 /* pg_mask_notice.c: errors, notices, notifications, parameters, function results; one message. */
-enum err pg_mask_words(struct pg_mask *mask, const struct asked *asked, struct slice message,
-                       struct buf *out, enum pg_mask_verdict *ret_verdict,
+enum err pg_mask_words(struct pg_mask *mask, const struct pending_request *pending,
+                       struct slice message, struct buf *out, enum pg_mask_verdict *ret_verdict,
                        struct error *reterr_error) MUST_USE;
 
 /* pg_mask_large.c */

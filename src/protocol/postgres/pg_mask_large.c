@@ -26,7 +26,7 @@ enum err pg_mask_large(struct pg_mask *mask, uint64_t request, const struct pgwi
                        struct buf *out, enum pg_mask_verdict *ret_verdict,
                        struct error *reterr_error)
 {
-    const struct asked *asked = pg_mask_find_asked(mask, request);
+    struct pending_request *pending = pg_mask_find_pending(mask, request);
     struct large_row *large = &mask->large;
     if (frame->type == PGWIRE_SERVER_COPY_DATA) {
         if (!mask->copying.is_needed) {
@@ -41,10 +41,11 @@ enum err pg_mask_large(struct pg_mask *mask, uint64_t request, const struct pgwi
         return fail(reterr_error, ERR_LIMIT,
                     "a message of %u bytes, which are too many to be masked", frame->size);
     }
-    if (!pg_mask_make_current(mask, asked, request)) {
+    if (!pg_mask_decide(mask, pending)) {
         *ret_verdict = PG_MASK_WAIT;
         return ERR_NONE;
     }
+    pg_mask_make_current(mask, pending, request);
     *ret_verdict = mask->has_needed ? PG_MASK_CHANGED : PG_MASK_SAME;
     pg_mask_large_release(large);
     pg_mask_large_init(large);

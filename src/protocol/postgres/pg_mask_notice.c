@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server says in words. An error of a statement that uses masked columns, or may, can hold
- * their values ("invalid input syntax for type integer: …"), so nothing of its words passes: the
- * code, the severity and the position say what can be said. */
+/* What a server says in words. An error of a statement that reaches masked columns, or may, can
+ * hold their values ("invalid input syntax for type integer: …"), so nothing of its words passes:
+ * the code, the severity and the position say what can be said. But for what a server says of a
+ * text before it has read anything. */
 #include "base/writer.h"
 #include "protocol/postgres/pg_mask_internal.h"
 
-#define HIDDEN_WORDS "the words are masked, as the statement uses masked columns"
+#define HIDDEN_WORDS "the words are masked, as the statement reaches masked columns"
 
 /* Fields that no data stands in: severity, code, positions, and where in the server. */
 static bool is_field_safe(char type)
@@ -54,6 +55,31 @@ static enum err put_body(struct pg_mask *mask, struct slice message, struct buf 
     return ERR_NONE;
 }
 
+/* The parser's complaints point at a place in the text; those that functions make of what they were
+ * given, and those of code inside of the server, do not, or say whence they come. Some files of the
+ * server speak of names and states alone. */
+static bool has_no_values(struct slice fields)
+{
+    static const struct slice files[] = {SLICE_INIT("postgres.c"),  SLICE_INIT("aclchk.c"),
+                                         SLICE_INIT("xact.c"),      SLICE_INIT("portalcmds.c"),
+                                         SLICE_INIT("portalmem.c"), SLICE_INIT("prepare.c")};
+    struct pgwire_notice_field field;
+    bool is_of_text = false;
+    bool has_position = false;
+    bool is_of_file = false;
+    bool is_inside = false;
+    while (pgwire_notice_next(&fields, &field)) {
+        is_of_text = is_of_text || (field.type == PGWIRE_FIELD_SQLSTATE &&
+                                    slice_starts_with(field.text, SLICE("42")));
+        has_position = has_position || field.type == 'P';
+        is_inside = is_inside || field.type == 'W' || field.type == 'q' || field.type == 'p';
+        for (size_t i = 0; field.type == 'F' && i < COUNT_OF(files); i++) {
+            is_of_file = is_of_file || slice_equals(field.text, files[i]);
+        }
+    }
+    return !is_inside && ((is_of_text && has_position) || is_of_file);
+}
+
 static enum err write_notice(struct pg_mask *mask, struct slice fields, bool is_hidden)
 {
     struct pgwire_notice_field field;
@@ -80,7 +106,8 @@ static enum err mask_notice(struct pg_mask *mask, bool is_hidden, struct slice b
 {
     struct slice fields;
     enum err err = pgwire_notice_read(body, &fields, reterr_error);
-    if (err == ERR_NONE && write_notice(mask, fields, is_hidden) != ERR_NONE) {
+    if (err == ERR_NONE &&
+        write_notice(mask, fields, is_hidden && !has_no_values(fields)) != ERR_NONE) {
         return fail(reterr_error, ERR_LIMIT, "a masked notice is too large");
     }
     return err;
@@ -115,7 +142,10 @@ static enum err mask_notification(struct pg_mask *mask, struct slice body,
     }
     writer_u32(&writer, notification.process);
     writer_text(&writer, mask_text_of(mask, SLICE(""), notification.channel, false));
-    writer_text(&writer, mask_text_of(mask, SLICE(""), notification.payload, mask->has_tainted));
+    /* Who sent it is not known, nor what that session read. */
+    bool is_hidden =
+        mask->strictest != NULL && (mask->facts == NULL || pg_facts_has_masked(mask->facts));
+    writer_text(&writer, mask_text_of(mask, SLICE(""), notification.payload, is_hidden));
     return writer_done(&writer) == ERR_NONE
                ? ERR_NONE
                : fail(reterr_error, ERR_LIMIT, "a masked notification is too large");
@@ -156,7 +186,7 @@ static enum err mask_setting(struct pg_mask *mask, struct slice body, struct err
     if (slice_equals(name, SLICE("client_encoding"))) {
         mask->is_encoding_unsafe = pg_mask_is_encoding_unsafe(value);
     }
-    bool is_hidden = mask->has_tainted && is_free_setting(name);
+    bool is_hidden = mask->strictest != NULL && mask->has_run_code && is_free_setting(name);
     writer_text(&writer, name);
     writer_text(&writer, mask_text_of(mask, name, value, is_hidden));
     return writer_done(&writer) == ERR_NONE
@@ -165,10 +195,12 @@ static enum err mask_setting(struct pg_mask *mask, struct slice body, struct err
 }
 
 /* The type of what a function returns is not said. */
-static enum err mask_result(struct pg_mask *mask, struct slice body, struct error *reterr_error)
+static enum err mask_result(struct pg_mask *mask, bool is_reached, struct slice body,
+                            struct error *reterr_error)
 {
     const struct mask_field field = {
-        .plan = {.whole = mask->strictest, .is_examined = mask->looks_into_text},
+        .plan = {.whole = is_reached ? mask->strictest : NULL,
+                 .is_examined = mask->looks_into_text},
         .kind = PGWIRE_TYPE_UNKNOWN,
         .format = PGWIRE_FORMAT_BINARY,
     };
@@ -195,14 +227,15 @@ static enum err mask_result(struct pg_mask *mask, struct slice body, struct erro
                : fail(reterr_error, ERR_LIMIT, "a masked result is too large");
 }
 
-enum err pg_mask_words(struct pg_mask *mask, const struct asked *asked, struct slice message,
-                       struct buf *out, enum pg_mask_verdict *ret_verdict,
+enum err pg_mask_words(struct pg_mask *mask, const struct pending_request *pending,
+                       struct slice message, struct buf *out, enum pg_mask_verdict *ret_verdict,
                        struct error *reterr_error)
 {
     struct slice body = slice_from(message, PGWIRE_HEADER_SIZE);
     enum err err = ERR_NONE;
     /* What a Sync commits may fail for what was done before. */
-    bool is_hidden = asked != NULL ? pg_mask_is_tainted(mask, asked) : mask->has_tainted;
+    bool is_hidden =
+        pg_mask_is_reached(mask, pending) || (mask->strictest != NULL && mask->has_reached);
     buf_truncate(&mask->line, 0);
     switch (message.at[0]) {
     case PGWIRE_SERVER_ERROR:
@@ -216,7 +249,7 @@ enum err pg_mask_words(struct pg_mask *mask, const struct asked *asked, struct s
         err = mask_setting(mask, body, reterr_error);
         break;
     default:
-        err = mask_result(mask, body, reterr_error);
+        err = mask_result(mask, is_hidden, body, reterr_error);
         break;
     }
     return err != ERR_NONE ? err : put_body(mask, message, out, ret_verdict, reterr_error);

@@ -4,14 +4,14 @@
 #include "base/must.h"
 #include "protocol/postgres/pg_mask_internal.h"
 
-static struct slice asked_name(const struct asked *asked)
+static struct slice asked_name(const struct pending_request *pending)
 {
-    return slice_of(asked->name, asked->name_len);
+    return slice_of(pending->name, pending->name_len);
 }
 
-static struct slice asked_other(const struct asked *asked)
+static struct slice asked_other(const struct pending_request *pending)
 {
-    return slice_of(asked->other, asked->other_len);
+    return slice_of(pending->other, pending->other_len);
 }
 
 /* Statements and portals ---------------------------------------------------------------------- */
@@ -62,6 +62,7 @@ void statement_unref(struct statement *statement)
     if (statement != NULL && --statement->references == 0) {
         described_unref(statement->described);
         described_unref(statement->recent);
+        memory_free(statement->is_open);
         arena_release(&statement->arena);
         memory_free(statement);
     }
@@ -97,65 +98,87 @@ void pg_mask_forget_names(struct pg_mask *mask, bool keeps_unnamed)
         statement_unref(statement);
     }
     map_clear(&mask->statements);
-    if (unnamed != NULL && keeps_unnamed && !unnamed->nature.runs_others) {
+    if (unnamed != NULL && keeps_unnamed && !unnamed->runs_others) {
         (void)map_put(&mask->statements, SLICE(""), unnamed); /* no words of SQL reach it */
     } else {
         statement_unref(unnamed);
     }
 }
 
-static void distrust(struct statement *statement)
+/* What SQL names ------------------------------------------------------------------------------ */
+
+static void keep_name(struct pg_mask *mask, struct statement *statement, struct slice name,
+                      bool is_cursor)
 {
-    if (statement != NULL) {
-        statement->nature.is_tainted = true;
-        statement->nature.uses_masked = true;
+    if (mask->kept_count >= LIMIT_PG_MASK_KEPT || name.len > PGWIRE_NAME_SIZE) {
+        mask->has_forgotten_kept = true;
+        return;
+    }
+    struct kept_name *kept = memory_new(sizeof(*kept));
+    kept->statement = statement_ref(statement);
+    kept->is_cursor = is_cursor;
+    kept->name_len = (uint8_t)name.len;
+    if (name.len > 0) {
+        memcpy(kept->name, name.at, name.len);
+    }
+    list_append(&mask->kept, &kept->link);
+    mask->kept_count++;
+}
+
+/* From when it is sent on: whether the server does it does not matter, nor when it forgets it. */
+static void keep_names(struct pg_mask *mask, struct statement *statement)
+{
+    for (size_t i = 0; statement->is_script_known && i < statement->script.count; i++) {
+        const struct sql_statement *one = &statement->script.statements[i];
+        if ((one->operations & SQL_BIT(SQL_DECLARE)) != 0) {
+            keep_name(mask, statement, SLICE(""), true);
+        } else if (one->verb == SQL_PREPARE && one->prepared.len > 0) {
+            keep_name(mask, statement, one->prepared, false);
+        }
     }
 }
 
-void pg_mask_distrust(struct pg_mask *mask)
+void pg_mask_release_kept(struct pg_mask *mask)
 {
-    struct slice name;
-    void *item;
-    for (size_t at = 0; map_next(&mask->statements, &at, &name, &item);) {
-        distrust(item);
-    }
-    for (size_t at = 0; map_next(&mask->portals, &at, &name, &item);) {
-        distrust(((struct portal *)item)->statement);
-    }
-    LIST_EACH(link, &mask->asked) {
-        distrust(LIST_ITEM(link, struct asked, link)->statement);
+    while (!list_is_empty(&mask->kept)) {
+        struct kept_name *kept = LIST_ITEM(mask->kept.next, struct kept_name, link);
+        list_remove(&kept->link);
+        statement_unref(kept->statement);
+        memory_free(kept);
     }
 }
 
 /* What is asked ------------------------------------------------------------------------------- */
 
-static struct asked *asked_new(struct pg_mask *mask, const struct pg_mask_request *request)
+static struct pending_request *asked_new(struct pg_mask *mask,
+                                         const struct pg_mask_request *request)
 {
-    struct asked *asked;
+    struct pending_request *pending;
     if (mask->spare_count > 0) {
-        asked = LIST_ITEM(mask->spare.next, struct asked, link);
-        list_remove(&asked->link);
+        pending = LIST_ITEM(mask->spare.next, struct pending_request, link);
+        list_remove(&pending->link);
         mask->spare_count--;
     } else {
-        asked = memory_new(sizeof(*asked));
+        pending = memory_new(sizeof(*pending));
     }
-    *asked = (struct asked){.id = request->id, .type = request->type, .is_own = request->is_own};
-    list_append(&mask->asked, &asked->link);
-    mask->asked_count++;
-    return asked;
+    *pending = (struct pending_request){
+        .id = request->id, .type = request->type, .is_own = request->is_own};
+    list_append(&mask->pending, &pending->link);
+    mask->pending_count++;
+    return pending;
 }
 
-static void asked_free(struct pg_mask *mask, struct asked *asked)
+static void asked_free(struct pg_mask *mask, struct pending_request *pending)
 {
-    list_remove(&asked->link);
-    mask->asked_count--;
-    statement_unref(asked->statement);
-    portal_free(asked->portal);
+    list_remove(&pending->link);
+    mask->pending_count--;
+    statement_unref(pending->statement);
+    portal_free(pending->portal);
     if (mask->spare_count < LIMIT_PG_MASK_SPARE) {
-        list_append(&mask->spare, &asked->link);
+        list_append(&mask->spare, &pending->link);
         mask->spare_count++;
     } else {
-        memory_free(asked);
+        memory_free(pending);
     }
 }
 
@@ -168,10 +191,10 @@ static void take_name(struct slice name, char *at, uint8_t *ret_len)
     *ret_len = (uint8_t)name.len;
 }
 
-static void take_names(struct asked *asked, struct slice name, struct slice other)
+static void take_names(struct pending_request *pending, struct slice name, struct slice other)
 {
-    take_name(name, asked->name, &asked->name_len);
-    take_name(other, asked->other, &asked->other_len);
+    take_name(name, pending->name, &pending->name_len);
+    take_name(other, pending->other, &pending->other_len);
 }
 
 static void read_copy(struct statement *statement, const struct pg_mask_request *request)
@@ -187,9 +210,8 @@ static void read_copy(struct statement *statement, const struct pg_mask_request 
     }
     if (count == 1 && copy->verb == SQL_COPY && !copy->is_unknown) {
         struct slice text = slice_sub(request->text, copy->offset, copy->len);
-        statement->nature.is_alone = script->count == 1;
-        statement->nature.is_copy_known =
-            pg_mask_copy_read(&statement->arena, text, &statement->copy);
+        statement->is_alone = script->count == 1;
+        statement->is_copy_known = pg_mask_copy_read(&statement->arena, text, &statement->copy);
     }
 }
 
@@ -197,29 +219,37 @@ static struct statement *statement_of_text(struct pg_mask *mask,
                                            const struct pg_mask_request *request)
 {
     struct statement *statement = statement_new();
-    statement->nature = pg_mask_nature_of(mask->settings.rules, mask->has_tainted, request->script);
-    mask->has_tainted = mask->has_tainted || statement->nature.is_tainted;
+    statement->id = ++mask->next_statement;
+    pg_mask_describe_statement(mask, statement, request);
+    keep_names(mask, statement);
     read_copy(statement, request);
     return statement;
 }
 
-static void take_parse(struct pg_mask *mask, struct asked *asked,
+static void take_parse(struct pg_mask *mask, struct pending_request *pending,
                        const struct pg_mask_request *request)
 {
     struct reader reader = reader_of(request->body); /* maybe the beginning only */
-    take_names(asked, pgwire_name_read(&reader), SLICE(""));
-    asked->statement = statement_of_text(mask, request);
+    take_names(pending, pgwire_name_read(&reader), SLICE(""));
+    pending->statement = statement_of_text(mask, request);
 }
 
-static enum err take_bind(struct asked *asked, const struct pg_mask_request *request,
+void pg_mask_learn_statement(struct pg_mask *mask, struct slice name, struct slice text,
+                             const struct sql_script *script)
+{
+    const struct pg_mask_request request = {.script = script, .text = text};
+    statement_unref(map_put(&mask->statements, name, statement_of_text(mask, &request)));
+}
+
+static enum err take_bind(struct pending_request *pending, const struct pg_mask_request *request,
                           struct error *reterr_error)
 {
     struct pgwire_bind bind = {.formats = {.count = 0}};
     struct reader reader = reader_of(request->body); /* maybe the beginning only */
     bind.portal = pgwire_name_read(&reader);
     bind.statement = pgwire_name_read(&reader);
-    asked->portal = memory_new(sizeof(*asked->portal));
-    take_names(asked, bind.portal, bind.statement);
+    pending->portal = memory_new(sizeof(*pending->portal));
+    take_names(pending, bind.portal, bind.statement);
     if (request->is_cut) {
         return ERR_NONE;
     }
@@ -231,55 +261,58 @@ static enum err take_bind(struct asked *asked, const struct pg_mask_request *req
     if (formats->count > LIMIT_PG_MASK_FORMATS) {
         return fail(reterr_error, ERR_LIMIT, "%zu formats of results", formats->count);
     }
-    asked->portal->has_formats = true;
+    pending->portal->has_formats = true;
     if (formats->count > 0) {
-        asked->portal->format_bytes = memory_new(formats->bytes.len);
-        memcpy(asked->portal->format_bytes, formats->bytes.at, formats->bytes.len);
-        asked->portal->formats.count = formats->count;
-        asked->portal->formats.bytes = slice_of(asked->portal->format_bytes, formats->bytes.len);
+        pending->portal->format_bytes = memory_new(formats->bytes.len);
+        memcpy(pending->portal->format_bytes, formats->bytes.at, formats->bytes.len);
+        pending->portal->formats.count = formats->count;
+        pending->portal->formats.bytes =
+            slice_of(pending->portal->format_bytes, formats->bytes.len);
     }
     return ERR_NONE;
 }
 
-static enum err take_object(struct asked *asked, struct slice body, struct error *reterr_error)
+static enum err take_object(struct pending_request *pending, struct slice body,
+                            struct error *reterr_error)
 {
     struct pgwire_object object;
     enum err err = pgwire_object_read(body, &object, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
-    asked->object = (char)object.kind;
-    take_names(asked, object.name, SLICE(""));
+    pending->object = (char)object.kind;
+    take_names(pending, object.name, SLICE(""));
     return ERR_NONE;
 }
 
-static enum err take_execute(struct asked *asked, struct slice body, struct error *reterr_error)
+static enum err take_execute(struct pending_request *pending, struct slice body,
+                             struct error *reterr_error)
 {
     struct pgwire_execute execute;
     enum err err = pgwire_execute_read(body, &execute, reterr_error);
     if (err == ERR_NONE) {
-        take_names(asked, execute.portal, SLICE(""));
+        take_names(pending, execute.portal, SLICE(""));
     }
     return err;
 }
 
-static enum err take(struct pg_mask *mask, struct asked *asked,
+static enum err take(struct pg_mask *mask, struct pending_request *pending,
                      const struct pg_mask_request *request, struct error *reterr_error)
 {
     switch (request->type) {
     case PGWIRE_CLIENT_QUERY:
-        asked->statement = statement_of_text(mask, request);
+        pending->statement = statement_of_text(mask, request);
         return ERR_NONE;
     case PGWIRE_CLIENT_PARSE:
-        take_parse(mask, asked, request);
+        take_parse(mask, pending, request);
         return ERR_NONE;
     case PGWIRE_CLIENT_BIND:
-        return take_bind(asked, request, reterr_error);
+        return take_bind(pending, request, reterr_error);
     case PGWIRE_CLIENT_DESCRIBE:
     case PGWIRE_CLIENT_CLOSE:
-        return take_object(asked, request->body, reterr_error);
+        return take_object(pending, request->body, reterr_error);
     case PGWIRE_CLIENT_EXECUTE:
-        return take_execute(asked, request->body, reterr_error);
+        return take_execute(pending, request->body, reterr_error);
     default:
         return ERR_NONE;
     }
@@ -291,128 +324,121 @@ enum err pg_mask_request(struct pg_mask *mask, const struct pg_mask_request *req
     if (request->type == '\0' || strchr("QPBDECF", request->type) == NULL) {
         return ERR_NONE;
     }
-    if (mask->asked_count >= LIMIT_PGWIRE_OWED) {
+    if (mask->pending_count >= LIMIT_PGWIRE_OWED) {
         return fail(reterr_error, ERR_LIMIT, "too many requests wait for their answers");
     }
-    struct asked *asked = asked_new(mask, request);
-    enum err err = take(mask, asked, request, reterr_error);
+    struct pending_request *pending = asked_new(mask, request);
+    enum err err = take(mask, pending, request, reterr_error);
     if (err != ERR_NONE) {
-        asked_free(mask, asked);
+        asked_free(mask, pending);
+        return err;
     }
-    return err;
+    pg_mask_note_sent(mask, pending);
+    return ERR_NONE;
 }
 
 /* It was run, as far as it came. */
-static void asked_done(struct pg_mask *mask, struct asked *asked)
+static void asked_done(struct pg_mask *mask, struct pending_request *pending)
 {
-    bool has_run = asked->type == PGWIRE_CLIENT_QUERY || asked->type == PGWIRE_CLIENT_EXECUTE;
-    const struct statement *statement = has_run ? pg_mask_statement_of(mask, asked) : NULL;
-    bool forgets = has_run && (statement == NULL || statement->nature.changes_names);
-    mask->has_ddl =
-        mask->has_ddl || (has_run && (statement == NULL || statement->nature.changes_tables));
-    asked_free(mask, asked);
+    bool has_run = pending->type == PGWIRE_CLIENT_QUERY || pending->type == PGWIRE_CLIENT_EXECUTE;
+    const struct statement *statement = has_run ? pg_mask_statement_of(mask, pending) : NULL;
+    bool forgets = has_run && (statement == NULL || statement->changes_names);
+    asked_free(mask, pending);
     if (forgets) {
         pg_mask_forget_names(mask, true);
     }
 }
 
-void pg_mask_release_asked(struct pg_mask *mask)
+void pg_mask_release_pending(struct pg_mask *mask)
 {
-    while (!list_is_empty(&mask->asked)) {
-        asked_free(mask, LIST_ITEM(mask->asked.next, struct asked, link));
+    while (!list_is_empty(&mask->pending)) {
+        asked_free(mask, LIST_ITEM(mask->pending.next, struct pending_request, link));
     }
     while (!list_is_empty(&mask->spare)) {
-        struct asked *spare = LIST_ITEM(mask->spare.next, struct asked, link);
+        struct pending_request *spare = LIST_ITEM(mask->spare.next, struct pending_request, link);
         list_remove(&spare->link);
         memory_free(spare);
     }
     mask->spare_count = 0;
 }
 
-struct asked *pg_mask_find_asked(struct pg_mask *mask, uint64_t id)
+struct pending_request *pg_mask_find_pending(struct pg_mask *mask, uint64_t id)
 {
-    while (id != PG_MASK_NOBODY && !list_is_empty(&mask->asked)) {
-        struct asked *asked = LIST_ITEM(mask->asked.next, struct asked, link);
-        if (asked->id >= id) {
-            return asked->id == id ? asked : NULL;
+    while (id != PG_MASK_NOBODY && !list_is_empty(&mask->pending)) {
+        struct pending_request *pending =
+            LIST_ITEM(mask->pending.next, struct pending_request, link);
+        if (pending->id >= id) {
+            return pending->id == id ? pending : NULL;
         }
-        asked_done(mask, asked);
+        asked_done(mask, pending);
     }
     return NULL;
 }
 
 /* What they mean ------------------------------------------------------------------------------ */
 
-struct portal *pg_mask_portal_of(struct pg_mask *mask, const struct asked *asked)
+struct portal *pg_mask_portal_of(struct pg_mask *mask, const struct pending_request *pending)
 {
-    bool names_portal = asked != NULL &&
-                        (asked->type == PGWIRE_CLIENT_EXECUTE ||
-                         (asked->type == PGWIRE_CLIENT_DESCRIBE && asked->object == PGWIRE_PORTAL));
-    return names_portal ? map_get(&mask->portals, asked_name(asked)) : NULL;
+    bool names_portal =
+        pending != NULL &&
+        (pending->type == PGWIRE_CLIENT_EXECUTE ||
+         (pending->type == PGWIRE_CLIENT_DESCRIBE && pending->object == PGWIRE_PORTAL));
+    return names_portal ? map_get(&mask->portals, asked_name(pending)) : NULL;
 }
 
-struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct asked *asked)
+struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct pending_request *pending)
 {
-    if (asked == NULL) {
+    if (pending == NULL) {
         return NULL;
     }
-    if (asked->statement != NULL) {
-        return asked->statement;
+    if (pending->statement != NULL) {
+        return pending->statement;
     }
-    if (asked->type == PGWIRE_CLIENT_DESCRIBE && asked->object == PGWIRE_STATEMENT) {
-        return map_get(&mask->statements, asked_name(asked));
+    if (pending->type == PGWIRE_CLIENT_DESCRIBE && pending->object == PGWIRE_STATEMENT) {
+        return map_get(&mask->statements, asked_name(pending));
     }
-    if (asked->type == PGWIRE_CLIENT_BIND) {
-        return map_get(&mask->statements, asked_other(asked));
+    if (pending->type == PGWIRE_CLIENT_BIND) {
+        return map_get(&mask->statements, asked_other(pending));
     }
-    struct portal *portal = pg_mask_portal_of(mask, asked);
+    struct portal *portal = pg_mask_portal_of(mask, pending);
     return portal != NULL ? portal->statement : NULL;
 }
 
-bool pg_mask_is_tainted(struct pg_mask *mask, const struct asked *asked)
+static void apply_parse(struct pg_mask *mask, struct pending_request *pending)
 {
-    const struct statement *statement = pg_mask_statement_of(mask, asked);
-    if (mask->strictest == NULL || asked == NULL) {
-        return false;
-    }
-    return statement == NULL || statement->nature.is_tainted;
-}
-
-static void apply_parse(struct pg_mask *mask, struct asked *asked)
-{
-    struct slice name = asked_name(asked);
+    struct slice name = asked_name(pending);
     statement_unref(map_remove(&mask->statements, name));
     if (map_count(&mask->statements) < LIMIT_PG_MASK_NAMES) {
-        (void)map_put(&mask->statements, name, statement_ref(asked->statement));
+        (void)map_put(&mask->statements, name, statement_ref(pending->statement));
     }
 }
 
-static void apply_bind(struct pg_mask *mask, struct asked *asked)
+static void apply_bind(struct pg_mask *mask, struct pending_request *pending)
 {
-    struct slice name = asked_name(asked);
-    struct statement *statement = map_get(&mask->statements, asked_other(asked));
+    struct slice name = asked_name(pending);
+    struct statement *statement = map_get(&mask->statements, asked_other(pending));
     portal_free(map_remove(&mask->portals, name));
-    if (asked->portal != NULL && statement != NULL &&
+    if (pending->portal != NULL && statement != NULL &&
         map_count(&mask->portals) < LIMIT_PG_MASK_NAMES) {
-        asked->portal->statement = statement_ref(statement);
-        (void)map_put(&mask->portals, name, asked->portal);
-        asked->portal = NULL;
+        pending->portal->statement = statement_ref(statement);
+        (void)map_put(&mask->portals, name, pending->portal);
+        pending->portal = NULL;
     }
 }
 
-void pg_mask_apply(struct pg_mask *mask, struct asked *asked)
+void pg_mask_apply(struct pg_mask *mask, struct pending_request *pending)
 {
-    if (asked == NULL) {
+    if (pending == NULL) {
         return;
     }
-    if (asked->type == PGWIRE_CLIENT_PARSE) {
-        apply_parse(mask, asked);
-    } else if (asked->type == PGWIRE_CLIENT_BIND) {
-        apply_bind(mask, asked);
-    } else if (asked->type == PGWIRE_CLIENT_CLOSE && asked->object == PGWIRE_PORTAL) {
-        portal_free(map_remove(&mask->portals, asked_name(asked)));
-    } else if (asked->type == PGWIRE_CLIENT_CLOSE) {
-        statement_unref(map_remove(&mask->statements, asked_name(asked)));
+    if (pending->type == PGWIRE_CLIENT_PARSE) {
+        apply_parse(mask, pending);
+    } else if (pending->type == PGWIRE_CLIENT_BIND) {
+        apply_bind(mask, pending);
+    } else if (pending->type == PGWIRE_CLIENT_CLOSE && pending->object == PGWIRE_PORTAL) {
+        portal_free(map_remove(&mask->portals, asked_name(pending)));
+    } else if (pending->type == PGWIRE_CLIENT_CLOSE) {
+        statement_unref(map_remove(&mask->statements, asked_name(pending)));
     }
 }
 
@@ -424,16 +450,17 @@ static void set_recent(struct pg_mask *mask, struct described **recent, struct d
         mask->described_size <= LIMIT_PG_MASK_DESCRIBED_SIZE / 2 ? described_ref(described) : NULL;
 }
 
-void pg_mask_apply_description(struct pg_mask *mask, const struct asked *asked, struct slice body)
+void pg_mask_apply_description(struct pg_mask *mask, const struct pending_request *pending,
+                               struct slice body)
 {
     struct described **place = &mask->of_query;
-    struct portal *portal = pg_mask_portal_of(mask, asked);
-    struct statement *statement = pg_mask_statement_of(mask, asked);
+    struct portal *portal = pg_mask_portal_of(mask, pending);
+    struct statement *statement = pg_mask_statement_of(mask, pending);
     if (portal != NULL) {
         place = &portal->described;
-    } else if (asked != NULL && asked->type == PGWIRE_CLIENT_DESCRIBE) {
+    } else if (pending != NULL && pending->type == PGWIRE_CLIENT_DESCRIBE) {
         place =
-            asked->object == PGWIRE_STATEMENT && statement != NULL ? &statement->described : NULL;
+            pending->object == PGWIRE_STATEMENT && statement != NULL ? &statement->described : NULL;
     }
     if (place == NULL) {
         return;
@@ -441,7 +468,7 @@ void pg_mask_apply_description(struct pg_mask *mask, const struct asked *asked, 
     struct described **recent = portal != NULL ? &portal->statement->recent : &mask->recent;
     described_unref(*place);
     *place = NULL; /* unknown, and dealt with as such */
-    if (*recent != NULL && (*recent)->is_settled && slice_equals((*recent)->body, body)) {
+    if (*recent != NULL && slice_equals((*recent)->body, body)) {
         *place = described_ref(*recent);
     } else if (mask->described_size + body.len <= LIMIT_PG_MASK_DESCRIBED_SIZE) {
         *place = described_new(&mask->described_size, body);
@@ -463,31 +490,32 @@ static bool is_described(const struct pg_mask *mask, struct slice portal_name)
 bool pg_mask_needs_describe(const struct pg_mask *mask, struct slice execute_body)
 {
     struct pgwire_execute execute;
-    const struct asked *bind = NULL;
+    const struct pending_request *bind = NULL;
     size_t steps = 0;
     if (mask->settings.rules == NULL ||
         pgwire_execute_read(execute_body, &execute, NULL) != ERR_NONE) {
         return false;
     }
-    for (struct list *link = mask->asked.previous; link != &mask->asked; link = link->previous) {
-        const struct asked *asked = LIST_ITEM(link, struct asked, link);
-        bool is_statement = bind != NULL && asked->object != PGWIRE_PORTAL;
+    for (struct list *link = mask->pending.previous; link != &mask->pending;
+         link = link->previous) {
+        const struct pending_request *pending = LIST_ITEM(link, struct pending_request, link);
+        bool is_statement = bind != NULL && pending->object != PGWIRE_PORTAL;
         struct slice wanted = bind != NULL ? asked_other(bind) : execute.portal;
-        bool is_of_it = slice_equals(asked_name(asked), wanted);
-        if (++steps > LIMIT_PG_MASK_DESCRIBE_STEPS || asked->type == PGWIRE_CLIENT_QUERY) {
+        bool is_of_it = slice_equals(asked_name(pending), wanted);
+        if (++steps > LIMIT_PG_MASK_DESCRIBE_STEPS || pending->type == PGWIRE_CLIENT_QUERY) {
             return true;
         }
-        if (asked->type == PGWIRE_CLIENT_DESCRIBE && is_of_it &&
-            is_statement == (asked->object == PGWIRE_STATEMENT)) {
+        if (pending->type == PGWIRE_CLIENT_DESCRIBE && is_of_it &&
+            is_statement == (pending->object == PGWIRE_STATEMENT)) {
             return bind != NULL && !bind->portal->has_formats;
         }
-        if (bind == NULL && asked->type == PGWIRE_CLIENT_BIND && is_of_it) {
-            if (asked->portal == NULL) {
+        if (bind == NULL && pending->type == PGWIRE_CLIENT_BIND && is_of_it) {
+            if (pending->portal == NULL) {
                 break; /* it was answered: the portal is known */
             }
-            bind = asked;
+            bind = pending;
         } else if (is_of_it &&
-                   (asked->type == PGWIRE_CLIENT_PARSE || asked->type == PGWIRE_CLIENT_CLOSE)) {
+                   (pending->type == PGWIRE_CLIENT_PARSE || pending->type == PGWIRE_CLIENT_CLOSE)) {
             return true;
         }
     }

@@ -7,59 +7,52 @@
 
 /* What the fields are -------------------------------------------------------------------------- */
 
-/* A union's columns have no origin, though each is one that is masked: where a statement names
- * masked columns and none of what it gives comes from one, what is computed may be them. */
-static void make_plans(struct pg_mask *mask, struct described *described, bool is_tainted,
-                       bool uses_masked)
+/* What is computed is followed only where it would be masked. */
+static bool is_open(struct pg_mask *mask, const struct pending_request *pending,
+                    const struct pgwire_field *field, size_t index, size_t count)
+{
+    return field->table == 0 && pending != NULL && pending->reach == MASK_REACHED &&
+           pending->is_trusted &&
+           pg_mask_is_open(mask, pg_mask_statement_of(mask, pending), index, count);
+}
+
+static void make_plans(struct pg_mask *mask, struct described *described,
+                       const struct pending_request *pending)
 {
     struct pgwire_fields fields;
     struct pgwire_field field;
-    bool has_masked = false;
     must(pgwire_row_description_read(described->body, &fields, NULL) == ERR_NONE);
     described->count = fields.count;
-    described->is_settled = true;
     memory_free(described->fields);
     described->fields = memory_new_array(fields.count + 1, sizeof(described->fields[0]));
-    struct pgwire_fields walk = fields;
-    for (size_t i = 0; pgwire_field_next(&walk, &field); i++) {
+    for (size_t i = 0; pgwire_field_next(&fields, &field); i++) {
         struct mask_field *made = &described->fields[i];
         if (mask->settings.rules != NULL) {
-            made->plan = pg_mask_plan(mask, &field, is_tainted);
+            made->plan = pg_mask_plan(mask, pending, &field,
+                                      is_open(mask, pending, &field, i, described->count));
         }
-        made->kind = pgwire_type_kind_of(field.type);
+        pg_mask_set_type(made, field.type);
         made->format = field.format;
-        described->is_settled =
-            described->is_settled && (field.table == 0 || pg_mask_knows_table(mask, field.table));
-        has_masked = has_masked || (field.table != 0 && made->plan.whole != NULL);
     }
-    walk = fields;
-    for (size_t i = 0; uses_masked && !has_masked && pgwire_field_next(&walk, &field); i++) {
-        struct mask_plan *plan = &described->fields[i].plan;
-        plan->whole = field.table == 0 && plan->whole == NULL ? mask->strictest : plan->whole;
-    }
-    described->generation = mask->generation;
-    described->is_tainted = is_tainted;
-    described->uses_masked = uses_masked;
 }
 
-static bool ensure_plans(struct pg_mask *mask, struct described *described,
-                         const struct statement *statement)
+static void ensure_plans(struct pg_mask *mask, struct described *described,
+                         const struct pending_request *pending)
 {
-    struct pgwire_fields fields;
-    bool has_columns = mask->strictest != NULL;
-    bool is_tainted = has_columns && (statement == NULL || statement->nature.is_tainted);
-    bool uses_masked = has_columns && (statement == NULL || statement->nature.uses_masked);
+    bool is_reached = pg_mask_is_reached(mask, pending);
+    bool is_trusted = pending != NULL && pending->is_trusted;
+    const struct statement *statement = is_reached ? pg_mask_statement_of(mask, pending) : NULL;
+    uint64_t lineage = statement == NULL ? 0 : statement->id;
     if (described->fields != NULL && described->generation == mask->generation &&
-        described->is_tainted == is_tainted && described->uses_masked == uses_masked) {
-        return true;
+        described->is_reached == is_reached && described->is_trusted == is_trusted &&
+        described->lineage == lineage) {
+        return;
     }
-    must(pgwire_row_description_read(described->body, &fields, NULL) == ERR_NONE);
-    if (!pg_mask_knows_tables(mask, &fields)) {
-        return false;
-    }
-    make_plans(mask, described, is_tainted, uses_masked);
-    mask->has_learned = false;
-    return true;
+    make_plans(mask, described, pending);
+    described->generation = mask->generation;
+    described->is_reached = is_reached;
+    described->is_trusted = is_trusted;
+    described->lineage = lineage;
 }
 
 /* Its values are replaced without a look. */
@@ -97,8 +90,10 @@ static void take_fields(struct pg_mask *mask, const struct described *described,
 /* Nobody described them: each may be what a rule is about, in either format. */
 static void take_unknown(struct pg_mask *mask, const struct pgwire_formats *formats)
 {
+    bool has_masked = mask->facts == NULL || pg_facts_has_masked(mask->facts);
     mask->unknown = (struct mask_field){
-        .plan = {.whole = mask->strictest, .is_examined = mask->looks_into_text},
+        .plan = {.whole = has_masked ? mask->strictest : NULL,
+                 .is_examined = mask->looks_into_text},
         .kind = PGWIRE_TYPE_UNKNOWN,
         .format = formats == NULL || formats->count > 0 ? PGWIRE_FORMAT_BINARY : PGWIRE_FORMAT_TEXT,
     };
@@ -108,17 +103,17 @@ static void take_unknown(struct pg_mask *mask, const struct pgwire_formats *form
     mask->has_whole = is_whole(&mask->unknown);
 }
 
-bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint64_t request)
+void pg_mask_make_current(struct pg_mask *mask, const struct pending_request *pending,
+                          uint64_t request)
 {
     static const struct pgwire_formats none = {.count = 0};
-    const struct portal *portal = pg_mask_portal_of(mask, asked);
-    const struct statement *statement = pg_mask_statement_of(mask, asked);
+    const struct portal *portal = pg_mask_portal_of(mask, pending);
     const struct pgwire_formats *formats = NULL;
     struct described *described = NULL;
     if (mask->is_current && mask->current_id == request) {
-        return true;
+        return;
     }
-    if (asked != NULL && asked->type == PGWIRE_CLIENT_QUERY) {
+    if (pending != NULL && pending->type == PGWIRE_CLIENT_QUERY) {
         described = mask->of_query;
         formats = described == NULL ? &none : NULL;
     } else if (portal != NULL) {
@@ -127,8 +122,8 @@ bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint6
                     : formats != NULL         ? portal->statement->described
                                               : NULL;
     }
-    if (described != NULL && !ensure_plans(mask, described, statement)) {
-        return false;
+    if (described != NULL) {
+        ensure_plans(mask, described, pending);
     }
     mask->is_current = true;
     mask->current_id = request;
@@ -138,13 +133,13 @@ bool pg_mask_make_current(struct pg_mask *mask, const struct asked *asked, uint6
     } else {
         take_unknown(mask, formats);
     }
-    return true;
 }
 
 static void replan(const struct pg_mask *mask, struct mask_field *field)
 {
     field->plan =
         (struct mask_plan){.whole = mask->strictest, .is_examined = mask->looks_into_text};
+    pg_mask_set_type(field, field->type);
     pg_mask_set_needed(mask, field);
 }
 

@@ -1,46 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* One value, in either format. What cannot be said in a type's binary form becomes NULL. Values of
- * types that nobody knows are taken apart where they have the form of an array or a composite, and
- * are looked through as bytes otherwise. */
+/* One value, in either format: by the text that its type has. What cannot be said in a type becomes
+ * NULL. Values of types that nobody knows are taken apart where they have the form of an array, a
+ * composite, a range or an hstore, and are read as whatever they may be otherwise. */
 #include "base/text.h"
 #include "base/writer.h"
 #include "protocol/postgres/pg_mask_internal.h"
 
 #include <stdio.h>
 
-#define NUMBER_SIZE_MAX 8 /* what is no text and this short is a number, which passes elsewhere */
+#define NUMBER_SIZE_MAX 8 /* what is this short and no text is a number, or no more than one */
 
-bool mask_field_is_masked(const struct mask_field *field)
-{
-    return field->plan.whole != NULL ||
-           (field->plan.is_examined && field->kind != PGWIRE_TYPE_OPAQUE);
-}
-
-static enum mask_form form_of(enum pgwire_type_kind kind)
-{
-    switch (kind) {
-    case PGWIRE_TYPE_UNKNOWN:
-    case PGWIRE_TYPE_TEXT:
-        return MASK_FORM_TEXT;
-    case PGWIRE_TYPE_JSON:
-    case PGWIRE_TYPE_JSONB:
-        return MASK_FORM_JSON;
-    case PGWIRE_TYPE_ARRAY:
-    case PGWIRE_TYPE_RECORD:
-        return MASK_FORM_LITERAL;
-    case PGWIRE_TYPE_ADDRESS:
-    case PGWIRE_TYPE_OPAQUE:
-        return MASK_FORM_OTHER;
-    }
-    return MASK_FORM_OTHER;
-}
+enum {
+    TYPE_INT8 = 20,
+    TYPE_TEXT = 25,
+};
 
 /* By its column's rule, or by what is found in it. */
 static enum mask_outcome mask_as(struct pg_mask *mask, const struct mask_field *field,
-                                 enum pgwire_type_kind kind, struct slice text, struct buf *buf)
+                                 enum mask_form form, struct slice text, struct buf *buf)
 {
     struct mask_plan plan = field->plan;
-    plan.form = form_of(kind);
+    plan.form = form;
     return mask_text(mask->settings.rules, &plan, mask->settings.scratch, text, buf, &mask->counts);
 }
 
@@ -49,51 +29,6 @@ static enum mask_outcome mask_by_null(struct pg_mask *mask, const struct mask_fi
 {
     return mask_whole(mask->settings.rules, field->plan.whole, MASK_FORM_OTHER, value, buf,
                       &mask->counts);
-}
-
-/* What is text to mask_text(), and nothing else is done with it. */
-static bool is_sieved(const struct pg_mask *mask, const struct mask_field *field)
-{
-    struct mask_plan plan = field->plan;
-    bool is_text = field->format == PGWIRE_FORMAT_TEXT || field->kind == PGWIRE_TYPE_TEXT;
-    plan.form = form_of(field->kind);
-    return is_text && !mask->judges && mask->settings.rules != NULL &&
-           mask_rules_can_sieve(mask->settings.rules) && mask_plan_can_sieve(&plan);
-}
-
-/* Whether pg_mask_value() does to each value what its plan says of text, or makes it NULL: in
- * binary, structures are taken apart, and what has no known type may be one. */
-static bool is_foreseen(const struct pg_mask *mask, const struct mask_field *field)
-{
-    bool is_text = field->format == PGWIRE_FORMAT_TEXT || field->kind == PGWIRE_TYPE_TEXT ||
-                   field->kind == PGWIRE_TYPE_JSON;
-    return field->plan.whole != NULL && !mask->judges &&
-           (is_text || form_of(field->kind) == MASK_FORM_OTHER);
-}
-
-static void set_cell(const struct pg_mask *mask, struct mask_field *field)
-{
-    field->plan.form = form_of(field->kind);
-    field->fixed = SLICE_NONE;
-    field->growth = 0;
-    if (!field->is_needed) {
-        field->cell = MASK_CELL_PASSES;
-    } else if (!is_foreseen(mask, field)) {
-        field->cell = MASK_CELL_SEEN;
-    } else if (mask_plan_is_fixed(&field->plan, &field->fixed)) {
-        field->cell = MASK_CELL_FIXED;
-        field->growth = field->fixed.len;
-    } else {
-        field->cell = MASK_CELL_WRITTEN;
-        field->growth = mask_plan_growth(&field->plan);
-    }
-}
-
-void pg_mask_set_needed(const struct pg_mask *mask, struct mask_field *field)
-{
-    field->is_needed = mask->judges || mask_field_is_masked(field);
-    field->is_sieved = field->is_needed && is_sieved(mask, field);
-    set_cell(mask, field);
 }
 
 /* Text of which a client can tell that it is text. */
@@ -127,7 +62,7 @@ static enum mask_outcome mask_item(struct pg_mask *mask, const struct mask_field
     writer_u32(&writer, (uint32_t)value.len);
     size_t start = buf->len;
     enum mask_outcome outcome =
-        mask_field_is_masked(field) ? mask_binary(mask, field, value, buf, depth) : MASK_SAME;
+        mask_field_is_masked(mask, field) ? mask_binary(mask, field, value, buf, depth) : MASK_SAME;
     if (outcome == MASK_SAME) {
         writer_bytes(&writer, value);
     } else if (outcome == MASK_NULL) {
@@ -138,10 +73,18 @@ static enum mask_outcome mask_item(struct pg_mask *mask, const struct mask_field
     return writer_done(&writer) == ERR_NONE ? outcome : MASK_REFUSED;
 }
 
+static enum mask_outcome mask_structure(struct pg_mask *mask, const struct mask_field *field,
+                                        struct slice value, struct buf *buf, unsigned depth);
+
+static enum mask_outcome mask_too_deep(struct pg_mask *mask, struct slice value, struct buf *buf)
+{
+    return mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, value, buf, &mask->counts);
+}
+
 static struct mask_field item_field(const struct mask_field *field, uint32_t type)
 {
     struct mask_field item = *field;
-    item.kind = pgwire_type_kind_of(type);
+    pg_mask_set_type(&item, type);
     return item;
 }
 
@@ -155,7 +98,7 @@ static enum mask_outcome mask_array(struct pg_mask *mask, const struct mask_fiel
     bool is_changed = false;
     bool has_null = false;
     size_t start = buf->len;
-    if (!mask_field_is_masked(&item)) {
+    if (!mask_field_is_masked(mask, &item)) {
         return MASK_SAME;
     }
     if (buf_append(buf, array->header) != ERR_NONE) {
@@ -200,64 +143,182 @@ static enum mask_outcome mask_record(struct pg_mask *mask, const struct mask_fie
 }
 
 /* The text of a document, of which the version byte stays. */
-static enum mask_outcome mask_jsonb(struct pg_mask *mask, const struct mask_field *field,
-                                    struct slice value, struct buf *buf)
+static enum mask_outcome mask_behind_version(struct pg_mask *mask, const struct mask_field *field,
+                                             enum mask_form form, struct slice value,
+                                             struct buf *buf)
 {
-    struct slice text = slice_from(value, 1);
     if (buf_append(buf, slice_sub(value, 0, 1)) != ERR_NONE) {
         return MASK_REFUSED;
     }
-    return mask_as(mask, field, PGWIRE_TYPE_JSONB, text, buf);
+    return mask_as(mask, field, form, slice_from(value, 1), buf);
 }
 
-static enum mask_outcome mask_address(struct pg_mask *mask, const struct mask_field *field,
+/* Of a type that is not known: a document, or a path of words. */
+static enum mask_outcome mask_versioned(struct pg_mask *mask, const struct mask_field *field,
+                                        struct slice value, struct buf *buf)
+{
+    bool is_json = field->plan.whole != NULL || strchr("{[\"-0123456789", value.at[1]) != NULL;
+    return mask_behind_version(mask, field, is_json ? MASK_FORM_JSON : MASK_FORM_TEXT, value, buf);
+}
+
+/* By what its type would be written as. SAME also where it is none of that type. */
+static enum mask_outcome mask_as_type(struct pg_mask *mask, const struct mask_field *field,
+                                      uint32_t type, struct slice value, bool *ret_is_read)
+{
+    struct mask_field read = *field;
+    pg_mask_set_type(&read, type);
+    buf_truncate(&mask->piece, 0);
+    *ret_is_read = true;
+    if (field->type == type && !mask_field_is_masked(mask, &read)) {
+        return MASK_SAME;
+    }
+    if (pgwire_text_write(type, value, &mask->piece) != ERR_NONE) {
+        *ret_is_read = false;
+        return MASK_SAME;
+    }
+    if (!mask_field_is_masked(mask, &read)) {
+        return MASK_SAME;
+    }
+    struct slice text = mask->piece.len > 0 ? buf_view(&mask->piece) : SLICE("");
+    return mask_as(mask, &read, MASK_FORM_OTHER, text, &mask->masked);
+}
+
+/* Whatever a type that is not known may be: what is found in one of its readings is in it. */
+static enum mask_outcome mask_guess(struct pg_mask *mask, const struct mask_field *field,
+                                    struct slice value, bool *ret_is_read)
+{
+    enum mask_outcome outcome = MASK_SAME;
+    uint32_t type = 0;
+    *ret_is_read = value.len <= NUMBER_SIZE_MAX;
+    for (size_t i = 0; outcome == MASK_SAME && pgwire_text_guess(value, &i, &type);) {
+        bool is_it = false;
+        if (type == TYPE_INT8 && value.at[0] != '\0') {
+            continue; /* it has more digits than anything that is found; others are read so by
+                         chance */
+        }
+        outcome = mask_as_type(mask, field, type, value, &is_it);
+        *ret_is_read = *ret_is_read || is_it;
+    }
+    return outcome;
+}
+
+/* Text in bytes, with blanks in the place of what is none. */
+static struct slice text_in(struct pg_mask *mask, struct slice bytes)
+{
+    struct writer writer = writer_to(&mask->piece);
+    buf_truncate(&mask->piece, 0);
+    for (size_t i = 0; i < bytes.len;) {
+        uint32_t code = 0;
+        size_t len = text_character(slice_from(bytes, i), &code);
+        bool is_text = len > 0 && (code >= ' ' || code == '\n' || code == '\t') && code != 0x7f;
+        writer_bytes(&writer, is_text ? slice_sub(bytes, i, len) : SLICE(" "));
+        i += is_text ? len : 1;
+    }
+    bool is_done = writer_done(&writer) == ERR_NONE;
+    return !is_done ? SLICE_NONE : mask->piece.len > 0 ? buf_view(&mask->piece) : SLICE("");
+}
+
+/* Bytes among which there may be text. */
+static enum mask_outcome mask_text_in(struct pg_mask *mask, const struct mask_field *field,
                                       struct slice value)
 {
-    enum { ADDRESS_HEAD = 4, IPV4_SIZE = 4, IPV6_SIZE = 16 };
-    char text[48] = "";
-    struct reader reader = reader_of(slice_from(value, ADDRESS_HEAD));
-    size_t len = 0;
-    if (value.len == ADDRESS_HEAD + IPV4_SIZE) {
-        unsigned bytes[IPV4_SIZE];
-        for (size_t i = 0; i < IPV4_SIZE; i++) {
-            bytes[i] = reader_u8(&reader);
-        }
-        len = (size_t)snprintf(text, sizeof(text), "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2],
-                               bytes[3]);
-    } else if (value.len == ADDRESS_HEAD + IPV6_SIZE) {
-        for (size_t i = 0; i < IPV6_SIZE / 2; i++) {
-            len += (size_t)snprintf(text + len, sizeof(text) - len, i == 0 ? "%x" : ":%x",
-                                    (unsigned)reader_u16(&reader));
-        }
-    }
-    buf_truncate(&mask->piece, 0);
-    if (len == 0) {
-        return mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, value, &mask->piece,
+    if (value.len > LIMIT_MASK_VALUE_SIZE) {
+        return mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, value, &mask->masked,
                                  &mask->counts);
     }
-    enum mask_outcome outcome =
-        mask_as(mask, field, PGWIRE_TYPE_ADDRESS, slice_of(text, len), &mask->piece);
-    return outcome == MASK_CHANGED ? MASK_NULL : outcome;
+    struct slice text = text_in(mask, value);
+    if (text.at == NULL) {
+        return mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, value, &mask->masked,
+                                 &mask->counts);
+    }
+    struct mask_field read = *field;
+    read.plan.shape = DETECT_SHAPE_ANY;
+    return mask_as(mask, &read, MASK_FORM_OTHER, text, &mask->masked);
 }
 
-/* Of a type that is not known: text as it is (citext, enumerations), a document, or anything. */
+/* Of a type that is not known: text as it is (citext, enumerations), text behind the number of its
+ * version (ltree, documents), or anything. */
 static enum mask_outcome mask_bytes(struct pg_mask *mask, const struct mask_field *field,
                                     struct slice value, struct buf *buf)
 {
     bool is_document = value.len > 1 && value.at[0] == PGWIRE_JSONB_VERSION;
+    bool is_whole = field->plan.whole != NULL;
     if (is_document && is_plain(slice_from(value, 1))) {
-        return mask_jsonb(mask, field, value, buf);
+        return mask_versioned(mask, field, value, buf);
+    }
+    bool is_read = false;
+    enum mask_outcome outcome = is_whole ? MASK_SAME : mask_guess(mask, field, value, &is_read);
+    if (outcome != MASK_SAME) {
+        return outcome;
     }
     if (is_plain(value)) {
-        return mask_as(mask, field, PGWIRE_TYPE_TEXT, value, buf);
+        return mask_as(mask, field, MASK_FORM_TEXT, value, buf);
     }
+    if (is_whole) {
+        return mask_by_null(mask, field, value, buf);
+    }
+    outcome = mask_text_in(mask, field, value);
+    return outcome != MASK_SAME || is_read
+               ? outcome
+               : mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, value, buf,
+                                   &mask->counts);
+}
+
+/* bytea: text that stands alone in it stays text, of anything else nothing is left. */
+static enum mask_outcome mask_bytea(struct pg_mask *mask, const struct mask_field *field,
+                                    struct slice value, struct buf *buf)
+{
     if (field->plan.whole != NULL) {
         return mask_by_null(mask, field, value, buf);
     }
-    if (value.len <= NUMBER_SIZE_MAX) {
-        return MASK_SAME;
+    return is_plain(value) ? mask_as(mask, field, MASK_FORM_TEXT, value, buf)
+                           : mask_text_in(mask, field, value);
+}
+
+/* Names and values: a name says what its value is. */
+static enum mask_outcome mask_pairs(struct pg_mask *mask, const struct mask_field *field,
+                                    struct pgwire_values pairs, struct buf *buf, unsigned depth)
+{
+    struct mask_field item = item_field(field, TYPE_TEXT);
+    struct writer writer = writer_to(buf);
+    struct slice value;
+    bool is_changed = false;
+    writer_u32(&writer, (uint32_t)(pairs.count / 2));
+    for (size_t i = 0; pgwire_value_next(&pairs, &value); i++) {
+        bool is_name = i % 2 == 0;
+        item.plan.context = is_name ? field->plan.context : field->plan.context | item.plan.context;
+        enum mask_outcome outcome = mask_item(mask, &item, value, buf, depth);
+        if (outcome == MASK_REFUSED) {
+            return outcome;
+        }
+        item.plan.context = is_name && mask->looks_into_text ? detect_context_of(value) : 0;
+        is_changed = is_changed || outcome != MASK_SAME;
     }
-    return mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, value, buf, &mask->counts);
+    return writer_done(&writer) != ERR_NONE ? MASK_REFUSED : is_changed ? MASK_CHANGED : MASK_SAME;
+}
+
+/* A range of a type of users': its bounds are read as what they may be. */
+static enum mask_outcome mask_range(struct pg_mask *mask, const struct mask_field *field,
+                                    const struct pgwire_range *range, struct buf *buf,
+                                    unsigned depth)
+{
+    const struct slice bounds[] = {range->lower, range->upper};
+    struct mask_field item = *field;
+    size_t start = buf->len;
+    for (size_t i = 0; i < COUNT_OF(bounds); i++) {
+        enum mask_outcome outcome = bounds[i].at == NULL
+                                        ? MASK_SAME
+                                        : mask_structure(mask, &item, bounds[i], buf, depth + 1);
+        buf_truncate(buf, start);
+        if (outcome == MASK_CHANGED) { /* half of it could not be put in order any more */
+            mask->counts.nulls++;
+            return MASK_NULL;
+        }
+        if (outcome != MASK_SAME) {
+            return outcome;
+        }
+    }
+    return MASK_SAME;
 }
 
 static enum mask_outcome mask_structure(struct pg_mask *mask, const struct mask_field *field,
@@ -265,12 +326,25 @@ static enum mask_outcome mask_structure(struct pg_mask *mask, const struct mask_
 {
     struct pgwire_array array;
     struct pgwire_record record;
+    struct pgwire_values pairs;
+    struct pgwire_range range;
+    bool is_unknown = field->kind == PGWIRE_TYPE_UNKNOWN;
+    bool may_be_array = is_unknown || field->kind == PGWIRE_TYPE_ARRAY;
+    bool may_be_record = is_unknown || field->kind == PGWIRE_TYPE_RECORD;
     bool is_deep = depth >= LIMIT_PG_MASK_DEPTH;
-    if (!is_deep && field->kind != PGWIRE_TYPE_RECORD && pgwire_array_read(value, &array)) {
-        return mask_array(mask, field, &array, buf, depth + 1);
+    if (may_be_array && pgwire_array_read(value, &array)) {
+        return is_deep ? mask_too_deep(mask, value, buf)
+                       : mask_array(mask, field, &array, buf, depth + 1);
     }
-    if (!is_deep && field->kind != PGWIRE_TYPE_ARRAY && pgwire_record_read(value, &record)) {
-        return mask_record(mask, field, record, buf, depth + 1);
+    if (may_be_record && pgwire_record_read(value, &record)) {
+        return is_deep ? mask_too_deep(mask, value, buf)
+                       : mask_record(mask, field, record, buf, depth + 1);
+    }
+    if (is_unknown && value.len > 0 && pgwire_pairs_read(value, &pairs)) {
+        return mask_pairs(mask, field, pairs, buf, depth + 1);
+    }
+    if (is_unknown && !is_deep && field->plan.whole == NULL && pgwire_range_read(value, &range)) {
+        return mask_range(mask, field, &range, buf, depth + 1);
     }
     return mask_bytes(mask, field, value, buf);
 }
@@ -278,26 +352,38 @@ static enum mask_outcome mask_structure(struct pg_mask *mask, const struct mask_
 static enum mask_outcome mask_by_kind(struct pg_mask *mask, const struct mask_field *field,
                                       struct slice value, struct buf *buf, unsigned depth)
 {
-    bool is_whole = field->plan.whole != NULL;
+    bool is_read = false;
+    enum mask_outcome outcome = MASK_REFUSED;
     switch (field->kind) {
     case PGWIRE_TYPE_TEXT:
     case PGWIRE_TYPE_JSON:
-        return mask_as(mask, field, field->kind, value, buf);
+        return mask_as(mask, field, field->plan.form, value, buf);
     case PGWIRE_TYPE_JSONB:
         if (value.len > 0 && value.at[0] == PGWIRE_JSONB_VERSION) {
-            return mask_jsonb(mask, field, value, buf);
+            return mask_behind_version(mask, field, MASK_FORM_JSON, value, buf);
         }
         return mask_bytes(mask, field, value, buf);
-    case PGWIRE_TYPE_ADDRESS:
-        return is_whole ? mask_by_null(mask, field, value, buf) : mask_address(mask, field, value);
-    case PGWIRE_TYPE_OPAQUE:
-        return is_whole ? mask_by_null(mask, field, value, buf) : MASK_SAME;
+    case PGWIRE_TYPE_BYTES:
+        return mask_bytea(mask, field, value, buf);
+    case PGWIRE_TYPE_NUMBER:
+    case PGWIRE_TYPE_TIME:
+    case PGWIRE_TYPE_HEX:
+    case PGWIRE_TYPE_OTHER:
+    case PGWIRE_TYPE_RANGE:
+    case PGWIRE_TYPE_MULTIRANGE:
+        if (field->plan.whole != NULL) {
+            return mask_by_null(mask, field, value, buf);
+        }
+        outcome = mask_as_type(mask, field, field->type, value, &is_read);
+        return is_read ? outcome : mask_bytes(mask, field, value, buf);
+    case PGWIRE_TYPE_NONE:
+        return mask_by_null(mask, field, value, buf);
     case PGWIRE_TYPE_ARRAY:
     case PGWIRE_TYPE_RECORD:
     case PGWIRE_TYPE_UNKNOWN:
         return mask_structure(mask, field, value, buf, depth);
     }
-    return MASK_REFUSED;
+    return outcome;
 }
 
 static enum mask_outcome mask_binary(struct pg_mask *mask, const struct mask_field *field,
@@ -311,16 +397,97 @@ static enum mask_outcome mask_binary(struct pg_mask *mask, const struct mask_fie
     return outcome;
 }
 
+static unsigned digit_of(char byte)
+{
+    char lower = (char)(byte | 0x20);
+    return byte >= '0' && byte <= '9'     ? (unsigned)(byte - '0')
+           : lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a' + 10)
+                                          : 16;
+}
+
+static bool read_digits(struct slice digits, struct writer *writer)
+{
+    for (size_t i = 0; i + 1 < digits.len; i += 2) {
+        unsigned high = digit_of(digits.at[i]);
+        unsigned low = digit_of(digits.at[i + 1]);
+        if (high > 15 || low > 15) {
+            return false;
+        }
+        writer_u8(writer, (uint8_t)(high * 16 + low));
+    }
+    return digits.len % 2 == 0 && writer_done(writer) == ERR_NONE;
+}
+
+static void write_digits(struct slice bytes, struct writer *writer)
+{
+    static const char digits[] = "0123456789abcdef";
+    writer_bytes(writer, SLICE("\\x"));
+    for (size_t i = 0; i < bytes.len; i++) {
+        unsigned char byte = (unsigned char)bytes.at[i];
+        writer_u8(writer, (uint8_t)digits[byte >> 4]);
+        writer_u8(writer, (uint8_t)digits[byte & 15]);
+    }
+}
+
+/* The bytes that the text of a bytea stands for, in either of its output formats. */
+static bool read_bytea(struct slice text, struct buf *buf)
+{
+    struct writer writer = writer_to(buf);
+    buf_truncate(buf, 0);
+    if (slice_starts_with(text, SLICE("\\x"))) {
+        return read_digits(slice_from(text, 2), &writer);
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        struct slice digits = slice_sub(text, i + 1, 3);
+        bool is_octal = text.at[i] == '\\' && digits.len == 3 && digits.at[0] >= '0' &&
+                        digits.at[0] <= '3' && digits.at[1] >= '0' && digits.at[1] <= '7' &&
+                        digits.at[2] >= '0' && digits.at[2] <= '7';
+        if (is_octal) {
+            writer_u8(&writer, (uint8_t)((digits.at[0] - '0') * 64 + (digits.at[1] - '0') * 8 +
+                                         (digits.at[2] - '0')));
+            i += 3;
+        } else {
+            i += text.at[i] == '\\' && i + 1 < text.len;
+            writer_u8(&writer, (uint8_t)text.at[i]);
+        }
+    }
+    return writer_done(&writer) == ERR_NONE;
+}
+
+/* As text: what is found in the bytes is replaced there, and they are written in digits again. */
+static enum mask_outcome mask_bytea_text(struct pg_mask *mask, const struct mask_field *field,
+                                         struct slice text, struct buf *buf)
+{
+    struct writer writer = writer_to(buf);
+    if (field->plan.whole != NULL) {
+        return mask_by_null(mask, field, text, buf);
+    }
+    if (text.len > LIMIT_MASK_VALUE_SIZE || !read_bytea(text, &mask->bytes)) {
+        return mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, text, buf, &mask->counts);
+    }
+    struct slice bytes = mask->bytes.len > 0 ? buf_view(&mask->bytes) : SLICE("");
+    buf_truncate(&mask->masked, 0);
+    enum mask_outcome outcome = mask_bytea(mask, field, bytes, &mask->masked);
+    if (outcome == MASK_CHANGED) {
+        write_digits(buf_view(&mask->masked), &writer);
+    }
+    return writer_done(&writer) == ERR_NONE ? outcome : MASK_REFUSED;
+}
+
 enum mask_outcome pg_mask_value(struct pg_mask *mask, const struct mask_field *field,
                                 struct slice value, struct buf *buf)
 {
-    if (!mask_field_is_masked(field)) {
+    if (!mask_field_is_masked(mask, field)) {
         return MASK_SAME;
     }
+    buf_truncate(&mask->masked, 0);
     if (field->format != PGWIRE_FORMAT_TEXT) {
         return mask_binary(mask, field, value, buf, 0);
     }
-    return mask_as(mask, field, field->kind, value, buf);
+    if (field->kind == PGWIRE_TYPE_BYTES) {
+        return mask_bytea_text(mask, field, value, buf);
+    }
+    return mask_as(mask, field, field->plan.form, value, buf);
 }
 
 enum mask_outcome pg_mask_plain(struct pg_mask *mask, struct slice label, struct slice text,

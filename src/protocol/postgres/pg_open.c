@@ -4,38 +4,21 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "base/must.h"
-#include "io/tls_handshake.h"
 #include "io/tls_stream.h"
 #include "protocol/postgres/pg_cancel.h"
 #include "protocol/postgres/pg_ending.h"
 #include "protocol/postgres/pg_target.h"
+#include "protocol/target_server.h"
 #include "wire/address.h"
 #include "wire/pgwire_answer.h"
 
 /* TLS as pg_encryption wants it --------------------------------------------------------------- */
-
-/* One server: whom to trust, and by which name it is known. */
-struct pg_server {
-    struct arena arena;
-    struct slice host;
-    uint16_t port;
-    enum place_tls mode;
-    struct tls_client *tls;
-    uint64_t deadline_ms; /* of the loop's clock */
-    struct loop *loop;
-};
 
 struct pg_wrapping {
     struct tls_handshake *handshake;
     pg_tls_done_fn on_done;
     void *owner;
 };
-
-static uint64_t pg_server_left_ms(const struct pg_server *server)
-{
-    uint64_t now = loop_now_ms(server->loop);
-    return server->deadline_ms > now ? server->deadline_ms - now : 1;
-}
 
 static void pg_wrapping_end(void *owner, struct stream *take_stream, const struct error *error)
 {
@@ -57,19 +40,19 @@ static void pg_wrapping_end(void *owner, struct stream *take_stream, const struc
 static void *pg_server_wrap(void *context, struct stream *take_stream, pg_tls_done_fn on_done,
                             void *owner)
 {
-    struct pg_server *server = context;
-    struct stream *stream = NULL;
+    const struct target_server *server = context;
+    struct tls_handshake *handshake = NULL;
     struct error error;
-    if (tls_stream_new_client(server->tls, server->host, take_stream, &stream, &error) !=
-        ERR_NONE) {
-        on_done(owner, NULL, NULL, &error);
-        return NULL;
-    }
     struct pg_wrapping *wrapping = memory_new(sizeof(*wrapping));
     wrapping->on_done = on_done;
     wrapping->owner = owner;
-    wrapping->handshake =
-        tls_handshake_start(stream, pg_server_left_ms(server), pg_wrapping_end, wrapping);
+    if (target_server_encrypt(server, take_stream, pg_wrapping_end, wrapping, &handshake, &error) !=
+        ERR_NONE) {
+        memory_free(wrapping);
+        on_done(owner, NULL, NULL, &error);
+        return NULL;
+    }
+    wrapping->handshake = handshake;
     return wrapping;
 }
 
@@ -80,34 +63,7 @@ static void pg_wrapping_cancel(void *at)
     memory_free(wrapping);
 }
 
-static void pg_server_init(struct pg_server *server, const struct place *place,
-                           struct tls_client *tls, struct loop *loop, uint64_t timeout_ms)
-{
-    arena_init(&server->arena);
-    server->host = arena_copy(&server->arena, place->host);
-    server->port = place->port;
-    server->mode = place->mode;
-    server->tls = tls == NULL ? NULL : tls_client_ref(tls);
-    server->loop = loop;
-    server->deadline_ms = loop_now_ms(loop) + timeout_ms;
-}
-
-static void pg_server_release(struct pg_server *server)
-{
-    tls_client_unref(server->tls);
-    arena_release(&server->arena);
-}
-
-static struct dial *pg_server_dial(const struct pg_server *server,
-                                   const struct dial_context *context, dial_done_fn on_done,
-                                   void *owner)
-{
-    const struct dial_request request = {
-        .host = server->host, .port = server->port, .timeout_ms = pg_server_left_ms(server)};
-    return dial_start(context->worker, context->resolver, &request, on_done, owner);
-}
-
-static struct pg_encryption_settings pg_server_encryption(struct pg_server *server)
+static struct pg_encryption_settings pg_server_encryption(struct target_server *server)
 {
     return (struct pg_encryption_settings){
         .mode = server->mode,
@@ -117,7 +73,7 @@ static struct pg_encryption_settings pg_server_encryption(struct pg_server *serv
 
 /* Another process on this machine could listen where the server should be, but nobody in between
  * can: a password in clear text stays here. */
-static bool pg_server_is_local(const struct pg_server *server)
+static bool pg_server_is_local(const struct target_server *server)
 {
     struct address address;
     return slice_equals(server->host, SLICE("localhost")) ||
@@ -128,7 +84,7 @@ static bool pg_server_is_local(const struct pg_server *server)
 
 struct pg_open {
     struct opening opening;
-    struct pg_server server;
+    struct target_server server;
     struct dial *dial;
     struct pg_target *target;
     struct pg_secret *secret;
@@ -145,7 +101,7 @@ struct pg_open {
 static void pg_open_free(void *owner)
 {
     struct pg_open *self = owner;
-    pg_server_release(&self->server);
+    target_server_release(&self->server);
     memory_free(self);
 }
 
@@ -196,7 +152,7 @@ static void pg_open_on_connected(void *owner, struct stream *take_stream, const 
         .encryption = pg_server_encryption(&self->server),
         .take_secret = self->secret,
         .is_local = pg_server_is_local(&self->server),
-        .timeout_ms = pg_server_left_ms(&self->server),
+        .timeout_ms = target_server_left_ms(&self->server),
     };
     self->secret = NULL;
     self->target = pg_target_start(take_stream, &settings, pg_open_on_target, self);
@@ -248,14 +204,14 @@ struct opening *pg_open_start(const struct dial_context *context,
 {
     struct pg_open *self = memory_new(sizeof(*self));
     self->opening.cancel = pg_open_cancel;
-    pg_server_init(&self->server, request->place, request->tls, worker_loop(context->worker),
-                   request->timeout_ms);
+    target_server_init(&self->server, request->place, request->tls, worker_loop(context->worker),
+                       request->timeout_ms);
     pg_open_take_request(self, request);
     self->secret = pg_open_secret(context, request->place->password);
     self->on_done = on_done;
     self->owner = owner;
     loop_task_init(&self->free_task, pg_open_free, self);
-    self->dial = pg_server_dial(&self->server, context, pg_open_on_connected, self);
+    self->dial = target_server_dial(&self->server, context, pg_open_on_connected, self);
     return &self->opening;
 }
 
@@ -263,7 +219,7 @@ struct opening *pg_open_start(const struct dial_context *context,
 
 struct pg_stop {
     struct opening opening;
-    struct pg_server server;
+    struct target_server server;
     struct dial *dial;
     struct pg_cancel *cancel;
     struct cancel_key key;
@@ -276,7 +232,7 @@ static void pg_stop_free(void *owner)
 {
     struct pg_stop *self = owner;
     explicit_bzero((char *)(uintptr_t)self->key.secret.at, self->key.secret.len);
-    pg_server_release(&self->server);
+    target_server_release(&self->server);
     memory_free(self);
 }
 
@@ -298,7 +254,7 @@ static void pg_stop_on_connected(void *owner, struct stream *take_stream, const 
     const struct pg_cancel_settings settings = {
         .encryption = pg_server_encryption(&self->server),
         .key = self->key,
-        .timeout_ms = pg_server_left_ms(&self->server),
+        .timeout_ms = target_server_left_ms(&self->server),
     };
     self->cancel = pg_cancel_start(take_stream, &settings, pg_stop_end, self);
 }
@@ -319,13 +275,13 @@ struct opening *pg_stop_start(const struct dial_context *context,
 {
     struct pg_stop *self = memory_new(sizeof(*self));
     self->opening.cancel = pg_stop_cancel;
-    pg_server_init(&self->server, request->place, request->tls, worker_loop(context->worker),
-                   request->timeout_ms);
+    target_server_init(&self->server, request->place, request->tls, worker_loop(context->worker),
+                       request->timeout_ms);
     self->key.number = request->key.number;
     self->key.secret = arena_copy(&self->server.arena, request->key.secret);
     self->on_done = on_done;
     self->owner = owner;
     loop_task_init(&self->free_task, pg_stop_free, self);
-    self->dial = pg_server_dial(&self->server, context, pg_stop_on_connected, self);
+    self->dial = target_server_dial(&self->server, context, pg_stop_on_connected, self);
     return &self->opening;
 }

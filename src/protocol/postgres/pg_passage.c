@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/postgres/pg_passage.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/reader.h"
 #include "protocol/postgres/pg_ending.h"
 #include "protocol/postgres/pg_filter.h"
 #include "protocol/postgres/pg_tap.h"
+#include "sql/sql.h"
 #include "wire/pgwire_answer.h"
-#include "wire/pgwire_frame.h"
 
-#define SETTING_COUNT    3
-#define SETTING_SIZE_MAX 200
-#define ERROR_HEAD_SIZE  128 /* holds the severity, which comes first */
-
-/* Those that change how statements are read. */
-static const struct slice setting_names[SETTING_COUNT] = {
-    SLICE_INIT("client_encoding"), SLICE_INIT("server_encoding"),
-    SLICE_INIT("standard_conforming_strings")};
+#define ERROR_HEAD_SIZE 128 /* holds the severity, which comes first */
 
 struct pg_passage {
     struct passage passage;
@@ -25,16 +19,14 @@ struct pg_passage {
     void *owner;
     struct recorder *recorder;
     struct pg_tap *tap;
-    struct pg_filter *filter; /* NULL: nothing is looked for */
-    struct passage_policy policy;
+    struct pg_filter *filter;
+    struct passage_policy policy; /* the first rules, until they can begin */
     bool has_policy;
+    struct buf held;                  /* of the client, until then: not looked at yet */
     bool has_terminated;              /* the client said that it goes */
     bool has_fatal;                   /* the server said that it does */
     char error_head[ERROR_HEAD_SIZE]; /* of the server's last error */
     size_t error_head_len;
-    struct buf settings[SETTING_COUNT]; /* ParameterStatus of those that a filter has to know */
-    struct buf setting;                 /* the body of one that comes in pieces */
-    uint8_t seed[HASH_SEED_SIZE];
 };
 
 static struct pg_passage *pg_passage_of(struct passage *passage)
@@ -45,58 +37,6 @@ static struct pg_passage *pg_passage_of(struct passage *passage)
 static const struct pg_passage *pg_passage_view(const struct passage *passage)
 {
     return CONTAINER_OF_CONST(passage, struct pg_passage, passage);
-}
-
-/* Settings ------------------------------------------------------------------------------------- */
-
-/* The body of a ParameterStatus. */
-static void passage_learn_setting(struct pg_passage *self, struct slice body)
-{
-    struct slice rest;
-    struct slice name = slice_cut(body, '\0', &rest);
-    const struct pgwire_frame frame = {.packet = PGWIRE_MESSAGE,
-                                       .type = PGWIRE_SERVER_PARAMETER_STATUS,
-                                       .size = (uint32_t)body.len};
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        if (slice_equals(name, setting_names[i]) && body.len <= SETTING_SIZE_MAX) {
-            struct buf *setting = &self->settings[i];
-            buf_release(setting);
-            buf_init(setting, PGWIRE_HEADER_SIZE + SETTING_SIZE_MAX);
-            must(pgwire_header_write(setting, &frame) == ERR_NONE &&
-                 buf_append(setting, body) == ERR_NONE);
-        }
-    }
-}
-
-/* One that passes, maybe in pieces. None that is wanted is larger than what is kept of it. */
-static void passage_look_at_setting(struct pg_passage *self, const struct pg_record *record)
-{
-    if (record->kind == PG_RECORD_MESSAGE && record->is_last) {
-        passage_learn_setting(self, record->bytes);
-        return;
-    }
-    if (record->kind == PG_RECORD_MESSAGE) {
-        buf_clear(&self->setting);
-    }
-    size_t room = SETTING_SIZE_MAX + 1 - self->setting.len;
-    must(buf_append(&self->setting, slice_sub(record->bytes, 0, room)) == ERR_NONE);
-    if (record->is_last) {
-        passage_learn_setting(self, buf_view(&self->setting));
-        buf_release(&self->setting);
-        buf_init(&self->setting, SETTING_SIZE_MAX + 1);
-    }
-}
-
-static void passage_learn_greeting(struct pg_passage *self, struct slice greeting)
-{
-    struct reader reader = reader_of(greeting);
-    while (reader_left(&reader) > 0 && !reader.failed) {
-        char type = (char)reader_u8(&reader);
-        struct slice body = reader_view(&reader, reader_u32(&reader) - sizeof(uint32_t));
-        if (!reader.failed && type == PGWIRE_SERVER_PARAMETER_STATUS) {
-            passage_learn_setting(self, body);
-        }
-    }
 }
 
 /* The recording -------------------------------------------------------------------------------- */
@@ -136,8 +76,6 @@ static void passage_look_at(struct pg_passage *self, const struct pg_record *rec
 {
     if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_ERROR) {
         passage_look_at_error(self, record);
-    } else if (record->side == PUMP_TARGET && record->type == PGWIRE_SERVER_PARAMETER_STATUS) {
-        passage_look_at_setting(self, record);
     }
 }
 
@@ -185,9 +123,20 @@ static void passage_add_count(struct pg_passage *self, const struct pg_record *r
     recorder_add(self->recorder, RECORD_COUNT, passage_side(record->side), &part, 1);
 }
 
+static void passage_on_unrecorded(void *owner, char type, uint64_t request)
+{
+    struct pg_passage *self = owner;
+    if (pg_filter_is_watching(self->filter)) {
+        pg_filter_watch_unrecorded(self->filter, type, request);
+    }
+}
+
 static void passage_on_record(void *owner, const struct pg_record *record)
 {
     struct pg_passage *self = owner;
+    if (pg_filter_is_watching(self->filter)) {
+        pg_filter_watch(self->filter, record, pg_tap_state(self->tap));
+    }
     switch (record->kind) {
     case PG_RECORD_MESSAGE:
         self->has_terminated =
@@ -216,18 +165,6 @@ static void passage_on_event(void *owner, const struct guard_event *event)
     self->events->on_finding(self->owner, event);
 }
 
-static void passage_on_lookup(void *owner, struct slice tables)
-{
-    struct pg_passage *self = owner;
-    const struct catalog_question question = {
-        .text = slice_of_text(pg_mask_lookup_text),
-        .values = &tables,
-        .value_count = 1,
-        .column_count = PG_MASK_LOOKUP_COLUMNS,
-    };
-    self->events->on_lookup(self->owner, &question);
-}
-
 static void passage_on_block(void *owner)
 {
     struct pg_passage *self = owner;
@@ -241,99 +178,156 @@ static bool passage_on_read(void *owner, const struct read_amount *more,
     return self->events->on_read(self->owner, more, most, ret_hour);
 }
 
-static void passage_start_filter(struct pg_passage *self)
+/* Without rules all passes, and is followed for those that may come. */
+static struct pg_filter *passage_filter_new(struct pg_passage *self,
+                                            const struct passage_settings *settings)
 {
-    bool is_due = self->has_policy && !self->policy.is_empty && self->filter == NULL;
-    if (!is_due || !pg_tap_is_idle(self->tap) || !pg_tap_is_between(self->tap, PUMP_CLIENT) ||
-        !pg_tap_is_between(self->tap, PUMP_TARGET)) {
-        return;
-    }
-    struct buf greeting;
-    buf_init(&greeting, LIMIT_KIB(4));
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        must(buf_append(&greeting, buf_view(&self->settings[i])) == ERR_NONE);
-    }
-    struct pg_filter_settings settings = {
-        .policy = self->policy,
-        .request = pg_tap_request(self->tap),
-        .greeting = buf_view(&greeting),
-        .transaction = pg_tap_transaction(self->tap),
-        .is_late = pg_tap_request(self->tap) > 0,
+    struct pg_filter_settings filter = {
+        .policy = {.is_empty = true, .analyze = sql_analyze},
+        .greeting = settings->arrival->greeting,
+        .transaction = PGWIRE_IDLE,
         .on_event = passage_on_event,
-        .on_lookup = passage_on_lookup,
+        .catalog = self->events,
+        .catalog_owner = self->owner,
         .on_block = passage_on_block,
         .on_read = passage_on_read,
         .owner = self,
     };
-    memcpy(settings.seed, self->seed, sizeof(settings.seed));
-    self->filter = pg_filter_new(&settings);
-    buf_release(&greeting);
+    if (settings->policy != NULL && !settings->policy->is_empty) {
+        filter.policy = *settings->policy;
+    }
+    memcpy(filter.seed, settings->seed, sizeof(filter.seed));
+    return pg_filter_new(&filter);
+}
+
+/* The first rules begin where what passed stands between two messages, in the middle of a reading
+ * if need be. */
+static void passage_begin_rules(struct pg_passage *self)
+{
+    if (self->has_policy && pg_filter_may_begin(self->tap)) {
+        self->has_policy = false;
+        pg_filter_begin(self->filter, &self->policy, self->tap);
+    }
 }
 
 static void passage_set_policy(struct passage *passage, const struct passage_policy *policy)
 {
     struct pg_passage *self = pg_passage_of(passage);
-    self->policy = *policy;
-    self->has_policy = true;
-    if (self->filter != NULL) {
+    if (!pg_filter_is_watching(self->filter)) {
         pg_filter_set_policy(self->filter, policy);
+        return;
     }
+    self->policy = *policy;
+    self->has_policy = !policy->is_empty;
+    passage_begin_rules(self);
 }
 
-static void passage_learned(struct passage *passage, const struct query_rows *rows)
+static void passage_informed(struct passage *passage)
 {
     struct pg_passage *self = pg_passage_of(passage);
-    for (const struct query_row *row = rows == NULL ? NULL : rows->first; row != NULL;
-         row = row->next) {
-        pg_filter_learn_row(self->filter, row->values);
-    }
-    pg_filter_learn_done(self->filter, rows != NULL);
+    pg_filter_informed(self->filter);
 }
 
 static void passage_stopped(struct passage *passage)
 {
     struct pg_passage *self = pg_passage_of(passage);
-    if (self->filter != NULL) {
-        pg_filter_cancelled(self->filter);
-    }
+    pg_filter_cancelled(self->filter);
 }
 
 /* What passes ---------------------------------------------------------------------------------- */
+
+/* Without rules bytes pass as they are. Where the first rules wait to begin, they pass up to the
+ * end of the message under way. *ret_rest: what comes behind it. */
+static enum err passage_watch(struct pg_passage *self, enum pump_side side, struct slice bytes,
+                              struct slice *ret_seen, struct slice *ret_rest, struct error *reterr)
+{
+    struct slice rest = bytes;
+    size_t seen = 0;
+    while (rest.len > 0 && pg_filter_is_watching(self->filter)) {
+        size_t missing = pg_tap_missing(self->tap, side);
+        if (self->has_policy && side == PUMP_CLIENT && missing == 0) {
+            break; /* the target is amid a message, the rest of which is on its way */
+        }
+        struct slice part =
+            slice_sub(rest, 0, self->has_policy && missing > 0 ? missing : SIZE_MAX);
+        enum err err = pg_tap_pass(self->tap, side, part, reterr);
+        if (err != ERR_NONE) {
+            return err;
+        }
+        seen += part.len - pg_tap_surplus(self->tap);
+        rest = slice_from(rest, part.len);
+        passage_begin_rules(self);
+    }
+    *ret_seen = slice_sub(bytes, 0, seen);
+    *ret_rest = rest;
+    return ERR_NONE;
+}
+
+static enum err passage_pass_client(struct pg_passage *self, struct slice seen, struct slice *bytes,
+                                    struct error *reterr)
+{
+    enum err err = pg_tap_pass(self->tap, PUMP_CLIENT, *bytes, reterr);
+    *bytes = slice_sub(*bytes, 0, bytes->len - pg_tap_surplus(self->tap));
+    return err == ERR_NONE ? pg_filter_pass_behind(self->filter, PUMP_CLIENT, seen, bytes, reterr)
+                           : err;
+}
+
+/* What the client said while the first rules waited comes first. */
+static enum err passage_pass_target(struct pg_passage *self, struct slice seen, struct slice *bytes,
+                                    struct slice *ret_back, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    if (self->held.len > 0) {
+        struct slice held = buf_view(&self->held);
+        err = pg_tap_pass(self->tap, PUMP_CLIENT, held, reterr);
+        held = slice_sub(held, 0, held.len - pg_tap_surplus(self->tap));
+        err = err == ERR_NONE ? pg_filter_hold(self->filter, held, reterr) : err;
+        buf_wipe(&self->held);
+    }
+    if (err == ERR_NONE) {
+        err = pg_filter_pass_behind(self->filter, PUMP_TARGET, seen, bytes, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    *ret_back = pg_filter_words(self->filter);
+    return pg_tap_pass(self->tap, PUMP_TARGET, slice_from(*bytes, seen.len), reterr);
+}
 
 static enum err passage_pass(struct passage *passage, enum pump_side side, struct slice *bytes,
                              struct slice *ret_back, struct error *reterr)
 {
     struct pg_passage *self = pg_passage_of(passage);
+    struct slice seen = SLICE_NONE;
     *ret_back = SLICE("");
-    passage_start_filter(self);
-    if (side == PUMP_CLIENT) {
-        enum err err = pg_tap_pass(self->tap, side, *bytes, reterr);
-        *bytes = slice_sub(*bytes, 0, bytes->len - pg_tap_surplus(self->tap));
-        return err == ERR_NONE && self->filter != NULL
-                   ? pg_filter_pass(self->filter, side, bytes, reterr)
-                   : err;
+    if (pg_filter_is_watching(self->filter)) {
+        struct slice rest = SLICE_NONE;
+        enum err err = passage_watch(self, side, *bytes, &seen, &rest, reterr);
+        *bytes = rest;
+        if (err == ERR_NONE && pg_filter_is_watching(self->filter)) {
+            *bytes = seen;
+            return rest.len == 0 || buf_append(&self->held, rest) == ERR_NONE
+                       ? ERR_NONE
+                       : fail(reterr, ERR_LIMIT, "the client sends too much at once");
+        }
+        if (err != ERR_NONE) {
+            return err;
+        }
     }
-    if (self->filter == NULL) {
-        return pg_tap_pass(self->tap, side, *bytes, reterr);
-    }
-    enum err err = pg_filter_pass(self->filter, side, bytes, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    *ret_back = pg_filter_words(self->filter);
-    return pg_tap_pass(self->tap, side, *bytes, reterr);
+    return side == PUMP_CLIENT ? passage_pass_client(self, seen, bytes, reterr)
+                               : passage_pass_target(self, seen, bytes, ret_back, reterr);
 }
 
 static unsigned passage_state(const struct passage *passage)
 {
     const struct pg_passage *self = pg_passage_view(passage);
     bool pauses_client =
-        pg_tap_is_full(self->tap) || (self->filter != NULL && pg_filter_holds(self->filter));
+        pg_tap_is_full(self->tap) || pg_filter_holds(self->filter) || self->held.len > 0;
     unsigned state = 0;
-    state |= pg_tap_is_idle(self->tap) ? PASSAGE_IDLE : 0U;
+    state |= pg_tap_is_idle(self->tap) && self->held.len == 0 ? PASSAGE_IDLE : 0U;
     state |= pg_tap_transaction(self->tap) != PGWIRE_IDLE ? PASSAGE_IN_TRANSACTION : 0U;
     state |= pauses_client ? PASSAGE_PAUSES_CLIENT : 0U;
-    state |= self->filter != NULL && pg_filter_waits(self->filter) ? PASSAGE_PAUSES_TARGET : 0U;
+    state |= pg_filter_waits(self->filter) ? PASSAGE_PAUSES_TARGET : 0U;
     state |= self->has_terminated ? PASSAGE_CLIENT_LEFT : 0U;
     state |= self->has_fatal ? PASSAGE_TARGET_LEFT : 0U;
     return state;
@@ -346,8 +340,7 @@ static const struct passage_counts *passage_counts_of(const struct passage *pass
 
 static const struct mask_counts *passage_masked(const struct passage *passage)
 {
-    const struct pg_passage *self = pg_passage_view(passage);
-    return self->filter == NULL ? NULL : pg_filter_mask_counts(self->filter);
+    return pg_filter_mask_counts(pg_passage_view(passage)->filter);
 }
 
 static enum err passage_last_words(const struct passage *passage, const struct ending_words *words,
@@ -365,20 +358,17 @@ static struct passage *passage_start(const struct passage_settings *settings,
                                      const struct passage_events *events, void *owner)
 {
     struct pg_passage *self = memory_new(sizeof(*self));
-    const struct pg_tap_settings tap = {
-        .row_limit = settings->row_limit, .on_record = passage_on_record, .owner = self};
+    const struct pg_tap_settings tap = {.row_limit = settings->row_limit,
+                                        .on_record = passage_on_record,
+                                        .on_unrecorded = passage_on_unrecorded,
+                                        .owner = self};
     self->passage.ops = &pg_passage_ops;
     self->events = events;
     self->owner = owner;
     self->recorder = settings->recorder;
-    buf_init(&self->setting, SETTING_SIZE_MAX + 1);
-    memcpy(self->seed, settings->seed, sizeof(self->seed));
+    buf_init(&self->held, LIMIT_PASSAGE_OUT_SIZE);
     self->tap = pg_tap_new(&tap);
-    passage_learn_greeting(self, settings->arrival->greeting);
-    if (settings->policy != NULL) {
-        passage_set_policy(&self->passage, settings->policy);
-    }
-    passage_start_filter(self);
+    self->filter = passage_filter_new(self, settings);
     return &self->passage;
 }
 
@@ -394,10 +384,7 @@ static void passage_free(struct passage *passage)
     struct pg_passage *self = pg_passage_of(passage);
     pg_filter_free(self->filter);
     pg_tap_free(self->tap);
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        buf_release(&self->settings[i]);
-    }
-    buf_release(&self->setting);
+    buf_wipe(&self->held);
     memory_free(self);
 }
 
@@ -408,7 +395,7 @@ const struct passage_ops pg_passage_ops = {
     .counts = passage_counts_of,
     .masked = passage_masked,
     .set_policy = passage_set_policy,
-    .learned = passage_learned,
+    .informed = passage_informed,
     .stopped = passage_stopped,
     .last_words = passage_last_words,
     .end = passage_end,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "protocol/postgres/pg_replay_internal.h"
+#include "wire/pgwire_type_name.h"
 
 #define SERVER_FIELDS_MAX 5 /* of an error or a notice, that are shown */
 
@@ -82,6 +83,13 @@ static enum err server_tell_columns(struct pg_replay *self, const struct pg_repl
     event.statement = request->number;
     event.columns = columns->names;
     event.column_count = columns->names == NULL ? 0 : columns->count;
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    struct slice *types = arena_alloc_array(&arena, event.column_count + 1, sizeof(*types));
+    for (size_t i = 0; i < event.column_count; i++) {
+        types[i] = pgwire_type_name_in(&arena, columns->types[i]);
+    }
+    event.column_types = types;
     return pg_replay_tell(self, &event, reterr);
 }
 
@@ -130,11 +138,13 @@ static void server_parameter_description(struct pg_replay *self,
 {
     struct pgwire_oids types;
     struct pg_replay_request *first = server_described(self, true);
-    if (first == NULL ||
-        pgwire_parameter_description_read(buf_view(&message->body), &types, NULL) != ERR_NONE) {
+    if (first == NULL) {
         return;
     }
-    first->has_parameters = true;
+    first->has_parameters = true; /* also of more than their count can say, which nobody can bind */
+    if (pgwire_parameter_description_read(buf_view(&message->body), &types, NULL) != ERR_NONE) {
+        return;
+    }
     struct pg_replay_statement *statement = pg_replay_statement_get(self, first->name);
     struct pg_replay_shape *shape = pg_replay_shape_new(self, types.count, 0);
     if (statement == NULL || shape == NULL) {

@@ -4,8 +4,6 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
-#include "wire/pgwire_frame.h"
-#include "wire/pgwire_state.h"
 
 /* A server holds answers back until it is asked for them or has 8 KiB; they have 5 bytes at least.
  */
@@ -35,7 +33,7 @@ struct tap_way {
 struct pg_tap {
     struct pg_tap_settings settings;
     struct pgwire_state state;
-    struct tap_way ways[2]; /* by the side that sends */
+    struct tap_way directions[2]; /* by the side that sends */
     struct passage_counts counts;
     bool has_failed;
     size_t surplus; /* of the client's last bytes */
@@ -50,6 +48,7 @@ enum tap_trait {
     /* Rows before and behind it are of one statement. A server ignores Flush and Sync amid what a
      * client copies. */
     TAP_AMID_ROWS = 4,
+    TAP_TOLD = 8, /* though it is not recorded */
 };
 
 static const unsigned char of_client[128] = {
@@ -57,14 +56,14 @@ static const unsigned char of_client[128] = {
     [PGWIRE_CLIENT_COPY_DONE] = TAP_UNRECORDED,
     [PGWIRE_CLIENT_FLUSH] = TAP_UNRECORDED | TAP_AMID_ROWS,
     [PGWIRE_CLIENT_PASSWORD] = TAP_UNRECORDED,
-    [PGWIRE_CLIENT_SYNC] = TAP_UNRECORDED | TAP_AMID_ROWS,
+    [PGWIRE_CLIENT_SYNC] = TAP_UNRECORDED | TAP_AMID_ROWS | TAP_TOLD,
 };
 
 static const unsigned char of_server[128] = {
     [PGWIRE_SERVER_AUTHENTICATION] = TAP_UNRECORDED,
     [PGWIRE_SERVER_BACKEND_KEY] = TAP_UNRECORDED,
-    [PGWIRE_SERVER_BIND_COMPLETE] = TAP_UNRECORDED,
-    [PGWIRE_SERVER_CLOSE_COMPLETE] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_BIND_COMPLETE] = TAP_UNRECORDED | TAP_TOLD,
+    [PGWIRE_SERVER_CLOSE_COMPLETE] = TAP_UNRECORDED | TAP_TOLD,
     [PGWIRE_SERVER_COPY_DATA] = TAP_ROW,
     [PGWIRE_SERVER_COPY_DONE] = TAP_UNRECORDED | TAP_AMID_ROWS,
     [PGWIRE_SERVER_DATA_ROW] = TAP_ROW,
@@ -73,7 +72,7 @@ static const unsigned char of_server[128] = {
     [PGWIRE_SERVER_NOTICE] = TAP_AMID_ROWS,
     [PGWIRE_SERVER_NOTIFICATION] = TAP_AMID_ROWS,
     [PGWIRE_SERVER_PARAMETER_STATUS] = TAP_AMID_ROWS,
-    [PGWIRE_SERVER_PARSE_COMPLETE] = TAP_UNRECORDED,
+    [PGWIRE_SERVER_PARSE_COMPLETE] = TAP_UNRECORDED | TAP_TOLD,
 };
 
 static bool has_trait(enum pump_side side, char type, unsigned traits)
@@ -168,7 +167,8 @@ static void count_rows(struct pg_tap *tap, struct tap_way *way, uint64_t count, 
 static void add_to_run(const struct pg_tap *tap, struct tap_way *way, struct slice rows,
                        uint64_t request)
 {
-    if (way->run.len > 0 && way->run.at + way->run.len == rows.at) {
+    bool is_of_run = way->run.len > 0 && way->run.at[0] == rows.at[0];
+    if (is_of_run && way->run.at + way->run.len == rows.at) {
         way->run.len += rows.len;
         return;
     }
@@ -204,7 +204,7 @@ static size_t hop_rows(struct pg_tap *tap, struct tap_way *way, struct slice res
     if (!way->is_cut) {
         rest = slice_sub(rest, 0, tap->settings.row_limit - way->row_bytes);
     }
-    rest.len = pgwire_framer_hop(&way->framer, rest, &count);
+    rest.len = pgwire_framer_skip_same_type(&way->framer, rest, &count);
     if (count == 0) {
         return 0;
     }
@@ -290,6 +290,9 @@ static enum err take_header(struct pg_tap *tap, struct tap_way *way, struct slic
         tap->counts.errors += frame->type == PGWIRE_SERVER_ERROR;
     }
     way->is_told = is_recorded(way->side, frame->type);
+    if (tap->settings.on_unrecorded != NULL && has_trait(way->side, frame->type, TAP_TOLD)) {
+        tap->settings.on_unrecorded(tap->settings.owner, frame->type, way->request);
+    }
     if (way->is_told && frame->size == 0) {
         tell_bytes(tap, way, SLICE_NONE, true);
     }
@@ -355,7 +358,7 @@ struct pg_tap *pg_tap_new(const struct pg_tap_settings *settings)
     pgwire_state_init(&tap->state);
     pgwire_state_skip_start(&tap->state);
     for (int i = 0; i < 2; i++) {
-        struct tap_way *way = &tap->ways[i];
+        struct tap_way *way = &tap->directions[i];
         way->side = (enum pump_side)i;
         way->is_between = true;
         way->was_between = true;
@@ -377,7 +380,7 @@ void pg_tap_free(struct pg_tap *tap)
 enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes,
                      struct error *reterr_error)
 {
-    struct tap_way *way = &tap->ways[side];
+    struct tap_way *way = &tap->directions[side];
     enum err err = ERR_NONE;
     if (tap->has_failed) {
         return fail(reterr_error, ERR_INPUT, "the session broke the protocol before");
@@ -408,18 +411,18 @@ size_t pg_tap_surplus(const struct pg_tap *tap)
 
 void pg_tap_end(struct pg_tap *tap)
 {
-    tell_count(tap, &tap->ways[PUMP_CLIENT]);
-    tell_count(tap, &tap->ways[PUMP_TARGET]);
+    tell_count(tap, &tap->directions[PUMP_CLIENT]);
+    tell_count(tap, &tap->directions[PUMP_TARGET]);
 }
 
 bool pg_tap_is_between(const struct pg_tap *tap, enum pump_side side)
 {
-    return tap->ways[side].is_between;
+    return tap->directions[side].is_between;
 }
 
 bool pg_tap_was_between(const struct pg_tap *tap, enum pump_side side)
 {
-    return tap->ways[side].was_between;
+    return tap->directions[side].was_between;
 }
 
 bool pg_tap_is_full(const struct pg_tap *tap)
@@ -434,9 +437,20 @@ bool pg_tap_is_idle(const struct pg_tap *tap)
            !state->server_copies;
 }
 
-uint64_t pg_tap_request(const struct pg_tap *tap)
+const struct pgwire_state *pg_tap_state(const struct pg_tap *tap)
 {
-    return tap->state.next_id;
+    return &tap->state;
+}
+
+const struct pgwire_framer *pg_tap_framer(const struct pg_tap *tap, enum pump_side side)
+{
+    return &tap->directions[side].framer;
+}
+
+size_t pg_tap_missing(const struct pg_tap *tap, enum pump_side side)
+{
+    const struct pgwire_framer *framer = &tap->directions[side].framer;
+    return framer->header_len > 0 ? PGWIRE_HEADER_SIZE - framer->header_len : framer->left;
 }
 
 bool pg_tap_is_terminated(const struct pg_tap *tap)

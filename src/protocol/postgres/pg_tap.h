@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "protocol/passage.h"
-#include "wire/pgwire.h"
+#include "wire/pgwire_state.h"
 
 enum pg_record_kind {
     PG_RECORD_MESSAGE, /* one begins; a row only when it did not come in one piece */
@@ -53,6 +53,9 @@ struct pg_tap_settings {
      * none. LIMIT_RECORDED_ROWS_SIZE unless somebody wants another. */
     uint64_t row_limit;
     void (*on_record)(void *owner, const struct pg_record *record);
+    /* A message that is not recorded and changes what names stand for, or where batches end: Sync,
+     * ParseComplete, BindComplete, CloseComplete. NULL: nobody wants to know. */
+    void (*on_unrecorded)(void *owner, char type, uint64_t request);
     void *owner;
 };
 
@@ -85,8 +88,11 @@ bool pg_tap_was_between(const struct pg_tap *tap, enum pump_side side);
 bool pg_tap_is_full(const struct pg_tap *tap);
 /* Nothing is owed and no batch is open. After a copy that failed see wire/pgwire_state.h. */
 bool pg_tap_is_idle(const struct pg_tap *tap);
-/* The number that the client's next message has. */
-uint64_t pg_tap_request(const struct pg_tap *tap);
+/* Where both directions stand. */
+const struct pgwire_state *pg_tap_state(const struct pg_tap *tap);
+const struct pgwire_framer *pg_tap_framer(const struct pg_tap *tap, enum pump_side side);
+/* How many bytes at least are missing of the message under way, or of its header; 0: none is. */
+size_t pg_tap_missing(const struct pg_tap *tap, enum pump_side side);
 /* The client has said that it goes: Terminate. */
 bool pg_tap_is_terminated(const struct pg_tap *tap);
 /* As the server last said. */

@@ -24,14 +24,7 @@ static void pg_target_leave(struct pg_target *self)
     self->state = PG_TARGET_DONE;
     timer_stop(&self->deadline);
     loop_task_cancel(&self->fail_task);
-    if (self->encryption != NULL) {
-        pg_encryption_cancel(self->encryption);
-        self->encryption = NULL;
-    }
-    if (self->stream != NULL) {
-        stream_close(self->stream);
-        self->stream = NULL;
-    }
+    pg_encryption_end(&self->encryption, &self->stream);
     pg_secret_free(self->secret);
     self->secret = NULL;
     loop_defer(self->loop, &self->free_task);

@@ -7,13 +7,15 @@
 #include "protocol/postgres/pg_open.h"
 #include "protocol/postgres/pg_passage.h"
 #include "protocol/postgres/pg_replay.h"
+#include "protocol/postgres/pg_run.h"
 
 const struct protocol postgres_protocol = {
     .subtype = SLICE_INIT("postgres"),
     .name = "PostgreSQL",
     .url = "postgres",
     .alpn = "postgresql",
-    .can = CAN_GUARD | CAN_GUARD_TEXT | CAN_LIMIT_ROWS | CAN_BUDGET | CAN_MASK | CAN_CANCEL,
+    .can = CAN_GUARD | CAN_GUARD_TEXT | CAN_LIMIT_ROWS | CAN_BUDGET | CAN_MASK | CAN_CANCEL |
+           CAN_READ_ONLY,
     .row_limit = LIMIT_RECORDED_ROWS_SIZE,
     .front = &pg_front_ops,
     .target =
@@ -28,4 +30,5 @@ const struct protocol postgres_protocol = {
     .passage = &pg_passage_ops,
     .replay = &pg_replay_ops,
     .catalog = &pg_catalog_ops,
+    .run = &pg_run_ops,
 };

@@ -13,6 +13,7 @@
 enum tcp_front_state {
     TCP_AT_LINE, /* TLS, then the client's line */
     TCP_ASKING,  /* the owner looks for verifiers */
+    TCP_PROVEN,  /* it is to be told who the client is */
     TCP_KNOWN,   /* the owner opens the session */
     TCP_OPENING, /* the answer is on its way */
     TCP_ENDING,  /* likewise, and it is the last word */
@@ -32,6 +33,8 @@ struct tcp_front {
     struct buf output;
     struct slice name;
     char proof[NATIVE_HASH_SIZE]; /* the hash of what the client sent */
+    size_t index;                 /* of the verifier that it was held against well */
+    bool is_refused;              /* the proof was wrong, which the owner is to be told */
     struct timer timer;
     struct loop_task task;
     struct error reason;
@@ -172,6 +175,12 @@ static void tcp_front_write(struct tcp_front *self)
 static void tcp_front_run(void *owner)
 {
     struct tcp_front *self = owner;
+    if (self->is_refused && self->state != TCP_GONE) {
+        self->is_refused = false;
+        if (self->events->on_refused != NULL) {
+            self->events->on_refused(self->owner, self->name);
+        }
+    }
     switch (self->state) {
     case TCP_AT_LINE:
         tcp_front_read(self);
@@ -179,6 +188,11 @@ static void tcp_front_run(void *owner)
     case TCP_OPENING:
     case TCP_ENDING:
         tcp_front_write(self);
+        return;
+    case TCP_PROVEN:
+        timer_stop(&self->timer);
+        self->state = TCP_KNOWN;
+        self->events->on_known(self->owner, self->index);
         return;
     case TCP_ASKING:
     case TCP_KNOWN:
@@ -239,15 +253,13 @@ static void tcp_front_answer(struct front *front, const struct front_verifiers *
         }
     }
     if (found == verifiers->count) {
+        self->is_refused = true;
         tcp_front_end(self, SLICE("the connection or the secret is wrong"), SLICE(""));
-        if (self->events->on_refused != NULL) {
-            self->events->on_refused(self->owner, self->name);
-        }
         return;
     }
-    timer_stop(&self->timer);
-    self->state = TCP_KNOWN;
-    self->events->on_known(self->owner, found);
+    self->state = TCP_PROVEN;
+    self->index = found;
+    loop_defer(self->loop, &self->task);
 }
 
 static enum err tcp_front_open(struct front *front, const struct arrival *arrival,
@@ -259,7 +271,7 @@ static enum err tcp_front_open(struct front *front, const struct arrival *arriva
     if (self->state == TCP_KNOWN) {
         must(buf_append(&self->output, SLICE(TCP_OK)) == ERR_NONE);
         self->state = TCP_OPENING;
-        timer_start(self->loop, &self->timer, LIMIT_PG_FRONT_WRITE_MS);
+        timer_start(self->loop, &self->timer, LIMIT_FRONT_WRITE_MS);
         loop_defer(self->loop, &self->task);
     }
     return ERR_NONE;

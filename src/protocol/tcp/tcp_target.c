@@ -3,19 +3,14 @@
  * is require or stronger. Nobody signs in. */
 #include "base/memory.h"
 #include "base/must.h"
-#include "io/tls_handshake.h"
-#include "io/tls_stream.h"
+#include "protocol/target_server.h"
 #include "protocol/tcp/tcp.h"
 
 struct tcp_open {
     struct opening opening;
-    struct loop *loop;
+    struct target_server server; /* without TLS: it has no tls */
     struct dial *dial;
     struct tls_handshake *handshake;
-    struct tls_client *tls; /* NULL: without */
-    struct arena arena;
-    struct slice host;
-    uint64_t deadline_ms; /* of the loop's clock */
     opened_fn on_done;
     void *owner;
     struct loop_task free_task;
@@ -24,8 +19,7 @@ struct tcp_open {
 static void tcp_open_free(void *owner)
 {
     struct tcp_open *self = owner;
-    tls_client_unref(self->tls);
-    arena_release(&self->arena);
+    target_server_release(&self->server);
     memory_free(self);
 }
 
@@ -38,7 +32,7 @@ static void tcp_open_fail(struct tcp_open *self, enum target_stage stage, const 
     buf_init(&answer, TCP_ANSWER_SIZE_MAX);
     must(tcp_answer_write(&words, failure.code, &answer) == ERR_NONE);
     failure.answer = buf_view(&answer);
-    loop_defer(self->loop, &self->free_task);
+    loop_defer(self->server.loop, &self->free_task);
     self->on_done(self->owner, NULL, &failure);
     buf_release(&answer);
 }
@@ -50,7 +44,7 @@ static void tcp_open_succeed(struct tcp_open *self, struct stream *take_stream)
                                     .greeting = SLICE(""),
                                     .rest = SLICE("")};
     stream_watch(take_stream, 0);
-    loop_defer(self->loop, &self->free_task);
+    loop_defer(self->server.loop, &self->free_task);
     self->on_done(self->owner, &arrival, NULL);
 }
 
@@ -70,21 +64,15 @@ static void tcp_open_on_connected(void *owner, struct stream *take_stream,
                                   const struct error *error)
 {
     struct tcp_open *self = owner;
-    struct stream *tls = NULL;
     struct error problem;
     self->dial = NULL;
     if (take_stream == NULL) {
         tcp_open_fail(self, TARGET_STAGE_NETWORK, error);
-    } else if (self->tls == NULL) {
+    } else if (self->server.tls == NULL) {
         tcp_open_succeed(self, take_stream);
-    } else if (tls_stream_new_client(self->tls, self->host, take_stream, &tls, &problem) !=
-               ERR_NONE) {
+    } else if (target_server_encrypt(&self->server, take_stream, tcp_open_on_encrypted, self,
+                                     &self->handshake, &problem) != ERR_NONE) {
         tcp_open_fail(self, TARGET_STAGE_TLS, &problem);
-    } else {
-        uint64_t now = loop_now_ms(self->loop);
-        self->handshake =
-            tls_handshake_start(tls, self->deadline_ms > now ? self->deadline_ms - now : 1,
-                                tcp_open_on_encrypted, self);
     }
 }
 
@@ -96,7 +84,7 @@ static void tcp_open_cancel(struct opening *opening)
     } else {
         tls_handshake_cancel(self->handshake);
     }
-    loop_defer(self->loop, &self->free_task);
+    loop_defer(self->server.loop, &self->free_task);
 }
 
 struct opening *tcp_open_start(const struct dial_context *context,
@@ -106,16 +94,11 @@ struct opening *tcp_open_start(const struct dial_context *context,
     const struct place *place = request->place;
     bool wants_tls = place->mode >= PLACE_TLS_REQUIRE;
     self->opening.cancel = tcp_open_cancel;
-    self->loop = worker_loop(context->worker);
-    self->tls = wants_tls && request->tls != NULL ? tls_client_ref(request->tls) : NULL;
-    self->deadline_ms = loop_now_ms(self->loop) + request->timeout_ms;
+    target_server_init(&self->server, place, wants_tls ? request->tls : NULL,
+                       worker_loop(context->worker), request->timeout_ms);
     self->on_done = on_done;
     self->owner = owner;
-    arena_init(&self->arena);
-    self->host = arena_copy(&self->arena, place->host);
     loop_task_init(&self->free_task, tcp_open_free, self);
-    const struct dial_request dial = {
-        .host = self->host, .port = place->port, .timeout_ms = request->timeout_ms};
-    self->dial = dial_start(context->worker, context->resolver, &dial, tcp_open_on_connected, self);
+    self->dial = target_server_dial(&self->server, context, tcp_open_on_connected, self);
     return &self->opening;
 }

@@ -104,6 +104,23 @@ static void a_reset_keeps_nothing_of_large_blocks_alone(void **state)
     arena_release(&arena);
 }
 
+static void a_small_one_begins_with_little_and_grows(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init_small(&arena);
+    (void)arena_alloc(&arena, 1);
+    assert_true(arena.size > 0 && arena.size < 512);
+    for (size_t i = 0; i < 1000; i++) {
+        assert_true(slice_equals(arena_copy(&arena, SLICE("text")), SLICE("text")));
+    }
+    assert_true(arena.size >= 16000 && arena.size < 40000);
+    arena_release(&arena);
+    (void)arena_alloc(&arena, 1);
+    assert_true(arena.size < 512);
+    arena_release(&arena);
+}
+
 static void a_text_ends_with_nul_and_a_copy_may_be_empty(void **state)
 {
     (void)state;
@@ -170,6 +187,7 @@ int main(void)
         cmocka_unit_test(more_than_a_block_holds_is_given_out_too),
         cmocka_unit_test(a_reset_keeps_one_ordinary_block),
         cmocka_unit_test(a_reset_keeps_nothing_of_large_blocks_alone),
+        cmocka_unit_test(a_small_one_begins_with_little_and_grows),
         cmocka_unit_test(a_text_ends_with_nul_and_a_copy_may_be_empty),
         cmocka_unit_test(ends_run_once_and_newest_first),
         cmocka_unit_test(ends_run_while_the_memory_is_still_there),

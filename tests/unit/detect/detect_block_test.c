@@ -21,7 +21,7 @@ static void every_byte_has_its_classes(void **state)
         detect_block_read(bytes, &block);
         bool is_digit = byte >= '0' && byte <= '9';
         bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-        bool is_number = is_digit || (byte != 0 && strchr("()+-./ ", (int)byte) != NULL);
+        bool is_number = is_digit || (byte != 0 && strchr("()+-./_ ", (int)byte) != NULL);
         bool is_token = is_digit || is_letter || byte == '-' || byte == '_';
         bool is_sign = byte == '@' || byte == ':' || byte == '=';
         assert_int_equal(block.digit, is_digit ? UINT64_MAX : 0);
@@ -46,6 +46,9 @@ static void every_byte_has_its_marks(void **state)
         assert_int_equal(marks.delimiter, byte == '\t' ? UINT64_MAX : 0);
         assert_int_equal(marks.odd, byte == '\n' || byte == '\\' || byte == '@' ? UINT64_MAX : 0);
         assert_int_equal(marks.opening, is_opening ? UINT64_MAX : 0);
+        bool is_escape = byte >= 0x80 || byte == '%' || byte == '&' || byte == '\\';
+        assert_int_equal(marks.escape, is_escape ? UINT64_MAX : 0);
+        assert_int_equal(detect_block_escapes(bytes), marks.escape);
         struct detect_block block;
         detect_block_read(bytes, &block);
         assert_int_equal(marks.digit, block.digit);
@@ -87,6 +90,7 @@ static void every_machine_reads_the_same(void **state)
         detect_block_mark(bytes, bytes[0], bytes + 1, &marked);
         detect_block_mark_any(bytes, bytes[0], bytes + 1, &other_marked);
         assert_memory_equal(&marked, &other_marked, sizeof(marked));
+        assert_int_equal(detect_block_escapes(bytes), detect_block_escapes_any(bytes));
     }
 }
 

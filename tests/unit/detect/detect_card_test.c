@@ -89,11 +89,10 @@ static void what_only_looks_like_a_card_among_groups_is_none(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "1234 4111 1111 1111 1112", /* the check digit is wrong */
-        "1234 41111 1111 1111 111", /* no groups that a card has */
-        "1234x4111 1111 1111 1111", /* not the whole of a group */
-        "4111 1111 1111 1111x",     "4111_1111_1111_1111",
-        "0.4111 1111 1111 1111",                                   /* a fraction */
+        "1234 4111 1111 1111 1112",                                /* the check digit is wrong */
+        "1234 41111 1111 1111 111",                                /* no groups that a card has */
+        "1234x4111 1111 1111 1111",                                /* not the whole of a group */
+        "4111 1111 1111 1111x",     "0.4111 1111 1111 1111",       /* a fraction */
         "1234.4111111111111111",    "DE89 4111 1111 1111 1111 00", /* an IBAN that is mistyped */
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -107,9 +106,47 @@ static void what_only_looks_like_a_card_among_groups_is_none(void **state)
     assert_string_equal(found("card: 41111 1111 1111 111"), "CREDIT_CARD:41111 1111 1111 111");
 }
 
+static void a_card_is_found_beside_letters_and_among_digits(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"x4111111111111111y", "CREDIT_CARD:4111111111111111"},
+        {"id_4111111111111111_7", "CREDIT_CARD:4111111111111111"},
+        {"ID-4111111111111111", "CREDIT_CARD:4111111111111111"},
+        {"/4111111111111111.pdf", "CREDIT_CARD:4111111111111111"},
+        {"4111111111111111.00", "CREDIT_CARD:4111111111111111"},
+        {"4.111111111111111e+15", "CREDIT_CARD:4.111111111111111e+15"},
+        {"4111.1111.1111.1111", "CREDIT_CARD:4111.1111.1111.1111"},
+        {"4111/1111/1111/1111", "CREDIT_CARD:4111/1111/1111/1111"},
+        {"4111_1111_1111_1111", "CREDIT_CARD:4111_1111_1111_1111"},
+        {"0.4111111111111111", ""},
+        {"0000000000000000", ""},
+        {"x4111111111111112y", ""},
+        {"4111.1111-1111.1111", ""},
+        {"4.111111111111112e+15", ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(found(cases[i][0]), cases[i][1]);
+    }
+    /* What chance makes more often needs a word that speaks of it, or a low threshold. */
+    assert_string_equal(found("12341234567890"
+                              "4111111111111111"),
+                        "");
+    assert_string_equal(found_beside("card", "1234567890"
+                                             "4111111111111111"),
+                        "CREDIT_CARD:4111111111111111");
+    assert_string_equal(found_beside("card", "4111111111111111"
+                                             "5500005555555559"),
+                        "CREDIT_CARD:4111111111111111 CREDIT_CARD:5500005555555559");
+    assert_string_equal(found_beside("card", "4111111111111111"
+                                             "123"),
+                        "CREDIT_CARD:4111111111111111");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_card_is_found_beside_letters_and_among_digits),
         cmocka_unit_test(a_card_is_found_among_other_groups),
         cmocka_unit_test(no_other_group_hides_a_card),
         cmocka_unit_test(cards_that_overlap_are_one),

@@ -44,6 +44,9 @@ static void words_of_many_languages_are_known(void **state)
     assert_true(says("cc_num", DETECT_CREDIT_CARD));
     assert_true(says("kreditkartennummer", DETECT_CREDIT_CARD));
     assert_true(says("password_hash", DETECT_PASSWORD));
+    assert_true(says("encryption_key", DETECT_GCP_KEY));
+    assert_false(says("password_encryption", DETECT_PASSWORD)); /* psql asks for it */
+    assert_false(says("password_expires", DETECT_PASSWORD));
     assert_true(says("user_pwd", DETECT_PASSWORD));
     assert_true(says("cpf_cliente", DETECT_BR_CPF));
     assert_true(says("aws_secret_access_key", DETECT_AWS_KEY));

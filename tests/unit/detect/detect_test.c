@@ -170,7 +170,8 @@ static void a_value_is_found_at_every_offset(void **state)
     }
 }
 
-/* Letters and digits around it make it a part of something else. */
+/* Letters and digits around it make it a part of something else, but for what its check and its
+ * length tell apart: see detect_card_test. */
 static void a_value_inside_a_longer_run_is_not_found(void **state)
 {
     (void)state;
@@ -187,7 +188,8 @@ static void a_value_inside_a_longer_run_is_not_found(void **state)
                                  around[j][1]) > 0);
             assert_true(snprintf(wanted, sizeof(wanted), "%s:%s", detect_type_word(type),
                                  values[i].value) > 0);
-            if (strcmp(found_beside("", text), wanted) == 0) {
+            bool is_checked = type == DETECT_CREDIT_CARD || type == DETECT_IBAN_CODE;
+            if (!is_checked && strcmp(found_beside("", text), wanted) == 0) {
                 fail_msg("'%s' gave %s", text, found_beside("", text));
             }
         }
@@ -379,8 +381,10 @@ static void each_number_of_a_list_is_found(void **state)
     assert_string_equal(found("REF-DE89370400440532013000-1"), "IBAN_CODE:DE89370400440532013000");
     assert_string_equal(found("4111111111111111/1227"), "CREDIT_CARD:4111111111111111");
     assert_string_equal(found("/var/x/219-09-9999"), "");
+    assert_string_equal(found("7de89370400440532013000"), "");
     assert_string_equal(found("xDE89370400440532013000"), "");
-    assert_string_equal(found("DE89370400440532013000_1"), "");
+    assert_string_equal(found("7DE89370400440532013000"), "IBAN_CODE:DE89370400440532013000");
+    assert_string_equal(found("DE89370400440532013000_1"), "IBAN_CODE:DE89370400440532013000");
 }
 
 static void a_full_array_is_gone_on_from(void **state)

@@ -19,7 +19,7 @@ struct bench {
     int done;
 };
 
-struct errand {
+struct test_job {
     struct gate_job job;
     struct bench *bench;
     int runs;
@@ -59,7 +59,7 @@ static void on_arena_end(void *at)
 
 static void errand_run(struct gate_job *job)
 {
-    struct errand *self = CONTAINER_OF(job, struct errand, job);
+    struct test_job *self = CONTAINER_OF(job, struct test_job, job);
     (void)sem_wait(&self->bench->gate);
     self->runs++;
     self->thread = pthread_self();
@@ -67,7 +67,7 @@ static void errand_run(struct gate_job *job)
 
 static void errand_done(struct gate_job *job)
 {
-    struct errand *self = CONTAINER_OF(job, struct errand, job);
+    struct test_job *self = CONTAINER_OF(job, struct test_job, job);
     struct bench *bench = self->bench;
     struct error error;
     assert_false(pthread_equal(self->thread, pthread_self()));
@@ -80,9 +80,9 @@ static void errand_done(struct gate_job *job)
     gate_job_free(job);
 }
 
-static struct errand *errand_new(struct bench *bench, int wanted)
+static struct test_job *test_job_new(struct bench *bench, int wanted)
 {
-    struct errand *self = gate_job_new(sizeof(*self), &bench->worker, bench);
+    struct test_job *self = gate_job_new(sizeof(*self), &bench->worker, bench);
     self->bench = bench;
     self->wanted = wanted;
     self->job.run = errand_run;
@@ -97,7 +97,7 @@ static void a_job_goes_and_comes_back(void **state)
     struct bench bench;
     struct error error;
     begin(&bench, 10);
-    assert_int_equal(gate_job_start(&errand_new(&bench, 1)->job, bench.pool, &error), ERR_NONE);
+    assert_int_equal(gate_job_start(&test_job_new(&bench, 1)->job, bench.pool, &error), ERR_NONE);
     assert_int_equal(bench.worker.job_count, 1);
     (void)sem_post(&bench.gate);
     turn_until_idle(&bench);
@@ -115,7 +115,7 @@ static void it_may_go_again_from_its_end(void **state)
     for (int i = 0; i < 3; i++) {
         (void)sem_post(&bench.gate);
     }
-    assert_int_equal(gate_job_start(&errand_new(&bench, 3)->job, bench.pool, &error), ERR_NONE);
+    assert_int_equal(gate_job_start(&test_job_new(&bench, 3)->job, bench.pool, &error), ERR_NONE);
     turn_until_idle(&bench);
     assert_int_equal(bench.done, 1);
     finish(&bench);
@@ -128,17 +128,17 @@ static void nobody_hears_of_one_that_was_abandoned(void **state)
         struct bench bench;
         struct error error;
         begin(&bench, 10);
-        struct errand *errand = errand_new(&bench, 1);
-        assert_int_equal(gate_job_start(&errand->job, bench.pool, &error), ERR_NONE);
+        struct test_job *work = test_job_new(&bench, 1);
+        assert_int_equal(gate_job_start(&work->job, bench.pool, &error), ERR_NONE);
         if (is_running == 0) {
-            gate_job_abandon(&errand->job);
+            gate_job_abandon(&work->job);
             (void)sem_post(&bench.gate);
         } else {
             (void)sem_post(&bench.gate);
             while (pool_stats(bench.pool).done_count == 0) {
                 (void)poll(NULL, 0, 1);
             }
-            gate_job_abandon(&errand->job); /* it is in the mail */
+            gate_job_abandon(&work->job); /* it is in the mail */
         }
         turn_until_idle(&bench);
         assert_int_equal(bench.done, 0);
@@ -157,11 +157,11 @@ static void a_full_pool_takes_none(void **state)
     begin(&bench, 2);
     enum err err = ERR_NONE;
     while (err == ERR_NONE && taken < 10) {
-        struct errand *errand = errand_new(&bench, 1);
-        err = gate_job_start(&errand->job, bench.pool, &error);
+        struct test_job *work = test_job_new(&bench, 1);
+        err = gate_job_start(&work->job, bench.pool, &error);
         taken += err == ERR_NONE;
         if (err != ERR_NONE) {
-            gate_job_free(&errand->job);
+            gate_job_free(&work->job);
         }
     }
     assert_int_equal(err, ERR_BUSY);

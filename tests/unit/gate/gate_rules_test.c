@@ -79,7 +79,7 @@ static struct guard_rules *load(struct engine *engine, struct gate_rules *rules,
 
 static void the_same_are_shared_until_they_change_in(struct engine *engine)
 {
-    struct gate_rules *rules = gate_rules_new();
+    struct gate_rules *rules = gate_rules_new(SLICE(""));
     furnish(engine);
     struct guard_rules *first = load(engine, rules, "one");
     struct guard_rules *again = load(engine, rules, "one");
@@ -100,7 +100,7 @@ static void the_same_are_shared_until_they_change_in(struct engine *engine)
 
 static void what_cannot_be_compiled_is_refused_in(struct engine *engine)
 {
-    struct gate_rules *rules = gate_rules_new();
+    struct gate_rules *rules = gate_rules_new(SLICE(""));
     struct step step = {.engine = engine, .rules = rules, .connection_id = SLICE("one")};
     struct error error = {0};
     furnish(engine);
@@ -116,7 +116,7 @@ static void what_cannot_be_compiled_is_refused_in(struct engine *engine)
 /* A row of the last hour, which another gateway has left. */
 static void an_hour_is_counted_where_a_budget_has_one_in(struct engine *engine)
 {
-    struct gate_rules *rules = gate_rules_new();
+    struct gate_rules *rules = gate_rules_new(SLICE(""));
     struct step step = {.engine = engine, .rules = rules, .connection_id = SLICE("one")};
     const struct read_amount all = {.rows = UINT64_MAX, .bytes = UINT64_MAX};
     const struct read_amount more = {.rows = 1, .bytes = 1};

@@ -26,7 +26,7 @@ static struct arena arena;
 static int set_up(void **state)
 {
     (void)state;
-    accounts = read_accounts_new();
+    accounts = read_accounts_new(SLICE(""));
     arena_init(&arena);
     return 0;
 }
@@ -211,9 +211,36 @@ static void threads_together_get_no_more_than_one(void **state)
     read_account_unref(account);
 }
 
+/* What other gateways have read takes of the same limit, and is what the store says last. */
+static void what_others_read_counts_beside_what_is_read_here(void **state)
+{
+    (void)state;
+    struct read_use uses[] = {{.minute = TODAY, .rows = 30, .bytes = 300},
+                              {.minute = TODAY - 10, .rows = 20, .bytes = 200},
+                              {.minute = TODAY - READ_ACCOUNT_MINUTES, .rows = 1000}};
+    const struct read_use_list written = {.uses = uses, .count = COUNT_OF(uses)};
+    const struct read_use_list none = {.count = 0};
+    struct read_account *account = open_at(0);
+    read_account_set_others(account, &written, TODAY, 0);
+    assert_int_equal(look(account, 0).read.rows, 50);
+    assert_true(look(account, 0).falls_in_ms > 0);
+    assert_false(take(account, 0, 51, 100));
+    assert_true(take(account, 0, 50, 100));
+    assert_false(take(account, 0, 1, 100));
+    assert_int_equal(read_accounts_used_in(&arena, accounts).count, 1);
+    struct read_use_list mine = read_accounts_collect_in(&arena, accounts, TODAY, 0);
+    assert_int_equal(mine.count, 1);
+    assert_int_equal(mine.uses[0].rows, 50); /* of one's own alone */
+    read_account_set_others(account, &none, TODAY, 0);
+    assert_int_equal(look(account, 0).read.rows, 50);
+    read_account_unref(account);
+    assert_int_equal(read_accounts_used_in(&arena, accounts).count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(what_others_read_counts_beside_what_is_read_here),
         TEST(a_limit_is_held_to_the_row),
         TEST(what_was_read_counts_for_an_hour_and_a_minute_at_most),
         TEST(minutes_leave_one_by_one),

@@ -65,7 +65,7 @@ static void what_was_written_is_read(void **state)
     (void)state;
     struct session found;
     struct recorder *recorder = help_open(&help);
-    session_head_record(recorder, &written);
+    session_head_record(recorder, &written, SLICE(""));
     must(recorder_flush(recorder, NULL) == ERR_NONE);
     assert_int_equal(read_back(&found), ERR_NONE);
     assert_true(slice_equals(found.id, written.id));
@@ -100,7 +100,7 @@ static void what_is_no_head_is_refused(void **state)
     struct session other = written;
     struct recorder *recorder = help_open(&help);
     other.id = SLICE("01890000-0000-7000-8000-00000000ffff");
-    session_head_record(recorder, &other);
+    session_head_record(recorder, &other, SLICE(""));
     must(recorder_flush(recorder, NULL) == ERR_NONE);
     assert_int_equal(read_back(&found), ERR_INPUT);
     (void)help_close(&help, recorder);

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -167,7 +168,7 @@ struct pulse {
 static void carry_on_timer(uv_timer_t *timer)
 {
     struct pulse *pulse = timer->data;
-    loop_carried(pulse->loop);
+    loop_carried(pulse->loop, 0);
     pulse->count++;
     if (pulse->count == PULSES) {
         uv_close((uv_handle_t *)timer, NULL);
@@ -206,6 +207,36 @@ static void a_loop_that_looks_in_vain_goes_back_to_sleep(void **state)
     assert_true(pulses_us(PATIENCE) < 2 * asleep + PULSES * PATIENCE / 4);
 }
 
+/* Two streams that take turns: what comes behind the one is soon there, behind the other not. */
+static void carry_in_turns(uv_timer_t *timer)
+{
+    struct pulse *pulse = timer->data;
+    loop_carried(pulse->loop, pulse->count % 2);
+    pulse->count++;
+    if (pulse->count == PULSES) {
+        uv_close((uv_handle_t *)timer, NULL);
+        loop_stop(pulse->loop);
+        return;
+    }
+    assert_int_equal(uv_timer_start(timer, carry_in_turns, pulse->count % 2 == 0 ? PULSE_MS : 0, 0),
+                     0);
+}
+
+static void a_loop_looks_for_what_comes_soon_and_for_little_of_the_time(void **state)
+{
+    (void)state;
+    struct pulse pulse = {.loop = loop_new(NULL)};
+    uv_timer_t timer = {.data = &pulse};
+    loop_set_patience(pulse.loop, PATIENCE);
+    assert_int_equal(uv_timer_init(loop_uv(pulse.loop), &timer), 0);
+    assert_int_equal(uv_timer_start(&timer, carry_in_turns, 0, 0), 0);
+    loop_run(pulse.loop);
+    assert_true(pulse.loop->looked_ns <= (uint64_t)PULSES * LOOP_LOOK_SHARE_NS);
+    assert_true(pulse.loop->waits_ns[0] < pulse.loop->waits_ns[1]);
+    assert_true(pulse.loop->waits_ns[1] >= PATIENCE * 1000);
+    loop_free(pulse.loop);
+}
+
 /* Takes the processor that this thread is bound to. */
 static pid_t start_rival(void)
 {
@@ -215,9 +246,24 @@ static pid_t start_rival(void)
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     pid_t rival = fork();
     assert_true(rival >= 0);
+    if (rival == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it must not outlive a test that failed */
+    }
     while (rival == 0) {
     }
     return rival;
+}
+
+/* Each time another stream, of which it is not known yet how soon something comes behind it. */
+static void carry_of_others(uv_timer_t *timer)
+{
+    struct pulse *pulse = timer->data;
+    loop_carried(pulse->loop, pulse->count);
+    pulse->count++;
+    if (pulse->count == LOOP_PLACE_COUNT || pulse->loop->rest_until > 0) {
+        uv_close((uv_handle_t *)timer, NULL);
+        loop_stop(pulse->loop);
+    }
 }
 
 static void a_loop_rests_where_others_need_the_processor(void **state)
@@ -230,7 +276,7 @@ static void a_loop_rests_where_others_need_the_processor(void **state)
     pid_t rival = start_rival();
     loop_set_patience(pulse.loop, PATIENCE);
     assert_int_equal(uv_timer_init(loop_uv(pulse.loop), &timer), 0);
-    assert_int_equal(uv_timer_start(&timer, carry_on_timer, PULSE_MS, PULSE_MS), 0);
+    assert_int_equal(uv_timer_start(&timer, carry_of_others, PULSE_MS, PULSE_MS), 0);
     loop_run(pulse.loop);
     assert_true(pulse.loop->rest_until > 0);
     assert_int_equal(kill(rival, SIGKILL), 0);
@@ -258,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_task_may_free_its_owner_even_as_the_loop_ends),
         cmocka_unit_test(a_loop_runs_until_it_is_stopped_and_may_run_again),
         cmocka_unit_test(a_loop_that_looks_in_vain_goes_back_to_sleep),
+        cmocka_unit_test(a_loop_looks_for_what_comes_soon_and_for_little_of_the_time),
         cmocka_unit_test(a_loop_rests_where_others_need_the_processor),
         cmocka_unit_test(a_loop_knows_its_fault),
     };

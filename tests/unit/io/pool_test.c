@@ -14,7 +14,7 @@
 
 #define JOB_COUNT 2000
 
-/* A door that jobs wait behind, and a count of those that came to it. */
+/* A barrier that jobs wait behind, and a count of those that reached it. */
 struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -120,12 +120,43 @@ static void masking_is_not_gone_around(void **state)
     }
 }
 
+static void readers_only_read(void **state)
+{
+    (void)state;
+    use("read-only", "people");
+    assert_true(scope.is_read_only);
+    CHECK(GUARD_BLOCK, "insert into a values (1)", "begin read write", "begin read\nwrite",
+          "start transaction isolation level serializable, read write",
+          "set transaction read write", "set local transaction_read_only = off",
+          "set \"TRANSACTION_read_only\" to 'off'", "set default_transaction_read_only to default",
+          "set u&\"default_transaction\\005fread_only\" = 0", "reset transaction_read_only",
+          "set session characteristics as transaction read only, read write",
+          "set transaction_read_only = on off", "notify a", "select pg_notify('a', '')", "lock a",
+          "lock a in row exclusive mode", "lock access, share", "prepare transaction 'x'",
+          "commit prepared 'x'", "rollback prepared 'x'", "copy a to '/x'",
+          "create temp table a ()", "select 1 into temp a", "do ''", "call f()", "checkpoint",
+          "vacuum", "analyze a", "explain analyze delete from a", "prepare p as delete from a",
+          "select zap()");
+    CHECK(GUARD_PASS, "select 1", "begin", "begin read only", "commit and chain", "rollback to a",
+          "set transaction_read_only = on", "set transaction_read_only to 'true'", "reset all",
+          "set session characteristics as transaction read only", "lock a in access share mode",
+          "lock a, b in access share mode nowait", "listen a", "copy a to stdout", "discard all",
+          "set role x", "explain delete from a", "select * from a for update");
+    use("agent-safe", "agents");
+    assert_true(scope.is_read_only);
+    use("agent-safe", "agent-writers");
+    assert_false(scope.is_read_only);
+    use("no-unbounded-write", "people");
+    assert_false(scope.is_read_only);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(agents_read),
         RIG_TEST(agents_who_may_write_do_so_in_portions),
         RIG_TEST(masking_is_not_gone_around),
+        RIG_TEST(readers_only_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,33 @@ static void uses_of_masked_columns_are_known(void **state)
     assert_false(mask_rules_cover_table(rig.rules, SLICE("hr"), SLICE("people")));
 }
 
+/* What can have a name that nobody wrote out may be meant. */
+static void definitions_that_may_be_meant_are_known(void **state)
+{
+    static const struct {
+        const char *column;
+        const char *text;
+        bool may_be;
+    } cases[] = {
+        {"elsewhere.vault.secret", "create table other (id int)", false},
+        {"elsewhere.vault.secret", "create table \"VAULT\" (id int)", true},
+        {"elsewhere.vault.secret", "alter schema s rename to Elsewhere", true},
+        {"elsewhere.vault.secret", "alter table p add column secret text", true},
+        {"elsewhere.vault.secret", "create table U&\"v\\0061ult\" (id int)", true},
+        {"vault.secret", "alter schema s rename to elsewhere", false},
+        {"vault.*", "create table other (id int)", false},
+        {"secret", "create table other as select * from f()", true},
+        {"v*t.secret", "create table other (id int)", true},
+        {"orders_id_seq.last_value", "create table orders (id serial)", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        rig_rules(arena_text(&rig.arena, arena_format(&rig.arena, COLUMN("%s"), cases[i].column)));
+        assert_int_equal(mask_rules_may_be_named(rig.rules, slice_of_text(cases[i].text)),
+                         cases[i].may_be);
+    }
+}
+
 static void the_strictest_of_what_meets_counts(void **state)
 {
     (void)state;
@@ -198,6 +225,7 @@ int main(void)
         RIG_TEST(what_is_computed_is_known_by_its_label),
         RIG_TEST(globs_match_as_they_say),
         RIG_TEST(uses_of_masked_columns_are_known),
+        RIG_TEST(definitions_that_may_be_meant_are_known),
         RIG_TEST(the_strictest_of_what_meets_counts),
         RIG_TEST(own_types_below_the_threshold_are_not_looked_for),
         RIG_TEST(a_pattern_is_refused_with_the_place),

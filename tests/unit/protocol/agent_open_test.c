@@ -15,6 +15,7 @@ struct outcome {
     struct buf answer;
     struct error error;
     char sqlstate[6];
+    enum target_stage stage;
     unsigned stopped_count;
     struct error stopped_error;
 };
@@ -31,6 +32,7 @@ static void on_done(void *owner, const struct arrival *ready, const struct targe
         return;
     }
     outcome->error = failure->error;
+    outcome->stage = failure->stage;
     memcpy(outcome->sqlstate, failure->code, sizeof(outcome->sqlstate));
     assert_int_equal(buf_append(&outcome->answer, failure->answer), ERR_NONE);
 }
@@ -185,6 +187,7 @@ static void a_refusal_is_handed_on(void **state)
     far_refuse(&far, refusal_in(&arena, "3D000", SLICE("E\0\0\0\x0bMno\0C3\0\0")));
     assert_told(&far, "3D000", "no");
     assert_string_equal(far.outcome.error.message, "for the log");
+    assert_int_equal(far.outcome.stage, TARGET_STAGE_SIGN_IN);
     far_end(&far);
     arena_release(&arena);
 }
@@ -222,6 +225,7 @@ static void a_link_that_breaks_is_told(void **state)
     far.pair->links[LINK_AGENT] = NULL;
     PAIR_AWAIT(far.pair, far.outcome.count == 1);
     assert_told(&far, "08001", "the link to the agent ended");
+    assert_int_equal(far.outcome.stage, TARGET_STAGE_AGENT);
     far_end(&far);
 }
 

@@ -97,7 +97,11 @@ static void a_failure_comes_back(void **state)
 {
     (void)state;
     const struct agent_failure refusal = {
-        .message = SLICE_INIT("no"), .code = SLICE_INIT("08001"), .answer = SLICE_INIT("E...")};
+        .message = SLICE_INIT("no"),
+        .code = SLICE_INIT("08001"),
+        .answer = SLICE_INIT("E..."),
+        .cause = SLICE_INIT("tls"),
+    };
     struct agent_failure read;
     struct buf buf;
     buf_init(&buf, 4096);
@@ -106,6 +110,44 @@ static void a_failure_comes_back(void **state)
     assert_bytes(read.message, "no");
     assert_bytes(read.code, "08001");
     assert_bytes(read.answer, "E...");
+    assert_bytes(read.cause, "tls");
+}
+
+static void a_cause_comes_back(void **state)
+{
+    (void)state;
+    static const struct {
+        enum target_stage stage;
+        enum err err;
+        enum err read; /* what has no word of its own is not available */
+    } cases[] = {
+        {TARGET_STAGE_AGENT, ERR_TIMEOUT, ERR_UNAVAILABLE},
+        {TARGET_STAGE_NETWORK, ERR_TIMEOUT, ERR_TIMEOUT},
+        {TARGET_STAGE_NETWORK, ERR_IO, ERR_UNAVAILABLE},
+        {TARGET_STAGE_TLS, ERR_TIMEOUT, ERR_TIMEOUT},
+        {TARGET_STAGE_TLS, ERR_UNSUPPORTED, ERR_UNAVAILABLE},
+        {TARGET_STAGE_SIGN_IN, ERR_TIMEOUT, ERR_TIMEOUT},
+        {TARGET_STAGE_SIGN_IN, ERR_UNAUTHENTICATED, ERR_UNAUTHENTICATED},
+        {TARGET_STAGE_SIGN_IN, ERR_UNSUPPORTED, ERR_UNAUTHENTICATED},
+        {TARGET_STAGE_SIGN_IN, ERR_INPUT, ERR_UNAVAILABLE},
+    };
+    enum target_stage stage = TARGET_STAGE_AGENT;
+    enum err err = ERR_NONE;
+    struct agent_failure failure = {.code = SLICE("28000")};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        failure.cause = agent_cause_of(cases[i].stage, cases[i].err);
+        assert_true(failure.cause.len > 0);
+        agent_cause_read(&failure, &stage, &err);
+        assert_int_equal(stage, cases[i].stage);
+        assert_int_equal(err, cases[i].read);
+    }
+    failure.cause = SLICE("");
+    agent_cause_read(&failure, &stage, &err);
+    assert_int_equal(stage, TARGET_STAGE_SIGN_IN);
+    failure = (struct agent_failure){.code = SLICE("08001"), .cause = SLICE("of a later release")};
+    agent_cause_read(&failure, &stage, &err);
+    assert_int_equal(stage, TARGET_STAGE_NETWORK);
+    assert_int_equal(err, ERR_UNAVAILABLE);
 }
 
 static void what_is_none_is_refused(void **state)
@@ -172,6 +214,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_empty),
         cmocka_unit_test(what_is_ready_comes_back),
         cmocka_unit_test(a_failure_comes_back),
+        cmocka_unit_test(a_cause_comes_back),
         cmocka_unit_test(what_is_none_is_refused),
         cmocka_unit_test(what_does_not_fit_is_not_written),
     };

@@ -88,7 +88,7 @@ static void stage_begin(struct stage *stage)
                                         .pool = pool_new(1, 4),
                                         .slow_pool = pool_new(1, 4),
                                         .scratch = memory_new(LIMIT_READ_SIZE)};
-    worker_enter(stage->worker); /* so that it goes on when the last errand leaves */
+    worker_enter(stage->worker); /* so that it goes on when the last request leaves */
     stage->pair = pair_new_on(worker_loop(stage->worker));
     stage->pair->serve = serve;
     stage->pair->serve_owner = stage;

@@ -30,7 +30,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Three blocks, one of them squeezed, and the one that closes. */
+/* Three blocks, one of them compressed, and the one that closes. */
 static struct help_closed write_small(void)
 {
     char many[2000];
@@ -74,7 +74,7 @@ static void what_was_recorded_comes_out(void **state)
     assert_int_equal(end.size, closed.summary.size);
     assert_int_equal(end.size, help_read_file(&help, help.path).len);
     assert_memory_equal(end.head, closed.summary.head, RECORD_CHAIN_SIZE);
-    assert_true(end.size < 900); /* the 2,000 bytes were squeezed */
+    assert_true(end.size < 900); /* the 2,000 bytes were compressed */
 }
 
 static void what_is_recorded_cannot_be_read_in_the_file(void **state)

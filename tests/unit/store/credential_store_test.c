@@ -367,6 +367,8 @@ static void the_rules_of_now_decide(void **state)
     on_both(follows_the_rules);
 }
 
+#define REVIEWED "'{\"reviewers_groups\":[\"root\"]}'"
+
 static void follows_the_connection(void)
 {
     struct credential_grant grant;
@@ -377,7 +379,7 @@ static void follows_the_connection(void)
     assert_int_equal(check(NOW, &grant), ERR_DENIED);
     run("UPDATE connection SET document = " DOCUMENT("enabled", ""));
     run("INSERT INTO rule (id, organization_id, kind, name, document, created_at, updated_at) "
-        "VALUES ('jit', '" HOME "', 'access_jit', 'jit', '{}', 1, 1)");
+        "VALUES ('jit', '" HOME "', 'access_jit', 'jit', " REVIEWED ", 1, 1)");
     run("INSERT INTO connection_rule (connection_id, rule_id) VALUES ('db-id', 'jit')");
     assert_int_equal(check(NOW, &grant), ERR_DENIED);
     run("DELETE FROM connection_rule");

@@ -46,6 +46,7 @@ static struct step of(struct engine *engine, const char *caller, int64_t minute,
     return (struct step){.arena = &engine->arena,
                          .use = {.connection_id = SLICE("shop"),
                                  .caller_id = slice_of_text(caller),
+                                 .node_id = SLICE(""),
                                  .minute = minute,
                                  .rows = rows,
                                  .bytes = rows * 10}};
@@ -100,6 +101,39 @@ static void what_is_old_or_far_ahead_is_forgotten_in(struct engine *engine)
     assert_int_equal(list(engine, "bert", 0).count, 0);
 }
 
+static enum err others_body(struct store_tx *tx, void *context, struct error *error)
+{
+    struct step *step = context;
+    return read_use_store_list_others(tx, step->arena, &step->use, 3, &step->list, error);
+}
+
+static void gateways_write_side_by_side_in(struct engine *engine)
+{
+    static const char *const nodes[] = {"one", "two", "three"};
+    for (size_t i = 0; i < COUNT_OF(nodes); i++) {
+        struct step step = of(engine, "anna", NOW, i + 1);
+        step.use.node_id = slice_of_text(nodes[i]);
+        assert_int_equal(store_write(engine->store, add_body, &step, NULL), ERR_NONE);
+        assert_int_equal(store_write(engine->store, add_body, &step, NULL), ERR_NONE);
+    }
+    struct step step = of(engine, "anna", NOW, 0);
+    step.use.node_id = SLICE("two");
+    assert_int_equal(store_read(engine->store, list_body, &step, NULL), ERR_NONE);
+    assert_int_equal(step.list.count, 1);
+    assert_int_equal(step.list.uses[0].rows, 4);
+    assert_int_equal(store_read(engine->store, others_body, &step, NULL), ERR_NONE);
+    assert_int_equal(step.list.count, 1);
+    assert_int_equal(step.list.uses[0].rows, 8);
+    assert_int_equal(step.list.uses[0].bytes, 80);
+    assert_int_equal(list(engine, "anna", NOW).count, 0); /* of nobody's */
+}
+
+static void gateways_write_side_by_side(void **state)
+{
+    (void)state;
+    on_both_engines(gateways_write_side_by_side_in);
+}
+
 static void what_is_added_adds_up_by_minutes(void **state)
 {
     (void)state;
@@ -117,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_added_adds_up_by_minutes),
         cmocka_unit_test(what_is_old_or_far_ahead_is_forgotten),
+        cmocka_unit_test(gateways_write_side_by_side),
     };
     both_engines_start();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

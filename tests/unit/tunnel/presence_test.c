@@ -87,7 +87,8 @@ static int set_up(void **state)
     registry = registry_new();
     worker = worker_new(0, NULL);
     cut_count = 0;
-    must(presence_start(store, registry, &presence) == ERR_NONE);
+    const struct presence_settings presence_settings = {.store = store, .registry = registry};
+    must(presence_start(&presence_settings, &presence) == ERR_NONE);
     return 0;
 }
 

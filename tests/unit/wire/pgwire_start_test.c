@@ -62,9 +62,6 @@ static void startups_that_can_be_read_in_two_ways_are_refused(void **state)
     (void)state;
     static const struct slice bodies[] = {
         SLICE_INIT(""),
-        SLICE_INIT("\0"),
-        SLICE_INIT("user\0\0\0"),
-        SLICE_INIT("database\0db\0\0"),
         SLICE_INIT("user\0ann\0user\0bob\0\0"),
         SLICE_INIT("user\0ann\0a\0\0a\0\0\0"),
         SLICE_INIT("user\0ann\0\0x"),
@@ -74,6 +71,16 @@ static void startups_that_can_be_read_in_two_ways_are_refused(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         assert_int_equal(read_startup(bodies[i]), ERR_INPUT);
+    }
+}
+
+static void a_startup_of_nobody_is_refused(void **state)
+{
+    (void)state;
+    static const struct slice bodies[] = {SLICE_INIT("\0"), SLICE_INIT("user\0\0\0"),
+                                          SLICE_INIT("database\0db\0\0")};
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        assert_int_equal(read_startup(bodies[i]), ERR_UNAUTHENTICATED);
     }
 }
 
@@ -228,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_startup_has_parameters_in_pairs),
         cmocka_unit_test(the_database_is_the_users_when_none_is_named),
         cmocka_unit_test(startups_that_can_be_read_in_two_ways_are_refused),
+        cmocka_unit_test(a_startup_of_nobody_is_refused),
         cmocka_unit_test(parameters_of_a_startup_are_limited),
         cmocka_unit_test(what_is_written_is_as_the_manual_has_it),
         cmocka_unit_test(what_cannot_be_said_is_refused_and_leaves_nothing),

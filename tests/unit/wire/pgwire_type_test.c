@@ -10,14 +10,20 @@ static void kinds_are_those_of_the_catalog(void **state)
     (void)state;
     assert_int_equal(pgwire_type_kind_of(25), PGWIRE_TYPE_TEXT);
     assert_int_equal(pgwire_type_kind_of(1043), PGWIRE_TYPE_TEXT);
-    assert_int_equal(pgwire_type_kind_of(23), PGWIRE_TYPE_OPAQUE);
-    assert_int_equal(pgwire_type_kind_of(16), PGWIRE_TYPE_OPAQUE);
-    assert_int_equal(pgwire_type_kind_of(5069), PGWIRE_TYPE_OPAQUE);
+    assert_int_equal(pgwire_type_kind_of(23), PGWIRE_TYPE_NUMBER);
+    assert_int_equal(pgwire_type_kind_of(16), PGWIRE_TYPE_NONE);
+    assert_int_equal(pgwire_type_kind_of(5069), PGWIRE_TYPE_NUMBER);
+    assert_int_equal(pgwire_type_kind_of(1016), PGWIRE_TYPE_ARRAY);
+    assert_int_equal(pgwire_type_item_of(1016), 20);
+    assert_int_equal(pgwire_type_kind_of(4536), PGWIRE_TYPE_MULTIRANGE);
+    assert_int_equal(pgwire_type_item_of(4536), 3926);
+    assert_int_equal(pgwire_type_item_of(3926), 20);
+    assert_int_equal(pgwire_type_item_of(25), 0);
     assert_int_equal(pgwire_type_kind_of(3802), PGWIRE_TYPE_JSONB);
     assert_int_equal(pgwire_type_kind_of(1009), PGWIRE_TYPE_ARRAY);
     assert_int_equal(pgwire_type_kind_of(2249), PGWIRE_TYPE_RECORD);
     assert_int_equal(pgwire_type_kind_of(0), PGWIRE_TYPE_UNKNOWN);
-    assert_int_equal(pgwire_type_kind_of(3614), PGWIRE_TYPE_UNKNOWN);
+    assert_int_equal(pgwire_type_kind_of(3614), PGWIRE_TYPE_OTHER);
     assert_int_equal(pgwire_type_kind_of(16384 + 25), PGWIRE_TYPE_UNKNOWN);
     assert_int_equal(pgwire_type_kind_of(UINT32_MAX), PGWIRE_TYPE_UNKNOWN);
 }

@@ -404,17 +404,8 @@ static void masked_rows_count_as_the_client_gets_them(void **state)
 /* What the filter asks is told: the first column is the masked one. */
 static void answer_lookup(struct stage *stage)
 {
-    static const struct slice rows[2][6] = {
-        {SLICE_INIT("7"), SLICE_INIT("c"), SLICE_INIT("1"), SLICE_INIT("public"),
-         SLICE_INIT("things"), SLICE_INIT("value")},
-        {SLICE_INIT("7"), SLICE_INIT("c"), SLICE_INIT("2"), SLICE_INIT("public"),
-         SLICE_INIT("things"), SLICE_INIT("n")},
-    };
     if (stage->play.is_asked) {
-        stage->play.is_asked = false;
-        pg_filter_learn_row(stage->play.filter, rows[0]);
-        pg_filter_learn_row(stage->play.filter, rows[1]);
-        pg_filter_learn_done(stage->play.filter, true);
+        play_inform(&stage->play);
     }
 }
 

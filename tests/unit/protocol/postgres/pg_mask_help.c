@@ -2,17 +2,41 @@
 #include "pg_mask_help.h"
 
 #include "base/memory.h"
+#include "pg_facts_made.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_query.h"
 
 #include <string.h>
 
-static void on_lookup(void *owner, struct slice oids)
+static const pg_facts_made_row tables[] = {
+    {"r", "1000", "public", "people", "r", "", "1:id,2:ssn,3:name"},
+    {"r", "1001", "public", "other", "r", "", "1:id,2:note"},
+};
+
+static void on_ask(void *owner)
 {
     struct talk *talk = owner;
     talk->lookups++;
-    buf_clear(&talk->asked_for);
-    assert_int_equal(buf_append(&talk->asked_for, oids), ERR_NONE);
+}
+
+static bool on_known(void *owner, struct catalog_known *ret_known)
+{
+    struct talk *talk = owner;
+    *ret_known = (struct catalog_known){.facts = talk->facts, .stamp = talk->known};
+    return talk->known.at_us > 0;
+}
+
+static struct catalog_stamp on_stamp(void *owner)
+{
+    struct talk *talk = owner;
+    return talk->now;
+}
+
+static void on_change(void *owner, bool is_over)
+{
+    struct talk *talk = owner;
+    talk->now.begun += !is_over;
+    talk->now.ended += is_over;
 }
 
 static void on_finding(void *owner, const struct guard_finding *finding)
@@ -27,7 +51,8 @@ void talk_start(struct talk *talk)
     *talk = (struct talk){.rules = {.looks_into_text = true}, .id = 1};
     buf_init(&talk->in, LIMIT_MIB(64));
     buf_init(&talk->out, LIMIT_MIB(64));
-    buf_init(&talk->asked_for, LIMIT_KIB(64));
+    talk->known.at_us = 1;
+    talk->now.at_us = 1;
 }
 
 void talk_begin(struct talk *talk)
@@ -35,10 +60,16 @@ void talk_begin(struct talk *talk)
     const struct pg_mask_settings settings = {
         .rules = &talk->rules,
         .scope = &talk->scope,
-        .on_lookup = on_lookup,
+        .on_ask = on_ask,
+        .on_known = on_known,
+        .on_stamp = on_stamp,
+        .on_change = on_change,
         .on_finding = on_finding,
         .owner = talk,
     };
+    if (talk->facts == NULL && talk->known.at_us > 0) {
+        talk->facts = pg_facts_made(&talk->rules, tables, COUNT_OF(tables));
+    }
     talk->mask = pg_mask_new(&settings);
 }
 
@@ -47,16 +78,24 @@ void talk_end(struct talk *talk)
     pg_mask_free(talk->mask);
     buf_release(&talk->in);
     buf_release(&talk->out);
-    buf_release(&talk->asked_for);
+    pg_facts_unref(talk->facts);
 }
 
 /* The client ------------------------------------------------------------------------------------
  */
 
+static bool is_named(const struct said *said, const char *name)
+{
+    return (said->used != NULL && strcmp(said->used, name) == 0) ||
+           (said->given != NULL && strcmp(said->given, name) == 0);
+}
+
 static uint64_t ask(struct talk *talk, char type, struct slice message, const char *text,
                     const struct said *said)
 {
     struct sql_column columns[2];
+    struct sql_relation people = {.name = {SLICE(""), SLICE("people")}, .is_read = true};
+    bool reads_people = slice_find(slice_of_text(text), SLICE("people")) < strlen(text);
     struct sql_statement statement = {.len = strlen(text)};
     struct sql_script script = {.statements = &statement, .count = 1};
     const struct pg_mask_request request = {
@@ -71,6 +110,9 @@ static uint64_t ask(struct talk *talk, char type, struct slice message, const ch
         statement.operations = said->operations | SQL_BIT(said->verb);
         statement.is_unknown = said->is_unknown;
         statement.columns = columns;
+        statement.why = "";
+        statement.relations = &people;
+        statement.relation_count = reads_people || is_named(said, "ssn");
     }
     if (said != NULL && said->used != NULL) {
         columns[statement.column_count++] =
@@ -289,31 +331,4 @@ void check_row(struct talk *talk, const struct slice *values, size_t count)
     check_out(talk, buf_view(&message).at, message.len);
     buf_release(&body);
     buf_release(&message);
-}
-
-void learn_tables(struct talk *talk)
-{
-    static const char *const rows[][PG_MASK_LOOKUP_COLUMNS] = {
-        {"1000", "c", "1", "public", "people", "id"},
-        {"1000", "c", "2", "public", "people", "ssn"},
-        {"1000", "c", "3", "public", "people", "name"},
-        {"1001", "c", "1", "public", "other", "id"},
-        {"1001", "c", "2", "public", "other", "note"},
-        {"1002", "c", "1", "public", "people_1", "id"},
-        {"1002", "c", "2", "public", "people_1", "ssn"},
-        {"1002", "p", "1", "public", "people", "id"},
-        {"1003", "c", "1", "public", "seen", "number"},
-        {"1003", "c", "2", "public", "seen", "name"},
-        {"1003", "c", "3", "public", "seen", "ssn"},
-        {"1003", "v", "2", "public", "people", "ssn"},
-        {"1003", "v", "3", "public", "people", "name"},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct slice values[PG_MASK_LOOKUP_COLUMNS];
-        for (size_t k = 0; k < PG_MASK_LOOKUP_COLUMNS; k++) {
-            values[k] = slice_of_text(rows[i][k]);
-        }
-        pg_mask_learn_row(talk->mask, values);
-    }
-    pg_mask_learn_done(talk->mask, true);
 }

@@ -5,6 +5,7 @@
 #define GH_TESTS_PROXY_PG_MASK_HELP_H
 
 #include "pg_mask_fake.h"
+#include "protocol/postgres/pg_facts.h"
 #include "protocol/postgres/pg_mask.h"
 
 #include "base/writer.h"
@@ -28,8 +29,10 @@ struct talk {
     struct buf out; /* what takes their place */
     enum pg_mask_verdict verdict;
     struct error error;
-    struct buf asked_for; /* on_lookup */
-    size_t lookups;
+    struct pg_facts *facts; /* NULL: of two tables, people and other */
+    struct catalog_stamp known;
+    struct catalog_stamp now;
+    size_t lookups; /* how often the catalog was asked for */
     size_t findings;
 };
 
@@ -38,7 +41,8 @@ void talk_start(struct talk *talk);
 void talk_begin(struct talk *talk);
 void talk_end(struct talk *talk);
 
-/* What the client sends: returns its id. A script of one statement that uses these columns. */
+/* What the client sends: returns its id. A script of one statement that uses these columns; that it
+ * reads people is to be seen in its text, or in the name of the column. */
 struct said {
     uint64_t operations;
     enum sql_operation verb;
@@ -77,7 +81,4 @@ void talk_pass(struct talk *talk, uint64_t id);
 void check_out(struct talk *talk, const char *bytes, size_t len);
 /* 'out' is one row of these values. */
 void check_row(struct talk *talk, const struct slice *values, size_t count);
-/* Tables 1000 (people: id, ssn, name) and 1001 (other: id, note). */
-void learn_tables(struct talk *talk);
-
 #endif

@@ -65,7 +65,7 @@ static void queries_are_lines_of_json(void **state)
         "{\"time\":\"T\",\"type\":\"statement\",\"statement\":1,\"text\":\"SELECT *\\n\\tFROM "
         "t\",\"parameters\":[]}\n"
         "{\"time\":\"T\",\"type\":\"columns\",\"statement\":1,\"columns\":[\"id\",\"the "
-        "name\"]}\n"
+        "name\"],\"types\":[\"integer\",\"text\"]}\n"
         "{\"time\":\"T\",\"type\":\"row\",\"statement\":1,\"values\":[\"1\",\"a\\tb "
         "\\\"c\\\"\\\\, \\u001b[31m\"]}\n"
         "{\"time\":\"T\",\"type\":\"row\",\"statement\":1,\"values\":[\"2\",null]}\n"

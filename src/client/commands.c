@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/command.h"
+
+#include "base/memory.h"
+
+#define GATEWAY    CLIENT_TAKES_GATEWAY
+#define OUTPUT     CLIENT_TAKES(CLIENT_OUTPUT)
+#define CREDENTIAL (CLIENT_TAKES(CLIENT_DURATION) | CLIENT_TAKES(CLIENT_REPLACE))
+
+const struct client_command client_commands[] = {
+    {.words = {"login", NULL},
+     .form = "[URL]",
+     .word_max = 1,
+     .options = GATEWAY | CLIENT_TAKES(CLIENT_TOKEN_STDIN) | CLIENT_TAKES(CLIENT_DEVICE),
+     .summary = "sign in to a gateway, in a browser, by a code or with a token",
+     .about =
+         "Where the gateway has an identity provider, a browser opens, and the sign-in ends at "
+         "a port of 127.0.0.1. Without one, and with --device, a code is shown that you "
+         "compare and confirm in any browser where you are signed in to the gateway; that "
+         "works for every kind of account.\n\n"
+         "The gateway is known from then on by the name of its host, or by --context, and is "
+         "the one that other commands ask. The address may be left out for one that is known. "
+         "It begins with https; http is for this machine alone.",
+     .run = client_login},
+    {.words = {"logout", NULL},
+     .form = "",
+     .options = GATEWAY | CLIENT_TAKES(CLIENT_EVERYWHERE),
+     .summary = "end the token at the gateway, and forget it here",
+     .about = "Credentials for native clients that you made stay good until they end; 'gatehouse "
+              "status' lists them.",
+     .run = client_logout},
+    {.words = {"status", NULL},
+     .form = "",
+     .options = GATEWAY | OUTPUT,
+     .summary = "who you are, until when, and which credentials and sessions are open",
+     .about = "",
+     .run = client_status},
+    {.words = {"context", NULL},
+     .form = "[NAME]",
+     .word_max = 1,
+     .options = OUTPUT,
+     .summary = "list your gateways, or say which one commands ask from now on",
+     .about = "They stand in $XDG_CONFIG_HOME/gatehouse/contexts.json, their tokens apart from it "
+              "in $XDG_STATE_HOME/gatehouse.",
+     .run = client_context_command},
+    {.words = {"list", NULL},
+     .form = "",
+     .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_TYPE) | CLIENT_TAKES(CLIENT_TAG),
+     .summary = "the connections that you may use",
+     .about = "",
+     .run = client_list},
+    {.words = {"show", NULL},
+     .form = "NAME",
+     .word_min = 1,
+     .word_max = 1,
+     .options = GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_SHOW_URL) |
+                CLIENT_TAKES(CLIENT_SHOW_JDBC) | CLIENT_TAKES(CLIENT_SHOW_DSN) |
+                CLIENT_TAKES(CLIENT_SHOW_ENV) | CLIENT_TAKES(CLIENT_SHOW_PSQL),
+     .summary = "what a connection is; or how a client reaches it, as one string",
+     .about = "With --url, --jdbc, --dsn, --env or --psql a new credential is made and printed for "
+              "the gateway's own port of that protocol. What is printed holds a password: pipe it, "
+              "and do not put it into a command line. 'gatehouse connect' needs no such port.",
+     .run = client_show},
+    {.words = {"why", NULL},
+     .form = "NAME",
+     .word_min = 1,
+     .word_max = 1,
+     .options = GATEWAY | OUTPUT,
+     .summary = "why you may use a connection or may not, and what acts on it",
+     .about = "A connection that you may not use looks like one that is not there. What a plain "
+              "member may not read, such as which groups may use it, is left out and said to be.",
+     .run = client_why},
+    {.words = {"exec", NULL},
+     .form = "NAME [-]",
+     .word_min = 1,
+     .word_max = 2,
+     .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_FILE) | CLIENT_TAKES(CLIENT_SCRIPT) |
+                CLIENT_TAKES(CLIENT_METADATA) | CLIENT_TAKES(CLIENT_TIMEOUT),
+     .summary = "run a script on a connection, through all its rules",
+     .about = "The script is read from standard input, or given by -f or -c. Rows are printed as "
+              "they come. Ctrl-C ends the session at the gateway and the statement at the target.",
+     .run = client_exec},
+    {.words = {"connect", NULL},
+     .form = "NAME [-- COMMAND ...]",
+     .word_min = 1,
+     .word_max = 1,
+     .takes_child = true,
+     .options = GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_PORT),
+     .summary = "a port on this machine for a database; or run a client there",
+     .about = "Clients of the database connect to a port of 127.0.0.1; what they say is carried "
+              "over the gateway's one HTTP(S) port, so that no port of a database has to be open. "
+              "Lines to connect with are printed, with a password that ends with the command, or "
+              "when --duration is over.\n\n"
+              "With a command behind -- the command is run with what it needs in its environment "
+              "(PGHOST, PGPORT, PGUSER, PGDATABASE, and PGPASSFILE, a file of mode 0600), and its "
+              "exit code is that of 'connect'. When the gateway restarts, sessions end, and new "
+              "connections go on as soon as it is back.",
+     .run = client_connect},
+    {.words = {"sessions", "list"},
+     .form = "",
+     .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_CONNECTION) | CLIENT_TAKES(CLIENT_LIMIT),
+     .summary = "the newest sessions: your own, or everybody's for admins and auditors",
+     .about = "",
+     .run = client_sessions_list},
+    {.words = {"sessions", "show"},
+     .form = "ID",
+     .word_min = 1,
+     .word_max = 1,
+     .options = GATEWAY | OUTPUT,
+     .summary = "what is known of a session",
+     .about = "",
+     .run = client_sessions_show},
+    {.words = {"sessions", "follow"},
+     .form = "ID",
+     .word_min = 1,
+     .word_max = 1,
+     .options = GATEWAY,
+     .summary = "what passes in a session, from its start until it ends",
+     .about = "Ctrl-C ends the looking on, not the session.",
+     .run = client_sessions_follow},
+    {.words = {"sessions", "kill"},
+     .form = "ID",
+     .word_min = 1,
+     .word_max = 1,
+     .options = GATEWAY,
+     .summary = "end a session, also at its target",
+     .about = "",
+     .run = client_sessions_kill},
+    {.words = {"sessions", "download"},
+     .form = "ID",
+     .word_min = 1,
+     .word_max = 1,
+     .options = GATEWAY | CLIENT_TAKES(CLIENT_FORMAT),
+     .summary = "the recording of a session, to standard output",
+     .about = "csv has the rows, jsonl statements, rows and errors, json events, cast is for a "
+              "player of terminal sessions, and txt is for people.",
+     .run = client_sessions_download},
+    {.words = {"sessions", "verify"},
+     .form = "ID",
+     .word_min = 1,
+     .word_max = 1,
+     .options = GATEWAY | OUTPUT,
+     .summary = "whether the recording of a session is what was written",
+     .about = "",
+     .run = client_sessions_verify},
+    {.words = {"doctor", NULL},
+     .form = "",
+     .options = GATEWAY | OUTPUT,
+     .summary = "check the token's file, the address, its certificate, the proxy and the sign-in",
+     .about = "",
+     .run = client_doctor},
+    {.words = {"completion", NULL},
+     .form = "bash|zsh|fish",
+     .word_min = 1,
+     .word_max = 1,
+     .summary = "what a shell needs to complete commands, options and connections",
+     .about = "bash: source <(gatehouse completion bash)\n\nzsh: source <(gatehouse completion "
+              "zsh)\n\nfish: gatehouse completion fish | source",
+     .run = client_completion},
+};
+
+const size_t client_command_count = COUNT_OF(client_commands);
+
+const struct client_command *client_command_find(char **arguments, size_t *ret_word_count)
+{
+    for (size_t i = 0; i < client_command_count && arguments[0] != NULL; i++) {
+        const struct client_command *command = &client_commands[i];
+        bool has_two = command->words[1] != NULL;
+        if (strcmp(arguments[0], command->words[0]) == 0 &&
+            (!has_two || (arguments[1] != NULL && strcmp(arguments[1], command->words[1]) == 0))) {
+            *ret_word_count = has_two ? 2 : 1;
+            return command;
+        }
+    }
+    return NULL;
+}
+
+struct slice client_command_name_in(struct arena *arena, const struct client_command *command)
+{
+    return command->words[1] == NULL
+               ? slice_of_text(command->words[0])
+               : arena_format(arena, "%s %s", command->words[0], command->words[1]);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* A port of this machine for a connection of the gateway, or a client that is run there. */
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/text.h"
+#include "client/credential.h"
+#include "client/files.h"
+#include "client/show.h"
+#include "client/tunnel.h"
+#include "codec/url.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct connect {
+    struct client_run *run;
+    struct client_credential credential; /* host and port are ours */
+    struct tunnels *tunnels;
+    const char *pass_file; /* NULL: there is none */
+    pid_t child;           /* 0: there is none */
+    int child_fd;          /* readable once it has ended */
+};
+
+/* The port ------------------------------------------------------------------------------------- */
+
+static int connect_bind(unsigned port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int one = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    }
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        listen(fd, 64) != 0) {
+        int problem = errno;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        errno = problem;
+        return -1;
+    }
+    return fd;
+}
+
+/* The one that was asked for, and no other; or the protocol's own, or any. */
+static enum err connect_listen(struct connect *self, int *ret_fd, struct error *reterr)
+{
+    const char *given = client_given(self->run, CLIENT_PORT);
+    struct sockaddr_in address;
+    socklen_t len = sizeof(address);
+    uint64_t port = self->credential.protocol->port;
+    if (given != NULL &&
+        (text_parse_u64(slice_of_text(given), &port) != ERR_NONE || port < 1 || port > 65535)) {
+        return fail(reterr, ERR_INPUT, "--port: a number from 1 to 65535 is expected");
+    }
+    int fd = connect_bind((unsigned)port);
+    if (fd < 0 && given == NULL) {
+        fd = connect_bind(0);
+    }
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &len) != 0) {
+        return fail(reterr, ERR_IO, "127.0.0.1:%llu: %s%s", (unsigned long long)port,
+                    strerror(errno), given != NULL ? " (another --port, or none)" : "");
+    }
+    self->credential.host = SLICE("127.0.0.1");
+    self->credential.port = ntohs(address.sin_port);
+    self->credential.tls = "disable"; /* what leaves this machine is the gateway's HTTPS */
+    *ret_fd = fd;
+    return ERR_NONE;
+}
+
+/* What is printed ------------------------------------------------------------------------------ */
+
+static void connect_print(const struct connect *self)
+{
+    const struct client_credential *it = &self->credential;
+    struct arena *arena = self->run->arena;
+    const struct show_pair pairs[] = {
+        {"host", "host", it->host},
+        {"port", "port", arena_format(arena, "%u", it->port)},
+        {"user", "user", it->user},
+        {"password", "password", it->password},
+        {"database", "database", it->database},
+        {"psql", "psql", client_credential_form_in(arena, it, CREDENTIAL_PSQL)},
+        {"URL", "url", client_credential_form_in(arena, it, CREDENTIAL_URL)},
+        {"JDBC", "jdbc", client_credential_form_in(arena, it, CREDENTIAL_JDBC)},
+    };
+    show_pairs(self->run, pairs, COUNT_OF(pairs));
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "gatehouse: '%.*s' is at 127.0.0.1:%u until Ctrl-C\n",
+                  SLICE_ARG(it->connection), it->port);
+}
+
+/* The client that is run ----------------------------------------------------------------------- */
+
+/* As .pgpass wants it: ':' and '\' with a '\' before them. */
+static struct slice connect_pass_in(struct arena *arena, struct slice text)
+{
+    struct slice escaped = SLICE("");
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_special = text.at[i] == ':' || text.at[i] == '\\';
+        escaped =
+            arena_format(arena, "%.*s%s%c", SLICE_ARG(escaped), is_special ? "\\" : "", text.at[i]);
+    }
+    return escaped;
+}
+
+static enum err connect_write_pass(struct connect *self, struct error *reterr)
+{
+    struct arena *arena = self->run->arena;
+    const struct client_credential *it = &self->credential;
+    enum err err = client_pass_path_in(arena, it->id, &self->pass_file, reterr);
+    return err == ERR_NONE
+               ? client_file_write(arena, self->pass_file,
+                                   arena_format(arena, "127.0.0.1:%u:*:%.*s:%.*s\n", it->port,
+                                                SLICE_ARG(connect_pass_in(arena, it->user)),
+                                                SLICE_ARG(connect_pass_in(arena, it->password))),
+                                   reterr)
+               : err;
+}
+
+/* What else the environment says of a server gives way: names without a value are left out. */
+static char **connect_environment(const struct connect *self)
+{
+    struct arena *arena = self->run->arena;
+    const struct client_credential *it = &self->credential;
+    const struct slice variables[] = {
+        SLICE_INIT("PGHOST=127.0.0.1"),
+        arena_format(arena, "PGPORT=%u", it->port),
+        arena_format(arena, "PGUSER=%.*s", SLICE_ARG(it->user)),
+        arena_format(arena, "PGDATABASE=%.*s", SLICE_ARG(it->database)),
+        arena_format(arena, "PGPASSFILE=%s", self->pass_file),
+        SLICE_INIT("PGSSLMODE=disable"),
+        SLICE_INIT("PGPASSWORD"),
+        SLICE_INIT("PGHOSTADDR"),
+        SLICE_INIT("PGSERVICE"),
+        SLICE_INIT("PGSERVICEFILE"),
+        SLICE_INIT("PGREQUIREAUTH"),
+        SLICE_INIT("PGCHANNELBINDING"),
+    };
+    return client_child_environment(self->run, variables, COUNT_OF(variables));
+}
+
+static enum err connect_start_child(struct connect *self, struct error *reterr)
+{
+    char **arguments = self->run->given.child;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigset_t defaults;
+    enum err err = connect_write_pass(self, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    (void)sigemptyset(&none);
+    (void)sigemptyset(&defaults);
+    (void)sigaddset(&defaults, SIGPIPE);
+    must(posix_spawnattr_init(&attributes) == 0);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int problem = posix_spawnp(&self->child, arguments[0], NULL, &attributes, arguments,
+                               connect_environment(self));
+    (void)posix_spawnattr_destroy(&attributes);
+    if (problem != 0) {
+        self->child = 0;
+        return fail(reterr, ERR_INPUT, "'%s' cannot be run: %s", arguments[0], strerror(problem));
+    }
+    self->child_fd = pidfd_open(self->child, 0);
+    return self->child_fd >= 0 ? ERR_NONE : fail(reterr, ERR_IO, "pidfd: %s", strerror(errno));
+}
+
+/* Ctrl-C is the client's, who got it, too; what is meant for us alone is handed on. */
+static bool connect_takes_signal(struct connect *self)
+{
+    struct signalfd_siginfo info;
+    if (read(self->run->client.signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+        return false;
+    }
+    if (self->child == 0) {
+        return true;
+    }
+    if (info.ssi_signo != SIGINT) {
+        (void)kill(self->child, (int)info.ssi_signo);
+    }
+    return false;
+}
+
+static void connect_wait(struct connect *self)
+{
+    for (bool is_over = false; !is_over;) {
+        struct pollfd waited[] = {{.fd = self->run->client.signal_fd, .events = POLLIN},
+                                  {.fd = tunnels_fd(self->tunnels), .events = POLLIN},
+                                  {.fd = self->child_fd, .events = POLLIN}};
+        (void)poll(waited, COUNT_OF(waited), -1);
+        if (waited[1].revents != 0) {
+            tunnels_accept(self->tunnels);
+        }
+        is_over = (waited[0].revents != 0 && connect_takes_signal(self)) || waited[2].revents != 0;
+    }
+}
+
+static void connect_reap(struct connect *self)
+{
+    int status = 0;
+    if (self->child == 0) {
+        return;
+    }
+    while (waitpid(self->child, &status, 0) < 0 && errno == EINTR) {
+        /* again */
+    }
+    self->run->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    (void)close(self->child_fd);
+}
+
+/* The whole ------------------------------------------------------------------------------------ */
+
+static enum err connect_run(struct connect *self, struct error *reterr)
+{
+    struct client_run *run = self->run;
+    int fd = -1;
+    enum err err = connect_listen(self, &fd, reterr);
+    struct slice path =
+        arena_format(run->arena, "/api/connections/%.*s/tunnel",
+                     SLICE_ARG(url_encode(run->arena, self->credential.connection)));
+    if (err == ERR_NONE) {
+        err = tunnels_new(&run->client, path, fd, &self->tunnels, reterr);
+    }
+    if (err == ERR_NONE && run->given.child != NULL) {
+        err = connect_start_child(self, reterr);
+    } else if (err == ERR_NONE) {
+        connect_print(self);
+    }
+    if (err == ERR_NONE) {
+        connect_wait(self);
+    }
+    connect_reap(self);
+    return err;
+}
+
+enum err client_connect(struct client_run *run, struct error *reterr)
+{
+    struct connect self = {.run = run, .child_fd = -1};
+    enum err err = client_open(run, reterr);
+    if (err == ERR_NONE) {
+        err = client_catch_signals(&run->client, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = client_credential_make(run, &self.credential, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = connect_run(&self, reterr);
+    if (self.pass_file != NULL) {
+        (void)unlink(self.pass_file);
+    }
+    bool is_free = tunnels_free(self.tunnels);
+    client_credential_end(run, &self.credential);
+    if (!is_free) { /* threads that wait for the network still read what would be freed */
+        (void)fflush(NULL);
+        _exit(run->exit_code);
+    }
+    return err;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections: which there are, what one is, how a client reaches it, and why one may. */
+#include "base/limits.h"
+#include "base/memory.h"
+#include "client/credential.h"
+#include "client/show.h"
+#include "codec/url.h"
+
+#define PAGE_SIZE 100
+
+/* All of them ---------------------------------------------------------------------------------- */
+
+struct list_pages {
+    struct json *items;
+    size_t count;
+    size_t capacity;
+};
+
+static struct slice list_query_in(struct client_run *run)
+{
+    struct arena *arena = run->arena;
+    struct slice tags = SLICE("");
+    for (size_t i = 0; i < run->given.counts[CLIENT_TAG]; i++) {
+        tags = arena_format(arena, "%.*s%s%s", SLICE_ARG(tags), i == 0 ? "" : ",",
+                            run->given.values[CLIENT_TAG][i]);
+    }
+    return tags.len == 0
+               ? SLICE("")
+               : arena_format(arena, "&tag_selector=%.*s", SLICE_ARG(url_encode(arena, tags)));
+}
+
+/* 'type' may be that, or the subtype. */
+static bool list_is_wanted(const struct client_run *run, const struct json *connection)
+{
+    const char *type = client_given(run, CLIENT_TYPE);
+    return type == NULL || slice_equals(show_text(connection, "type"), slice_of_text(type)) ||
+           slice_equals(show_text(connection, "subtype"), slice_of_text(type));
+}
+
+static void list_take(struct client_run *run, struct list_pages *all, const struct json *data,
+                      size_t count)
+{
+    if (all->count + count > all->capacity) {
+        size_t capacity = (all->count + count) * 2;
+        struct json *items = arena_alloc_array(run->arena, capacity, sizeof(*items));
+        for (size_t i = 0; i < all->count; i++) {
+            items[i] = all->items[i];
+        }
+        all->items = items;
+        all->capacity = capacity;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct json item = json_item(data, i);
+        if (list_is_wanted(run, &item)) {
+            all->items[all->count++] = item;
+        }
+    }
+}
+
+static enum err list_read(struct client_run *run, struct list_pages *all, struct error *reterr)
+{
+    struct slice query = list_query_in(run);
+    size_t count = PAGE_SIZE;
+    enum err err = ERR_NONE;
+    for (int64_t page = 1; err == ERR_NONE && count == PAGE_SIZE; page++) {
+        struct json answer;
+        err = client_get(&run->client,
+                         arena_format(run->arena, "/api/connections?page=%lld&page_size=%d%.*s",
+                                      (long long)page, PAGE_SIZE, SLICE_ARG(query)),
+                         &answer, reterr);
+        if (err == ERR_NONE) {
+            struct json data = json_member(&answer, "data");
+            err = json_as_array(data, &count, reterr);
+            list_take(run, all, &data, err == ERR_NONE ? count : 0);
+        }
+    }
+    return err;
+}
+
+enum err client_list(struct client_run *run, struct error *reterr)
+{
+    static const struct show_column columns[] = {{"NAME", "name"},
+                                                 {"TYPE", "type"},
+                                                 {"SUBTYPE", "subtype"},
+                                                 {"STATUS", "status"},
+                                                 {"TAGS", "connection_tags"}};
+    struct list_pages all = {.count = 0};
+    enum err err = client_open(run, reterr);
+    if (err == ERR_NONE) {
+        err = list_read(run, &all, reterr);
+    }
+    if (err == ERR_NONE) {
+        show_list(run, all.items, all.count, columns, COUNT_OF(columns));
+    }
+    return err;
+}
+
+/* One ------------------------------------------------------------------------------------------ */
+
+static enum err list_get(struct client_run *run, const char *behind, struct json *ret_json,
+                         struct error *reterr)
+{
+    struct slice name = slice_of_text(run->given.words[0]);
+    return client_get(&run->client,
+                      arena_format(run->arena, "/api/connections/%.*s%s",
+                                   SLICE_ARG(url_encode(run->arena, name)), behind),
+                      ret_json, reterr);
+}
+
+static enum err list_show_properties(struct client_run *run, struct error *reterr)
+{
+    static const struct show_pair names[] = {{"name", "name", {0}},
+                                             {"type", "type", {0}},
+                                             {"subtype", "subtype", {0}},
+                                             {"status", "status", {0}},
+                                             {"resource", "resource_name", {0}},
+                                             {"clients", "access_mode_connect", {0}},
+                                             {"executions", "access_mode_exec", {0}},
+                                             {"longest (s)", "access_max_duration", {0}},
+                                             {"metadata", "mandatory_metadata_fields", {0}},
+                                             {"reviewers", "reviewers", {0}},
+                                             {"tags", "connection_tags", {0}}};
+    struct json connection;
+    struct show_pair pairs[COUNT_OF(names)];
+    enum err err = list_get(run, "", &connection, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (client_wants_json(run)) {
+        (void)printf("%.*s\n", SLICE_ARG(json_as_written(connection)));
+        return ERR_NONE;
+    }
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        pairs[i] = names[i];
+        pairs[i].value = show_text(&connection, names[i].member);
+    }
+    show_pairs(run, pairs, COUNT_OF(names));
+    return ERR_NONE;
+}
+
+enum err client_show(struct client_run *run, struct error *reterr)
+{
+    static const struct {
+        enum client_option option;
+        enum credential_form form;
+    } forms[] = {{CLIENT_SHOW_URL, CREDENTIAL_URL},
+                 {CLIENT_SHOW_JDBC, CREDENTIAL_JDBC},
+                 {CLIENT_SHOW_DSN, CREDENTIAL_DSN},
+                 {CLIENT_SHOW_ENV, CREDENTIAL_ENV},
+                 {CLIENT_SHOW_PSQL, CREDENTIAL_PSQL}};
+    size_t chosen = COUNT_OF(forms);
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+        if (client_given(run, forms[i].option) != NULL && chosen < COUNT_OF(forms)) {
+            return fail(reterr, ERR_INPUT, "show: one of --url, --jdbc, --dsn, --env and --psql");
+        }
+        chosen = client_given(run, forms[i].option) != NULL ? i : chosen;
+    }
+    enum err err = client_open(run, reterr);
+    if (err != ERR_NONE || chosen == COUNT_OF(forms)) {
+        return err == ERR_NONE ? list_show_properties(run, reterr) : err;
+    }
+    struct client_credential credential;
+    err = client_credential_make(run, &credential, reterr);
+    if (err == ERR_NONE) {
+        struct slice text = client_credential_form_in(run->arena, &credential, forms[chosen].form);
+        (void)printf("%.*s\n", SLICE_ARG(text));
+    }
+    return err;
+}
+
+/* Why ------------------------------------------------------------------------------------------ */
+
+struct why {
+    struct client_run *run;
+    struct json me;
+    struct json connection;
+    struct json controls;
+    struct json access; /* absent: not for the caller to read */
+    bool has_access;
+    bool is_there;
+};
+
+static enum err why_read(struct why *self, struct error *reterr)
+{
+    struct client_run *run = self->run;
+    struct error ignored;
+    enum err err = client_get(&run->client, SLICE("/api/userinfo"), &self->me, reterr);
+    if (err == ERR_NONE) {
+        err = list_get(run, "", &self->connection, reterr);
+    }
+    self->is_there = err == ERR_NONE;
+    if (err != ERR_NONE) {
+        return err == ERR_NOT_FOUND ? ERR_NONE : err;
+    }
+    self->has_access = list_get(run, "/access", &self->access, &ignored) == ERR_NONE;
+    return list_get(run, "/controls", &self->controls, reterr);
+}
+
+static struct slice why_rules_in(struct arena *arena, const struct json *features,
+                                 const char *member)
+{
+    struct json list = json_member(features, member);
+    size_t count = 0;
+    struct slice text = SLICE("");
+    if (json_as_array(list, &count, NULL) != ERR_NONE) {
+        return show_text(features, member);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct json item = json_item(&list, i);
+        struct slice name = show_text(&item, "name");
+        text = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(text), i == 0 ? "" : ", ",
+                            SLICE_ARG(name.len > 0 ? name : json_as_written(item)));
+    }
+    return text;
+}
+
+static struct slice why_groups(const struct why *self)
+{
+    if (self->has_access) {
+        struct slice groups = why_rules_in(self->run->arena, &self->access, "groups");
+        return groups.len > 0 ? groups : SLICE("no rule names any");
+    }
+    return SLICE("not for you to read: an admin or an auditor sees them");
+}
+
+/* What stands in the way of a native client or a script, in the words of the connection. */
+static struct slice why_way_in(struct arena *arena, const struct json *connection, bool is_exec)
+{
+    const char *member = is_exec ? "access_mode_exec" : "access_mode_connect";
+    struct json features = json_member(connection, "effective_features");
+    struct json request = json_member(&features, "access_request");
+    size_t reviewers = 0;
+    struct json list = json_member(connection, "reviewers");
+    (void)!json_as_array(list, &reviewers, NULL);
+    if (!slice_equals(show_text(connection, member), SLICE("enabled"))) {
+        return arena_format(arena, "no: turned off for this connection ('%s')", member);
+    }
+    if (reviewers > 0 || show_is_true(&request, "jit") ||
+        (is_exec && show_is_true(&request, "command"))) {
+        return SLICE("only after a review");
+    }
+    return SLICE("yes");
+}
+
+static void why_print(const struct why *self)
+{
+    struct arena *arena = self->run->arena;
+    const struct json *connection = &self->connection;
+    struct json features = json_member(connection, "effective_features");
+    struct json guards = json_member(&self->controls, "guardrails");
+    const struct show_pair pairs[] = {
+        {"connection", "connection", show_text(connection, "name")},
+        {"you are", "user", show_text(&self->me, "email")},
+        {"your role", "role", show_text(&self->me, "role")},
+        {"your groups", "groups", why_rules_in(arena, &self->me, "groups")},
+        {"its groups", "access_groups", why_groups(self)},
+        {"clients", "connect", why_way_in(arena, connection, false)},
+        {"executions", "exec", why_way_in(arena, connection, true)},
+        {"must be said", "mandatory_metadata_fields",
+         why_rules_in(arena, connection, "mandatory_metadata_fields")},
+        {"guard rails", "guardrails", why_rules_in(arena, &features, "guardrails")},
+        {"masking", "data_masking", why_rules_in(arena, &features, "data_masking")},
+        {"held", "controls",
+         arena_format(arena, "structure %.*s, text %.*s, masking %.*s, recording %.*s",
+                      SLICE_ARG(show_text(&guards, "structural")),
+                      SLICE_ARG(show_text(&guards, "text")),
+                      SLICE_ARG(show_text(&self->controls, "masking")),
+                      SLICE_ARG(show_text(&self->controls, "recording")))},
+    };
+    show_pairs(self->run, pairs, COUNT_OF(pairs));
+}
+
+enum err client_why(struct client_run *run, struct error *reterr)
+{
+    struct why self = {.run = run};
+    enum err err = client_open(run, reterr);
+    if (err == ERR_NONE) {
+        err = why_read(&self, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (!self.is_there) {
+        return fail(reterr, ERR_NOT_FOUND,
+                    "'%s' is not there for %.*s: no such connection, or none of your groups (%.*s) "
+                    "may use it; ask an admin of %.*s",
+                    run->given.words[0], SLICE_ARG(show_text(&self.me, "email")),
+                    SLICE_ARG(slice_sub(why_rules_in(run->arena, &self.me, "groups"), 0, 100)),
+                    SLICE_ARG(show_text(&self.me, "org_name")));
+    }
+    why_print(&self);
+    return ERR_NONE;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/show.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/text.h"
+#include "codec/json_writer.h"
+
+enum table_form show_form(const struct client_run *run)
+{
+    const char *form = client_given(run, CLIENT_OUTPUT);
+    if (form == NULL) {
+        return TABLE_ALIGNED;
+    }
+    return strcmp(form, "csv") == 0        ? TABLE_CSV
+           : strcmp(form, "markdown") == 0 ? TABLE_MARKDOWN
+                                           : TABLE_ALIGNED;
+}
+
+struct slice show_text(const struct json *object, const char *member)
+{
+    struct json value = json_member(object, member);
+    return json_is_given(value) && value.value != NULL && value.wanted == NULL
+               ? json_as_written(value)
+               : SLICE("");
+}
+
+bool show_is_true(const struct json *object, const char *member)
+{
+    bool is_true = false;
+    return json_as_bool(json_member(object, member), &is_true, NULL) == ERR_NONE && is_true;
+}
+
+int64_t show_number(const struct json *object, const char *member)
+{
+    int64_t number = 0;
+    return json_as_int(json_member(object, member), INT64_MIN, INT64_MAX, &number, NULL) == ERR_NONE
+               ? number
+               : 0;
+}
+
+static void show_json_list(const struct json *items, size_t count)
+{
+    (void)fputs("[", stdout);
+    for (size_t i = 0; i < count; i++) {
+        struct slice written = json_as_written(items[i]);
+        (void)printf("%s\n%.*s", i == 0 ? "" : ",", SLICE_ARG(written));
+    }
+    (void)fputs(count == 0 ? "]\n" : "\n]\n", stdout);
+}
+
+void show_list(const struct client_run *run, const struct json *items, size_t count,
+               const struct show_column *columns, size_t column_count)
+{
+    if (client_wants_json(run)) {
+        show_json_list(items, count);
+        return;
+    }
+    struct table table;
+    struct slice *values = arena_alloc_array(run->arena, column_count, sizeof(*values));
+    for (size_t i = 0; i < column_count; i++) {
+        values[i] = slice_of_text(columns[i].name);
+    }
+    table_begin(&table, stdout, show_form(run), values, column_count);
+    for (size_t row = 0; row < count; row++) {
+        for (size_t i = 0; i < column_count; i++) {
+            values[i] = show_text(&items[row], columns[i].member);
+        }
+        table_row(&table, values);
+    }
+    table_end(&table);
+}
+
+void show_pairs(const struct client_run *run, const struct show_pair *pairs, size_t count)
+{
+    if (!client_wants_json(run)) {
+        for (size_t i = 0; i < count; i++) {
+            show_line(
+                arena_format(run->arena, "%-14s %.*s", pairs[i].name, SLICE_ARG(pairs[i].value)));
+        }
+        return;
+    }
+    struct buf buf;
+    buf_init(&buf, LIMIT_CLIENT_ANSWER_SIZE);
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    for (size_t i = 0; i < count; i++) {
+        json_member_text(&json, pairs[i].member, pairs[i].value);
+    }
+    json_end_object(&json);
+    must(json_writer_done(&json) == ERR_NONE);
+    (void)printf("%.*s\n", SLICE_ARG(buf_view(&buf)));
+    buf_release(&buf);
+}
+
+void show_line(struct slice text)
+{
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, text.len * 8 + 16);
+    struct writer writer = writer_to(&buf);
+    text_show(&writer, text);
+    (void)printf("%.*s\n", SLICE_ARG(buf_view(&buf)));
+}

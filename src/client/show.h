@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers of the gateway, shown: a list as a table or as the JSON that it was, an object as lines.
+ */
+#ifndef GH_CLIENT_SHOW_H
+#define GH_CLIENT_SHOW_H
+
+#include "client/command.h"
+#include "client/table.h"
+
+/* Of --output; aligned where it is left out. Not for json. */
+enum table_form show_form(const struct client_run *run);
+
+/* A member as it is shown: "" where it is absent or null. */
+struct slice show_text(const struct json *object, const char *member);
+bool show_is_true(const struct json *object, const char *member);
+int64_t show_number(const struct json *object, const char *member);
+
+/* Of each object these members, under these names; or all of it as one array of JSON. */
+struct show_column {
+    const char *name;
+    const char *member;
+};
+
+void show_list(const struct client_run *run, const struct json *items, size_t count,
+               const struct show_column *columns, size_t column_count);
+
+/* "name: value", one below the other; or a JSON object. */
+struct show_pair {
+    const char *name;   /* for people */
+    const char *member; /* in JSON */
+    struct slice value;
+};
+
+void show_pairs(const struct client_run *run, const struct show_pair *pairs, size_t count);
+
+/* A line to standard output, in which nothing moves the cursor. */
+void show_line(struct slice text);
+
+#endif

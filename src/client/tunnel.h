@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections to a port of this machine, each carried over one of its own to the gateway. Each has
+ * a thread, which shares nothing with others; whoever listens sees to it that they end. */
+#ifndef GH_CLIENT_TUNNEL_H
+#define GH_CLIENT_TUNNEL_H
+
+#include "client/client.h"
+
+struct tunnels;
+
+/* 'client' and what it points to, and 'path', must outlive them. Takes over the listening socket.
+ */
+enum err tunnels_new(const struct client *client, struct slice path, int take_fd,
+                     struct tunnels **ret_tunnels, struct error *reterr) MUST_USE;
+/* To be polled for POLLIN; then tunnels_accept(). */
+int tunnels_fd(const struct tunnels *tunnels);
+void tunnels_accept(struct tunnels *tunnels);
+/* Ends them all. False: some still wait for the network, and nothing may be freed. */
+bool tunnels_free(struct tunnels *tunnels);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/mysql/mysql.h"
+
+#include "base/limits.h"
+#include "protocol/mysql/mysql_ending.h"
+#include "protocol/mysql/mysql_front.h"
+#include "protocol/mysql/mysql_open.h"
+#include "protocol/mysql/mysql_passage.h"
+#include "protocol/mysql/mysql_replay.h"
+
+/* What statements do is not understood yet: no rule is held, and none is taken. */
+const struct protocol mysql_protocol = {
+    .subtype = SLICE_INIT("mysql"),
+    .name = "MySQL",
+    .url = "mysql",
+    .can = CAN_CANCEL,
+    .stops_abandoned = true,
+    .proof = NATIVE_PROOF_MYSQL,
+    .row_limit = LIMIT_RECORDED_ROWS_SIZE,
+    .front = &mysql_front_ops,
+    .target =
+        {
+            .place = {.port = 3306, .needs_user = true},
+            .open = mysql_open_start,
+            .stop = mysql_stop_start,
+            .stop_signs_in = true,
+            .check_arrival = mysql_arrival_check,
+            .read_answer = mysql_answer_read,
+            .write_answer = mysql_answer_write,
+        },
+    .passage = &mysql_passage_ops,
+    .replay = &mysql_replay_ops,
+};

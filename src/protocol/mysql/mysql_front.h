@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The client's side of MySQL's protocol: the greeting, TLS, who the client is. The user is the
+ * connection's name and the password its credential's secret; a client that cannot do
+ * caching_sha2_password is asked for mysql_native_password, and one of mysql_clear_password sends
+ * the secret, under TLS alone. */
+#ifndef GH_MYSQL_MYSQL_FRONT_H
+#define GH_MYSQL_MYSQL_FRONT_H
+
+#include "protocol/front.h"
+
+/* What clients take for the server's version: it is told before the target is known. */
+#define MYSQL_FRONT_VERSION "8.0.36-gatehouse"
+
+extern const struct front_ops mysql_front_ops;
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/mysql/mysql_passage.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "protocol/mysql/mysql_ending.h"
+#include "protocol/mysql/mysql_tap.h"
+#include "wire/mysqlwire_frame.h"
+#include "wire/mysqlwire_statement.h"
+
+#define BACK_SIZE    LIMIT_KIB(64) /* of answers at once */
+#define OUT_SIZE     (LIMIT_READ_SIZE + 2 * LIMIT_GREETING_SIZE)
+#define KILL_NUMBERS 0x40000000U /* those of the gateway have this bit; targets begin at 1 */
+
+/* What becomes of the client's packet. */
+enum passage_way {
+    PASSAGE_PASSES,
+    PASSAGE_HOLDS, /* until it is known */
+    PASSAGE_DROPS, /* it is answered here */
+};
+
+struct mysql_passage {
+    struct passage passage;
+    const struct passage_events *events;
+    void *owner;
+    uint32_t capabilities;
+    struct mysql_tap *tap;
+    struct mysqlwire_framer framer; /* of the client's packets */
+    enum passage_way way;
+    struct buf held; /* the packet that is not decided, from its header on */
+    struct buf out;  /* to the target */
+    struct buf back; /* to the client */
+};
+
+static struct mysql_passage *mysql_passage_of(struct passage *passage)
+{
+    return CONTAINER_OF(passage, struct mysql_passage, passage);
+}
+
+static const struct mysql_passage *mysql_passage_view(const struct passage *passage)
+{
+    return CONTAINER_OF_CONST(passage, struct mysql_passage, passage);
+}
+
+/* Answers of the gateway's own ----------------------------------------------------------------- */
+
+/* Only between two commands can something be said, since each waits for its answer in turn. */
+static enum err passage_answer(struct mysql_passage *self, struct slice packet,
+                               enum mysql_record type, struct error *reterr)
+{
+    struct slice command = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
+    bool is_served = mysqlwire_answers_of((uint8_t)command.at[0]) != MYSQLWIRE_NOT_SERVED;
+    if (mysql_tap_state(self->tap)->count > 0) {
+        return fail(reterr, ERR_INPUT,
+                    "the client sends a command that is answered by the gateway before it has the "
+                    "answer to another one");
+    }
+    /* What others hold may be the proof of a password. */
+    mysql_tap_answered(self->tap, is_served ? command : slice_sub(command, 0, 1), type, packet);
+    return buf_append(&self->back, packet) == ERR_NONE
+               ? ERR_NONE
+               : fail(reterr, ERR_LIMIT, "the client does not wait for answers");
+}
+
+static enum err passage_refuse(struct mysql_passage *self, uint16_t number, const char *message,
+                               struct error *reterr)
+{
+    const struct ending_words words = {.message = slice_of_text(message), .hint = SLICE("")};
+    struct buf packet;
+    buf_init(&packet, LIMIT_KIB(4));
+    must(mysql_ending_write(number, 1, &words, &packet) == ERR_NONE);
+    enum err err = passage_answer(self, buf_view(&packet), MYSQL_RECORD_ERROR, reterr);
+    buf_release(&packet);
+    return err;
+}
+
+static enum err passage_agree(struct mysql_passage *self, struct error *reterr)
+{
+    uint32_t passing = MYSQLWIRE_STATUS_MORE_RESULTS | MYSQLWIRE_STATUS_STATE_CHANGED;
+    const struct mysqlwire_ok ok = {
+        .status = (uint16_t)(mysql_tap_state(self->tap)->status & (UINT16_MAX & ~passing)),
+        .info = SLICE(""),
+        .state_changes = SLICE("")};
+    struct buf packet;
+    buf_init(&packet, LIMIT_KIB(1));
+    must(mysqlwire_ok_write(&packet, 1, self->capabilities, &ok) == ERR_NONE);
+    enum err err = passage_answer(self, buf_view(&packet), MYSQL_RECORD_OK, reterr);
+    buf_release(&packet);
+    return err;
+}
+
+static enum err passage_kill(struct mysql_passage *self, const struct mysqlwire_kill *kill,
+                             struct error *reterr)
+{
+    char message[96];
+    if (self->events->on_kill(self->owner, (uint32_t)kill->id, kill->ends_connection)) {
+        return passage_agree(self, reterr);
+    }
+    (void)snprintf(message, sizeof(message), "Unknown thread id: %u (of your own sessions)",
+                   (unsigned)kill->id);
+    return passage_refuse(self, MYSQL_ERROR_NO_THREAD, message, reterr);
+}
+
+/* Commands ------------------------------------------------------------------------------------- */
+
+static const char *passage_words_for(uint8_t command)
+{
+    switch (command) {
+    case MYSQLWIRE_CHANGE_USER:
+        return "the user of a session through the gateway cannot be changed (COM_CHANGE_USER): "
+               "connect anew with the other credential, or turn the reset of pooled connections to "
+               "COM_RESET_CONNECTION";
+    case MYSQLWIRE_BINLOG_DUMP:
+    case MYSQLWIRE_BINLOG_DUMP_GTID:
+    case MYSQLWIRE_TABLE_DUMP:
+    case MYSQLWIRE_REGISTER_SLAVE:
+    case MYSQLWIRE_GROUP_STREAM:
+        return "replication does not go through this gateway";
+    case MYSQLWIRE_CLONE:
+        return "servers are not cloned through this gateway";
+    default:
+        return "the gateway does not serve this command of the protocol";
+    }
+}
+
+/* A number of ours; others are the target's own, as SHOW PROCESSLIST has them. */
+static bool passage_is_ours(uint64_t id)
+{
+    return id <= UINT32_MAX && (id & KILL_NUMBERS) != 0;
+}
+
+static bool passage_reads_kill(struct slice command, struct mysqlwire_kill *ret_kill)
+{
+    struct reader reader = reader_of(slice_from(command, 1));
+    uint8_t kind = (uint8_t)command.at[0];
+    if (kind == MYSQLWIRE_PROCESS_KILL) {
+        *ret_kill = (struct mysqlwire_kill){.ends_connection = true};
+        ret_kill->id = mysqlwire_read_u32(&reader);
+        return !reader.failed && passage_is_ours(ret_kill->id);
+    }
+    return kind == MYSQLWIRE_QUERY && mysqlwire_kill_read(slice_from(command, 1), ret_kill) &&
+           passage_is_ours(ret_kill->id);
+}
+
+/* What is so short may be a KILL, for which all of it is looked at. */
+static bool passage_is_short(const struct mysql_passage *self, uint8_t command)
+{
+    return (command == MYSQLWIRE_QUERY || command == MYSQLWIRE_PROCESS_KILL) &&
+           self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
+}
+
+static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct error *reterr)
+{
+    struct slice command = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
+    struct mysqlwire_kill kill;
+    if (command.len == 0) {
+        return ERR_NONE;
+    }
+    uint8_t kind = (uint8_t)command.at[0];
+    if (mysqlwire_answers_of(kind) == MYSQLWIRE_NOT_SERVED) {
+        self->way = PASSAGE_DROPS;
+        return passage_refuse(self, MYSQL_ERROR_REFUSED, passage_words_for(kind), reterr);
+    }
+    if (passage_is_short(self, kind) && !is_whole) {
+        return ERR_NONE;
+    }
+    if (passage_is_short(self, kind) && passage_reads_kill(command, &kill)) {
+        self->way = PASSAGE_DROPS;
+        return passage_kill(self, &kill, reterr);
+    }
+    self->way = PASSAGE_PASSES;
+    return ERR_NONE;
+}
+
+/* Bytes of the client -------------------------------------------------------------------------- */
+
+static enum err passage_let(struct mysql_passage *self, struct slice bytes, struct error *reterr)
+{
+    enum err err = mysql_tap_pass(self->tap, PUMP_CLIENT, bytes, reterr);
+    if (err == ERR_NONE && buf_append(&self->out, bytes) != ERR_NONE) {
+        err = fail(reterr, ERR_LIMIT, "the client sends too much at once");
+    }
+    return err;
+}
+
+static enum err passage_take_part(struct mysql_passage *self, const struct mysqlwire_event *event,
+                                  struct error *reterr)
+{
+    if (self->way == PASSAGE_PASSES) {
+        return passage_let(self, event->bytes, reterr);
+    }
+    if (self->way == PASSAGE_DROPS) {
+        return ERR_NONE;
+    }
+    /* What is held is a short command, or decided by its first byte. */
+    if (buf_append(&self->held, event->bytes) != ERR_NONE) {
+        return fail(reterr, ERR_LIMIT, "a command does not fit where it must");
+    }
+    enum err err = passage_decide(self, event->is_packet_last, reterr);
+    if (err == ERR_NONE && self->way == PASSAGE_PASSES) {
+        err = passage_let(self, buf_view(&self->held), reterr);
+    }
+    if (self->way != PASSAGE_HOLDS) {
+        buf_clear(&self->held);
+    }
+    return err;
+}
+
+static enum err passage_take_header(struct mysql_passage *self, bool is_packet_last,
+                                    struct error *reterr)
+{
+    struct slice header = slice_of(self->framer.header, MYSQLWIRE_HEADER_SIZE);
+    if (self->framer.is_more || mysql_tap_state(self->tap)->client_sends_file) {
+        self->way = self->framer.is_more ? self->way : PASSAGE_PASSES;
+        return self->way == PASSAGE_PASSES ? passage_let(self, header, reterr) : ERR_NONE;
+    }
+    if (is_packet_last) {
+        return fail(reterr, ERR_INPUT, "the client's command is empty");
+    }
+    if (mysql_tap_state(self->tap)->has_quit) {
+        return fail(reterr, ERR_INPUT, "the client goes on behind its end");
+    }
+    self->way = PASSAGE_HOLDS;
+    return buf_append(&self->held, header);
+}
+
+static enum err passage_pass_client(struct mysql_passage *self, struct slice *bytes,
+                                    struct error *reterr)
+{
+    struct slice rest = *bytes;
+    bool held_some = self->held.len > 0;
+    enum err err = ERR_NONE;
+    buf_clear(&self->out);
+    while (err == ERR_NONE && rest.len > 0) {
+        struct mysqlwire_event event;
+        size_t taken = 0;
+        err = mysqlwire_framer_next(&self->framer, rest, &taken, &event);
+        rest = slice_from(rest, taken);
+        if (err == ERR_NONE) {
+            err = event.kind == MYSQLWIRE_EVENT_HEADER
+                      ? passage_take_header(self, event.is_packet_last, reterr)
+                      : passage_take_part(self, &event, reterr);
+        }
+    }
+    if (!held_some && self->out.len == bytes->len) {
+        buf_clear(&self->out); /* all of it passes as it is: who is idle holds no buffer */
+    } else {
+        *bytes = buf_view(&self->out);
+    }
+    return err == ERR_MORE ? ERR_NONE : err;
+}
+
+static enum err mysql_passage_pass(struct passage *passage, enum pump_side side,
+                                   struct slice *bytes, struct slice *ret_back,
+                                   struct error *reterr)
+{
+    struct mysql_passage *self = mysql_passage_of(passage);
+    buf_clear(&self->back);
+    enum err err = side == PUMP_CLIENT ? passage_pass_client(self, bytes, reterr)
+                                       : mysql_tap_pass(self->tap, side, *bytes, reterr);
+    mysql_tap_flush(self->tap);
+    *ret_back = buf_view(&self->back);
+    return err;
+}
+
+/* Its state ------------------------------------------------------------------------------------ */
+
+static unsigned mysql_passage_state(const struct passage *passage)
+{
+    const struct mysql_passage *self = mysql_passage_view(passage);
+    const struct mysqlwire_state *state = mysql_tap_state(self->tap);
+    bool is_idle = state->count == 0 && !state->client_sends_file && self->held.len == 0 &&
+                   mysqlwire_framer_is_between(&self->framer);
+    unsigned bits = is_idle ? PASSAGE_IDLE : 0U;
+    bits |= (state->status & MYSQLWIRE_STATUS_IN_TRANSACTION) != 0 ? PASSAGE_IN_TRANSACTION : 0U;
+    bits |= state->count > LIMIT_MYSQLWIRE_OWED / 2 ? PASSAGE_PAUSES_CLIENT : 0U;
+    bits |= state->has_quit ? PASSAGE_CLIENT_LEFT : 0U;
+    bits |= mysql_tap_has_left(self->tap) ? PASSAGE_TARGET_LEFT : 0U;
+    return bits;
+}
+
+static const struct passage_counts *mysql_passage_counts(const struct passage *passage)
+{
+    return mysql_tap_counts(mysql_passage_view(passage)->tap);
+}
+
+static const struct mask_counts *mysql_passage_masked(const struct passage *passage)
+{
+    (void)passage;
+    return NULL;
+}
+
+static void mysql_passage_stopped(struct passage *passage)
+{
+    (void)passage; /* no answer is ever blocked */
+}
+
+static enum err mysql_passage_last_words(const struct passage *passage,
+                                         const struct ending_words *words, bool is_discarded,
+                                         struct buf *buf)
+{
+    const struct mysql_passage *self = mysql_passage_view(passage);
+    uint8_t sequence = 0;
+    return mysql_tap_may_speak(self->tap, is_discarded, &sequence)
+               ? mysql_ending_write(mysql_ending_number(words), sequence, words, buf)
+               : ERR_AGAIN;
+}
+
+/* Its life ------------------------------------------------------------------------------------- */
+
+static struct passage *mysql_passage_start(const struct passage_settings *settings,
+                                           const struct passage_events *events, void *owner)
+{
+    struct mysql_passage *self = memory_new(sizeof(*self));
+    struct mysqlwire_ok ok = {.status = MYSQLWIRE_STATUS_AUTOCOMMIT};
+    uint32_t capabilities = settings->arrival->version;
+    enum err err = mysqlwire_ok_read(settings->arrival->greeting, capabilities, &ok, NULL);
+    must(err == ERR_NONE); /* it was read before */
+    const struct mysql_tap_settings tap = {
+        .recorder = settings->recorder,
+        .row_limit = settings->row_limit,
+        .capabilities = capabilities,
+        .status = ok.status,
+    };
+    self->passage.ops = &mysql_passage_ops;
+    self->events = events;
+    self->owner = owner;
+    self->capabilities = capabilities;
+    self->tap = mysql_tap_new(&tap);
+    mysqlwire_framer_init(&self->framer);
+    buf_init(&self->held, LIMIT_READ_SIZE + MYSQLWIRE_HEADER_SIZE);
+    buf_init(&self->out, OUT_SIZE);
+    buf_init(&self->back, BACK_SIZE);
+    return &self->passage;
+}
+
+static void mysql_passage_end(struct passage *passage)
+{
+    mysql_tap_end(mysql_passage_of(passage)->tap);
+}
+
+static void mysql_passage_free(struct passage *passage)
+{
+    struct mysql_passage *self = mysql_passage_of(passage);
+    mysql_tap_free(self->tap);
+    buf_wipe(&self->held);
+    buf_wipe(&self->out);
+    buf_release(&self->back);
+    memory_free(self);
+}
+
+const struct passage_ops mysql_passage_ops = {
+    .start = mysql_passage_start,
+    .pass = mysql_passage_pass,
+    .state = mysql_passage_state,
+    .counts = mysql_passage_counts,
+    .masked = mysql_passage_masked,
+    .stopped = mysql_passage_stopped,
+    .last_words = mysql_passage_last_words,
+    .end = mysql_passage_end,
+    .free = mysql_passage_free,
+};

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a statement reaches a relation with a masked column: by what its text names and what the
+ * catalog says of it. Decided when its answer comes, which waits where the catalog has to be asked.
+ * What is not known is taken for reached. */
+#include "policy/guard_function.h"
+#include "protocol/postgres/pg_mask_internal.h"
+
+#define ASKED_MOST 2 /* times for one request */
+#define US_OF_MS   1000
+
+/* What it names -------------------------------------------------------------------------------- */
+
+/* One evaluation. */
+struct reaching {
+    const struct pg_facts *facts;
+    bool is_reached;
+    bool is_unknown; /* it names what the catalog does not have */
+    bool has_view;   /* it reads one */
+    bool runs_code;  /* that nobody knows */
+};
+
+static void reach_by_code(struct reaching *reaching)
+{
+    reaching->is_reached = true;
+    reaching->runs_code = true;
+}
+
+/* Those of the server's that give back what was put there before, or say what others do. */
+static bool gives_back(struct slice name)
+{
+    static const struct slice names[] = {
+        SLICE_INIT("pg_stat_get_activity"),
+        SLICE_INIT("pg_stat_get_backend_activity"),
+        SLICE_INIT("pg_mcv_list_items"),
+        SLICE_INIT("pg_stat_get_wal_senders"),
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (slice_equals(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Likewise, of the session alone. */
+static bool gives_back_own(struct slice name)
+{
+    static const struct slice names[] = {
+        SLICE_INIT("current_setting"), SLICE_INIT("currval"),
+        SLICE_INIT("lastval"),         SLICE_INIT("pg_show_all_settings"),
+        SLICE_INIT("pg_lock_status"),  SLICE_INIT("pg_sequence_last_value"),
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (slice_equals(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool pg_mask_gives_back(struct slice function)
+{
+    return gives_back(function) || gives_back_own(function);
+}
+
+static void reach_relations(struct reaching *reaching, const struct sql_statement *statement)
+{
+    for (size_t i = 0; i < statement->relation_count; i++) {
+        const struct sql_relation *relation = &statement->relations[i];
+        struct pg_facts_relation found =
+            pg_facts_relation(reaching->facts, &relation->name, relation->is_written);
+        bool names_it = !found.is_own;
+        for (size_t j = 0; found.is_own && j < statement->column_count && !names_it; j++) {
+            names_it =
+                pg_facts_masks_in(reaching->facts, &relation->name, statement->columns[j].name);
+        }
+        bool is_made = found.reach == PG_FACTS_UNKNOWN && !relation->is_read &&
+                       (relation->operations & SQL_BIT(SQL_CREATE)) != 0;
+        reaching->has_view = reaching->has_view || found.is_view;
+        reaching->is_unknown =
+            reaching->is_unknown || (found.reach == PG_FACTS_UNKNOWN && !is_made);
+        reaching->is_reached = reaching->is_reached || relation->is_all ||
+                               (found.reach == PG_FACTS_REACHED && names_it);
+    }
+}
+
+static void reach_functions(struct reaching *reaching, const struct pg_mask *mask,
+                            const struct sql_statement *statement)
+{
+    for (size_t i = 0; i < statement->function_count; i++) {
+        const struct sql_function *function = &statement->functions[i];
+        bool is_own =
+            function->is_field
+                ? guard_field_is_harmless(&function->name) &&
+                      pg_facts_is_own_function(reaching->facts, &function->name, 1, 1)
+                : guard_function_is_harmless(&function->name) &&
+                      pg_facts_is_own_function(reaching->facts, &function->name,
+                                               function->argument_min, function->argument_max);
+        if (!is_own) {
+            reach_by_code(reaching);
+        }
+        if (gives_back(function->name.name) ||
+            (mask->has_run_code && gives_back_own(function->name.name))) {
+            reaching->is_reached = true;
+        }
+    }
+    for (size_t i = 0; i < statement->column_count; i++) { /* row.name may call name(row) */
+        const struct sql_column *column = &statement->columns[i];
+        const struct sql_name name = {.schema = SLICE(""), .name = column->name};
+        if (column->qualifier.len > 0 && !pg_facts_is_own_function(reaching->facts, &name, 1, 1)) {
+            reach_by_code(reaching);
+        }
+    }
+}
+
+static void reach_others(struct reaching *reaching, const struct sql_statement *statement)
+{
+    for (size_t i = 0; i < statement->operator_count; i++) {
+        if (!pg_facts_is_own_operator(reaching->facts, &statement->operators[i])) {
+            reach_by_code(reaching);
+        }
+    }
+    for (size_t i = 0; i < statement->type_count; i++) {
+        if (!pg_facts_is_own_type(reaching->facts, &statement->types[i])) {
+            reach_by_code(reaching);
+        }
+    }
+}
+
+static void reach_script(struct reaching *reaching, const struct pg_mask *mask,
+                         const struct statement *statement, unsigned depth);
+
+/* What was prepared under the name, by SQL or by a message. */
+static void reach_prepared(struct reaching *reaching, const struct pg_mask *mask, struct slice name,
+                           unsigned depth)
+{
+    const struct statement *named = map_get(&mask->statements, name);
+    bool is_found = named != NULL;
+    if (depth > 1 || mask->has_forgotten_kept) {
+        reach_by_code(reaching);
+        return;
+    }
+    if (is_found) {
+        reach_script(reaching, mask, named, depth + 1);
+    }
+    LIST_EACH(link, &mask->kept) {
+        const struct kept_name *kept = LIST_ITEM(link, struct kept_name, link);
+        if (slice_equals(slice_of(kept->name, kept->name_len), name)) {
+            is_found = true;
+            reach_script(reaching, mask, kept->statement, depth + 1);
+        }
+    }
+    if (!is_found) {
+        reach_by_code(reaching);
+    }
+}
+
+/* A cursor has no name here: it may be any of the session. */
+static void reach_cursors(struct reaching *reaching, const struct pg_mask *mask, unsigned depth)
+{
+    struct slice name;
+    void *portal;
+    if (depth > 1 || mask->has_run_code || mask->has_forgotten_kept) {
+        reach_by_code(reaching);
+        return;
+    }
+    LIST_EACH(link, &mask->kept) {
+        const struct kept_name *kept = LIST_ITEM(link, struct kept_name, link);
+        if (kept->is_cursor) {
+            reach_script(reaching, mask, kept->statement, depth + 1);
+        }
+    }
+    for (size_t at = 0; map_next(&mask->portals, &at, &name, &portal);) {
+        if (name.len > 0) {
+            reach_script(reaching, mask, ((struct portal *)portal)->statement, depth + 1);
+        }
+    }
+}
+
+static void reach_script(struct reaching *reaching, const struct pg_mask *mask,
+                         const struct statement *statement, unsigned depth)
+{
+    if (!statement->is_script_known) {
+        reach_by_code(reaching);
+        return;
+    }
+    for (size_t i = 0; i < statement->script.count; i++) {
+        const struct sql_statement *one = &statement->script.statements[i];
+        uint64_t operations = one->operations;
+        if ((operations & SQL_BIT(SQL_FETCH)) != 0) {
+            reach_cursors(reaching, mask, depth);
+        }
+        if ((operations & SQL_BIT(SQL_EXECUTE)) != 0) {
+            reach_prepared(reaching, mask, one->prepared, depth);
+        } else if (one->is_unknown || (operations & (SQL_BIT(SQL_DO) | SQL_BIT(SQL_CALL))) != 0) {
+            reach_by_code(reaching);
+        }
+        if ((operations & SQL_BIT(SQL_SHOW)) != 0 && mask->has_run_code &&
+            !statement->shows_plain) {
+            reaching->is_reached = true;
+        }
+        reach_relations(reaching, one);
+        reach_functions(reaching, mask, one);
+        reach_others(reaching, one);
+    }
+}
+
+bool pg_mask_script_reaches(const struct pg_mask *mask, const struct pg_facts *facts,
+                            const struct sql_script *script)
+{
+    struct reaching reaching = {.facts = facts};
+    const struct statement statement = {.is_script_known = true, .script = *script};
+    reach_script(&reaching, mask, &statement, 0);
+    return reaching.is_reached || (reaching.is_unknown && mask->has_dirty_ddl);
+}
+
+/* What is known of the catalog ----------------------------------------------------------------- */
+
+static void use_facts(struct pg_mask *mask, struct pg_facts *facts)
+{
+    if (mask->facts != facts) {
+        pg_facts_unref(mask->facts);
+        mask->facts = facts == NULL ? NULL : pg_facts_ref(facts);
+        mask->generation++;
+    }
+}
+
+static uint64_t own_changes(const struct pg_mask *mask)
+{
+    return mask->is_changing ? 1 : 0;
+}
+
+/* Nobody has changed the catalog since, but for the session itself, which is about to. */
+static bool is_current(const struct pg_mask *mask, const struct catalog_known *known,
+                       const struct catalog_stamp *now)
+{
+    bool is_young = now->at_us - known->stamp.at_us <= INT64_C(1000) * LIMIT_GATE_FACTS_MS;
+    return is_young && known->stamp.ended == now->ended &&
+           (known->stamp.begun == now->begun ||
+            known->stamp.begun + own_changes(mask) == now->begun);
+}
+
+enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us)
+{
+    struct catalog_known known = {.facts = NULL};
+    if (mask->settings.on_known == NULL) {
+        use_facts(mask, NULL);
+        return PG_MASK_FACTS_KNOWN;
+    }
+    struct catalog_stamp now = mask->settings.on_stamp(mask->settings.owner);
+    bool is_there = mask->settings.on_known(mask->settings.owner, &known);
+    if (!is_there || !is_current(mask, &known, &now) || known.stamp.at_us < after_us ||
+        (known.facts == NULL && after_us == 0)) {
+        return PG_MASK_FACTS_OLD;
+    }
+    use_facts(mask, known.facts);
+    mask->facts_at_us = known.stamp.at_us;
+    return PG_MASK_FACTS_KNOWN;
+}
+
+void pg_mask_ask(struct pg_mask *mask)
+{
+    if (!mask->is_asking) {
+        mask->is_asking = true;
+        mask->settings.on_ask(mask->settings.owner);
+    }
+}
+
+void pg_mask_informed(struct pg_mask *mask)
+{
+    mask->is_asking = false;
+}
+
+bool pg_mask_is_asking(const struct pg_mask *mask)
+{
+    return mask->is_asking;
+}
+
+/* The decision --------------------------------------------------------------------------------- */
+
+static bool is_trusted(const struct pg_mask *mask, const struct pending_request *pending)
+{
+    if (mask->settings.on_stamp == NULL) {
+        return true;
+    }
+    struct catalog_stamp now = mask->settings.on_stamp(mask->settings.owner);
+    uint64_t own = pending->was_changing ? 1 : 0;
+    return pending->sent.begun - pending->sent.ended == own && pending->sent.ended == now.ended &&
+           pending->sent.begun - own == now.begun - own_changes(mask);
+}
+
+static bool changes_catalog(const struct statement *statement)
+{
+    return statement == NULL || statement->changes_tables;
+}
+
+static void decide_as(struct pg_mask *mask, struct pending_request *pending, bool is_reached,
+                      bool runs_code)
+{
+    bool has_run = pending->type != PGWIRE_CLIENT_PARSE && pending->type != PGWIRE_CLIENT_DESCRIBE;
+    pending->reach = is_reached ? MASK_REACHED : MASK_OPEN;
+    mask->has_reached = mask->has_reached || is_reached;
+    mask->has_run_code = mask->has_run_code || (is_reached && runs_code && has_run);
+    mask->has_dirty_ddl =
+        mask->has_dirty_ddl || (is_reached && changes_catalog(pg_mask_statement_of(mask, pending)));
+}
+
+/* Whether it is to be asked again; if it can be. */
+static bool ask_again(struct pg_mask *mask, struct pending_request *pending)
+{
+    if (mask->settings.on_ask == NULL || pending->ask_count >= ASKED_MOST) {
+        return false;
+    }
+    pending->ask_count++;
+    pg_mask_ask(mask);
+    return true;
+}
+
+bool pg_mask_decide(struct pg_mask *mask, struct pending_request *pending)
+{
+    if (mask->strictest == NULL || pending == NULL || pending->reach != MASK_UNDECIDED) {
+        return true;
+    }
+    if (mask->is_asking) {
+        return false;
+    }
+    bool is_answered = pending->ask_count > 0;
+    if (pg_mask_take_facts(mask, is_answered ? 1 : 0) == PG_MASK_FACTS_OLD) {
+        if (ask_again(mask, pending)) {
+            return false;
+        }
+        use_facts(mask, NULL);
+    }
+    const struct statement *statement = pg_mask_statement_of(mask, pending);
+    pending->is_trusted = mask->facts != NULL && is_trusted(mask, pending) && !mask->has_dirty_ddl;
+    if (mask->facts != NULL && !pg_facts_has_masked(mask->facts) && pending->is_trusted) {
+        decide_as(mask, pending, false, false);
+        return true;
+    }
+    if (mask->facts == NULL || !pending->is_trusted || statement == NULL) {
+        decide_as(mask, pending, true, statement == NULL);
+        return true;
+    }
+    struct reaching reaching = {.facts = mask->facts};
+    reach_script(&reaching, mask, statement, 0);
+    bool is_older = mask->facts_at_us <= pending->sent.at_us;
+    bool is_view_old = reaching.has_view && pending->sent.at_us - mask->facts_at_us >
+                                                INT64_C(1000) * LIMIT_GATE_FACTS_VIEW_MS;
+    bool is_unsure = (!reaching.is_reached && reaching.is_unknown && is_older) || is_view_old;
+    if (is_unsure && ask_again(mask, pending)) {
+        return false;
+    }
+    pending->is_trusted = pending->is_trusted && !is_unsure;
+    /* What is still not there was made by the transaction itself, of nothing that is masked. */
+    bool is_made = reaching.is_unknown && mask->has_ddl;
+    decide_as(mask, pending, reaching.is_reached || (reaching.is_unknown && !is_made) || is_unsure,
+              reaching.runs_code);
+    return true;
+}
+
+bool pg_mask_is_reached(const struct pg_mask *mask, const struct pending_request *pending)
+{
+    if (mask->strictest == NULL) {
+        return false;
+    }
+    return pending == NULL ? mask->has_reached : pending->reach != MASK_OPEN;
+}
+
+/* Columns -------------------------------------------------------------------------------------- */
+
+uint64_t pg_mask_context_of(const struct pg_mask *mask, struct slice name)
+{
+    static const struct mask_origin nowhere = {.schema = {NULL, 0}};
+    return mask_plan_of(mask->settings.rules, &nowhere, name).context;
+}
+
+struct mask_plan pg_mask_plan(const struct pg_mask *mask, const struct pending_request *pending,
+                              const struct pgwire_field *field, bool is_open)
+{
+    static const struct mask_origin nowhere = {.schema = {NULL, 0}};
+    struct mask_plan plan = mask_plan_of(mask->settings.rules, &nowhere, field->name);
+    bool is_reached = pg_mask_is_reached(mask, pending);
+    plan.whole = NULL;
+    if (mask->strictest == NULL) {
+        return plan;
+    }
+    if (mask->facts == NULL || pending == NULL) {
+        plan.whole = mask->strictest;
+        return plan;
+    }
+    struct pg_facts_column column = pg_facts_column(mask->facts, field->table, field->column);
+    if (column.name.len > 0) {
+        plan.context |= pg_mask_context_of(mask, column.name);
+    }
+    bool is_proven = is_open || (column.is_known && (!column.is_view || pending->is_trusted));
+    if (column.is_known && column.whole != NULL) {
+        plan.whole = column.whole;
+    } else if (is_reached && !is_proven) {
+        plan.whole = mask->strictest;
+    }
+    return plan;
+}
+
+/* Changes of the catalog ----------------------------------------------------------------------- */
+
+/* What holds at once, or when the transaction is committed. */
+static void begin_change(struct pg_mask *mask)
+{
+    if (!mask->is_changing && mask->settings.on_change != NULL) {
+        mask->is_changing = true;
+        mask->settings.on_change(mask->settings.owner, false);
+    }
+}
+
+static bool script_has(const struct statement *statement, uint64_t operations)
+{
+    for (size_t i = 0; statement->is_script_known && i < statement->script.count; i++) {
+        if ((statement->script.statements[i].operations & operations) != 0) {
+            return true;
+        }
+    }
+    return !statement->is_script_known;
+}
+
+/* The text of a DO says what it defines: it builds no statements, and no escapes hide names. */
+static bool is_plain_do(struct slice text)
+{
+    return !slice_has_nocase(text, SLICE("execute")) && slice_find_byte(text, '\\') == text.len;
+}
+
+/* Where nothing is masked, most definitions leave it so: others need not know of them. What is
+ * built out of texts while it runs can have any name; functions that do so are not seen here. */
+static bool may_mask(const struct pg_mask *mask, const struct statement *statement)
+{
+    const uint64_t dynamic = SQL_BIT(SQL_CALL) | SQL_BIT(SQL_IMPORT) | SQL_BIT(SQL_LOAD);
+    struct catalog_known known = {.facts = NULL};
+    if (statement == NULL || statement->text.len == 0 || mask->settings.on_known == NULL ||
+        !mask->settings.on_known(mask->settings.owner, &known) || known.facts == NULL ||
+        pg_facts_has_masked(known.facts)) {
+        return true;
+    }
+    struct catalog_stamp now = mask->settings.on_stamp(mask->settings.owner);
+    bool is_known = known.stamp.ended == now.ended && known.stamp.begun == now.begun;
+    for (size_t i = 0; is_known && i < statement->script.count; i++) {
+        const struct sql_statement *one = &statement->script.statements[i];
+        bool is_do = (one->operations & SQL_BIT(SQL_DO)) != 0;
+        is_known = (one->operations & dynamic) == 0 && (!one->is_unknown || is_do) &&
+                   (!is_do || is_plain_do(statement->text));
+    }
+    return !is_known || mask_rules_may_be_named(mask->settings.rules, statement->text);
+}
+
+/* What an Execute will run, where Parse and Bind may not be answered yet. */
+static const struct statement *statement_to_run(struct pg_mask *mask,
+                                                const struct pending_request *pending)
+{
+    struct slice wanted = slice_of(pending->name, pending->name_len);
+    bool is_statement = false;
+    if (pending->type != PGWIRE_CLIENT_EXECUTE) {
+        return pending->statement;
+    }
+    for (struct list *link = pending->link.previous; link != &mask->pending;
+         link = link->previous) {
+        const struct pending_request *before = LIST_ITEM(link, struct pending_request, link);
+        bool is_of_it = slice_equals(slice_of(before->name, before->name_len), wanted);
+        if (!is_statement && before->type == PGWIRE_CLIENT_BIND && is_of_it) {
+            is_statement = true;
+            wanted = slice_of(before->other, before->other_len);
+        } else if (is_statement && before->type == PGWIRE_CLIENT_PARSE && is_of_it) {
+            return before->statement;
+        }
+    }
+    if (is_statement) {
+        return map_get(&mask->statements, wanted);
+    }
+    const struct portal *portal = map_get(&mask->portals, wanted);
+    return portal == NULL ? NULL : portal->statement;
+}
+
+void pg_mask_note_sent(struct pg_mask *mask, struct pending_request *pending)
+{
+    bool runs = pending->type == PGWIRE_CLIENT_QUERY || pending->type == PGWIRE_CLIENT_EXECUTE ||
+                pending->type == PGWIRE_CLIENT_FUNCTION_CALL;
+    if (mask->strictest == NULL) {
+        return;
+    }
+    if (runs) {
+        const struct statement *statement = statement_to_run(mask, pending);
+        bool may_commit =
+            statement == NULL || script_has(statement, SQL_BIT(SQL_COMMIT) | SQL_BIT(SQL_PREPARE));
+        pending->changes = changes_catalog(statement);
+        pending->may_mask = pending->changes && may_mask(mask, statement);
+        mask->has_ddl = mask->has_ddl || pending->changes;
+        mask->may_mask = mask->may_mask || pending->may_mask;
+        if (mask->has_ddl && (!mask->is_in_block || may_commit)) {
+            pending->changes = true;
+            pending->may_mask = mask->may_mask;
+            if (mask->may_mask) {
+                begin_change(mask);
+            }
+        }
+    }
+    if (mask->settings.on_stamp != NULL) {
+        pending->sent = mask->settings.on_stamp(mask->settings.owner);
+        pending->was_changing = mask->is_changing;
+    }
+}
+
+/* Nothing that was sent is still about to hold. */
+void pg_mask_note_ready(struct pg_mask *mask, bool is_idle)
+{
+    mask->is_in_block = !is_idle;
+    if (is_idle) {
+        mask->has_ddl = false;
+        mask->may_mask = false;
+        mask->has_dirty_ddl = false;
+        mask->has_reached = false;
+    }
+    bool is_pending = false;
+    LIST_EACH(link, &mask->pending) {
+        const struct pending_request *pending = LIST_ITEM(link, struct pending_request, link);
+        is_pending = is_pending || pending->changes;
+        mask->may_mask = mask->may_mask || pending->may_mask;
+    }
+    mask->has_ddl = mask->has_ddl || is_pending;
+    if (mask->is_changing && !is_pending) {
+        mask->is_changing = false;
+        mask->settings.on_change(mask->settings.owner, true);
+    }
+}

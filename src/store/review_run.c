@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* What a review lets a session do, and what sessions tell it. */
+#include "base/memory.h"
+#include "store/review_internal.h"
+#include "store/rows.h"
+
+static enum err review_run_refuse(const struct review *review, struct error *reterr)
+{
+    enum review_state state = REVIEW_PENDING;
+    (void)review_state_of(review->state, &state);
+    const char *why = state == REVIEW_EXPIRED   ? "the approved time is over"
+                      : state == REVIEW_REVOKED ? "the approval was revoked"
+                                                : "it is not approved";
+    return fail(reterr, ERR_DENIED, "%s (review %.*s)", why, SLICE_ARG(review->id));
+}
+
+enum err review_store_check(struct store_tx *tx, struct arena *arena,
+                            const struct credential *credential, int64_t now, struct error *reterr)
+{
+    struct review review;
+    struct review_secret secret;
+    struct slice hash = SLICE_NONE;
+    const struct review_key key = {
+        .organization_id = credential->organization_id, .id = credential->review_id, .now = now};
+    enum err err = review_store_find(tx, arena, &key, &review, reterr);
+    if (err == ERR_NOT_FOUND) {
+        return fail(reterr, ERR_DENIED, "the review of this access is gone");
+    }
+    if (err == ERR_NONE) {
+        err = review_store_open(tx, arena, &review, &secret, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    bool is_its_run = !credential->is_execution || slice_equals(review.run_id, credential->id);
+    if (!slice_equals(review.state, review_state_word(REVIEW_RUNNING)) || !is_its_run) {
+        return review_run_refuse(&review, reterr);
+    }
+    const struct review_subject subject = {
+        .organization_id = review.organization_id,
+        .connection_id = review.connection_id,
+        .script = secret.script,
+        .metadata = review.metadata,
+    };
+    err = review_hash(tx, arena, &subject, &hash, reterr);
+    if (err == ERR_NOT_FOUND || (err == ERR_NONE && !slice_equals(hash, secret.hash))) {
+        return fail(reterr, ERR_DENIED,
+                    "the connection is not what was approved any more (review %.*s): ask again",
+                    SLICE_ARG(review.id));
+    }
+    return err;
+}
+
+static enum err review_run_id_in(struct store_tx *tx, struct arena *arena,
+                                 struct slice credential_id, struct slice *ret_id,
+                                 struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx, "SELECT review_id FROM credential WHERE id = $1",
+                                   PARAMS(store_text(credential_id)), &rows, reterr);
+    if (err == ERR_NONE) {
+        *ret_id = rows_text_in(arena, &rows, 0);
+    }
+    return err == ERR_NOT_FOUND
+               ? fail(reterr, ERR_DENIED, "the script is run by somebody else already")
+               : err;
+}
+
+/* What a run that was overtaken, revoked or ended meanwhile does not pass. */
+enum err review_store_begin_run(struct store_tx *tx, struct arena *arena,
+                                struct slice credential_id, int64_t now, struct error *reterr)
+{
+    struct slice review_id = SLICE_NONE;
+    uint64_t changed = 0;
+    enum err err = review_run_id_in(tx, arena, credential_id, &review_id, reterr);
+    if (err != ERR_NONE || review_id.len == 0) {
+        return err;
+    }
+    err = store_exec(tx,
+                     "UPDATE review SET begun_at = $3 WHERE id = $1 AND run_id = $2 "
+                     "AND state = 'PROCESSING' AND begun_at = 0 AND granted_until > $3",
+                     PARAMS(store_text(review_id), store_text(credential_id), store_int(now)),
+                     &changed, reterr);
+    return err == ERR_NONE && changed == 0
+               ? fail(reterr, ERR_DENIED,
+                      "the script may not run any more, or is run already (review %.*s)",
+                      SLICE_ARG(review_id))
+               : err;
+}
+
+enum err review_store_end_run(struct store_tx *tx, struct slice run_id, bool has_run, int64_t now,
+                              struct error *reterr)
+{
+    return has_run ? store_exec(tx,
+                                "UPDATE review SET state = 'EXECUTED', updated_at = $2 "
+                                "WHERE run_id = $1 AND kind = 'onetime' "
+                                "AND state = 'PROCESSING' AND begun_at > 0",
+                                PARAMS(store_text(run_id), store_int(now)), NULL, reterr)
+                   : store_exec(tx,
+                                "UPDATE review SET state = 'APPROVED', run_id = '', run_by = '', "
+                                "claimed_at = 0, begun_at = 0, updated_at = $2 WHERE run_id = $1 "
+                                "AND kind = 'onetime' AND state = 'PROCESSING'",
+                                PARAMS(store_text(run_id), store_int(now)), NULL, reterr);
+}
+
+enum err review_store_release_run(struct store_tx *tx, struct slice run_id, int64_t now,
+                                  struct error *reterr)
+{
+    return store_exec(tx,
+                      "UPDATE review SET state = 'APPROVED', run_id = '', run_by = '', "
+                      "claimed_at = 0, updated_at = $2 WHERE run_id = $1 AND kind = 'onetime' "
+                      "AND state = 'PROCESSING' AND begun_at = 0",
+                      PARAMS(store_text(run_id), store_int(now)), NULL, reterr);
+}
+
+enum err review_store_end_of_connection(struct store_tx *tx, struct slice connection_id,
+                                        int64_t now, struct error *reterr)
+{
+    return store_exec(tx,
+                      "UPDATE review SET state = CASE WHEN state = 'PENDING' THEN 'CANCELLED' "
+                      "ELSE 'REVOKED' END, updated_at = $2, reason = 'the connection was deleted' "
+                      "WHERE connection_id = $1 AND state IN ('PENDING', 'APPROVED', 'PROCESSING') "
+                      "AND NOT (state = 'PENDING' AND pending_until <= $2) "
+                      "AND NOT (state <> 'PENDING' AND granted_until <= $2)",
+                      PARAMS(store_text(connection_id), store_int(now)), NULL, reterr);
+}

@@ -1,0 +1,1 @@
+select id, a, s from t

@@ -1,0 +1,1 @@
+values (1, (select s from t))

@@ -1,0 +1,1 @@
+select ctid, xmin, tableoid from t

@@ -1,0 +1,1 @@
+select s b, s as c from t

@@ -1,0 +1,1 @@
+select a into temp x from t

@@ -1,0 +1,1 @@
+select count(*), count(s), max(a), count(distinct a) from t

@@ -1,0 +1,1 @@
+select sum(a) over (rows between 1 preceding and 1 following) from t

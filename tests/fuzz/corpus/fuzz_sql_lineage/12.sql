@@ -1,0 +1,1 @@
+select sum(a) over w, sum(a) over (w) from t window w as (order by s)

@@ -1,0 +1,1 @@
+select sum(a) over w from t window w as (partition by a), w2 as (w order by id)

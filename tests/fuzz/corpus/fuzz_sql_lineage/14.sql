@@ -1,0 +1,1 @@
+select array_agg(a order by s), array_agg(a order by id desc nulls last) from t

@@ -1,0 +1,1 @@
+select date '2020-01-01', interval '1' day, interval '1 day' x, my_type 'x', timestamp with time zone '2020-01-01', double precision '1', numeric(3) '1'

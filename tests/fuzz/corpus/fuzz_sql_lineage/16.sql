@@ -1,0 +1,1 @@
+select a at time zone 'utc', a at time zone s, a collate "C", a collate "C" x from t

@@ -1,0 +1,1 @@
+select extract(year from a), extract(year from s), extract('year' from a) from t

@@ -1,0 +1,1 @@
+select current_date, current_user, current_timestamp(3), current_schema

@@ -1,0 +1,1 @@
+select exists (select 1 from t), exists (select * from t where s = 1), exists (select s from t), exists (select * from t where id = o.id) from o

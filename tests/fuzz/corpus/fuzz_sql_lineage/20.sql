@@ -1,0 +1,1 @@
+select grouping(a), grouping(s) from t group by grouping sets ((a), (s), ())

@@ -1,0 +1,1 @@
+select x, y from (select a, s from t) q(x, y)

@@ -1,0 +1,1 @@
+select (select a from t), (select s from t), (select a from t where s = 1)

@@ -1,0 +1,1 @@
+select n from (select count(*) n from t where s = 1) x

@@ -1,0 +1,1 @@
+select s x from t order by x limit 1

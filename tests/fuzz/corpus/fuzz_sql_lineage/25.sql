@@ -1,0 +1,1 @@
+with x as materialized (select s from t) select count(*) from x

@@ -1,0 +1,1 @@
+select a from t union all select s from u

@@ -1,0 +1,1 @@
+select a, s from t union select 1, 2

@@ -1,0 +1,1 @@
+with recursive r as (select 1 as n union all select t.s from r, t) select n from r

@@ -1,0 +1,1 @@
+with recursive r as (select 1 as n, 2 as m, 3 as o, 4 as p union all select m, o, p, t.s from r, t) select * from r

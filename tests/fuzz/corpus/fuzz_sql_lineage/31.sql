@@ -1,0 +1,1 @@
+with recursive a as (select * from b), b as (select 1 as x) select * from a

@@ -1,0 +1,1 @@
+with recursive r(n) as (select 1 union all select n + 1 from r) search depth first by n set o cycle n set c using p select * from r

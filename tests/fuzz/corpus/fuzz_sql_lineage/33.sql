@@ -1,0 +1,1 @@
+select x.a from t, lateral (select t.a) x

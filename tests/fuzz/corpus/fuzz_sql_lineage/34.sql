@@ -1,0 +1,1 @@
+select x.* from t, lateral (select t.s = 'x' as k, 1 as l) x

@@ -1,0 +1,1 @@
+select x.* from t, lateral (select 1 as l where t.s = 1) x

@@ -1,0 +1,1 @@
+select (select id from u where u.id = o.id) from o

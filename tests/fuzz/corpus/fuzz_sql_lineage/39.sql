@@ -1,0 +1,1 @@
+select j.* from (t join u using (id)) j

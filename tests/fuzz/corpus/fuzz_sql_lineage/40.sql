@@ -1,0 +1,1 @@
+select p, q from t x(p, a, q)

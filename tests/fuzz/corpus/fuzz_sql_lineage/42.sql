@@ -1,0 +1,1 @@
+select * from only t, only (u), t * as w

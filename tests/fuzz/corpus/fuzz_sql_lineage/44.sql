@@ -1,0 +1,1 @@
+select x.* from my_f(1) as x(a int, b text)

@@ -1,0 +1,1 @@
+select left(a, 1), b from t join u on left(a, 1) = left(b, 1) left join o on true

@@ -1,0 +1,1 @@
+insert into t as x (a) values (1) on conflict (id) do update set a = excluded.s returning x.a

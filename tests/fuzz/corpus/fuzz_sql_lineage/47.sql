@@ -1,0 +1,1 @@
+update t set s = 1, a = 2 where s = 3 returning a, s

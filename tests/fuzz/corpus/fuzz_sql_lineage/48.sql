@@ -1,0 +1,1 @@
+delete from t where s = 1 returning a

@@ -1,0 +1,1 @@
+update o set c = 1 returning with (old as b, new as n) b.c, n.c

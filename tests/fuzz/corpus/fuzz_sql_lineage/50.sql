@@ -1,0 +1,1 @@
+copy (select a, s from t) to stdout

@@ -1,0 +1,1 @@
+create table x with (fillfactor = 10) as select a from t with no data

@@ -1,0 +1,1 @@
+create recursive view x (n) as select 1

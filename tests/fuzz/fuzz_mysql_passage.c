@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* A session between a client and a server of MySQL that say anything, through a passage: what is
+ * recorded of it is replayed. The first byte says which capabilities there are, the second how many
+ * bytes of rows are recorded; then come parts, each with a byte for its side and one for its size.
+ * Held: pieces make no difference to what passes, what is said back or what is on record; nothing
+ * passes behind a side that broke the rules. */
+#include "fuzz.h"
+
+#include "base/must.h"
+#include "protocol/mysql/mysql_passage.h"
+#include "protocol/mysql/mysql_replay.h"
+#include "wire/mysqlwire_answer.h"
+#include "wire/mysqlwire_frame.h"
+
+#define OF_TARGET 0x80U
+#define SIZE_BITS 0x7fU
+#define RUN_SIZE  LIMIT_MIB(4)
+
+struct run {
+    struct buf passed[2];
+    struct buf back;
+    struct buf told; /* messages whole, by side, without how they were cut */
+    enum err err;
+};
+
+/* The recorder's place ------------------------------------------------------------------------- */
+
+static struct run *current;
+static void *replay;
+
+static enum err visit(void *context, const struct replay_event *event, struct error *reterr)
+{
+    struct replay_values values = event->values;
+    struct replay_value value;
+    struct buf scratch;
+    (void)context;
+    (void)reterr;
+    buf_init(&scratch, LIMIT_KIB(64));
+    while (replay_value_next(&values, &scratch, &value)) {
+        must(value.text.at != NULL || value.text.len == 0);
+    }
+    buf_release(&scratch);
+    return ERR_NONE;
+}
+
+void recorder_add(struct recorder *recorder, enum record_kind kind, enum record_side side,
+                  const struct slice *parts, size_t count)
+{
+    struct buf payload;
+    struct error error;
+    (void)recorder;
+    buf_init(&payload, RUN_SIZE);
+    must(buf_append_parts(&payload, parts, count) == ERR_NONE);
+    const struct record record = {.kind = kind, .side = side, .payload = buf_view(&payload)};
+    must(mysql_replay_ops.add(replay, &record, &error) == ERR_NONE);
+    if (kind != RECORD_COUNT) {
+        must(buf_append(&current->told, buf_view(&payload)) == ERR_NONE);
+    }
+    buf_release(&payload);
+}
+
+void recorder_add_messages(struct recorder *recorder, enum record_side side,
+                           const struct slice *parts, size_t count)
+{
+    recorder_add(recorder, RECORD_MESSAGE, side, parts, count);
+}
+
+/* The session ---------------------------------------------------------------------------------- */
+
+static bool on_kill(void *owner, uint32_t number, bool is_end)
+{
+    (void)owner;
+    return !is_end && (number & 1U) != 0;
+}
+
+static const struct passage_events events = {.on_kill = on_kill};
+
+static struct passage *start(const uint8_t *bytes)
+{
+    struct buf ok;
+    const struct mysqlwire_ok told = {.info = SLICE(""), .state_changes = SLICE("")};
+    uint32_t capabilities = (bytes[0] & 1U) != 0 ? MYSQLWIRE_DEPRECATE_EOF : 0;
+    capabilities |= (bytes[0] & 2U) != 0 ? MYSQLWIRE_SESSION_TRACK : 0;
+    capabilities |= (bytes[0] & 4U) != 0 ? MYSQLWIRE_LOCAL_FILES : 0;
+    buf_init(&ok, 256);
+    must(mysqlwire_ok_write(&ok, 0, capabilities, &told) == ERR_NONE);
+    const struct arrival arrival = {.version = capabilities,
+                                    .greeting = slice_from(buf_view(&ok), MYSQLWIRE_HEADER_SIZE)};
+    const struct passage_settings settings = {.row_limit = bytes[1], .arrival = &arrival};
+    struct passage *passage = mysql_passage_ops.start(&settings, &events, NULL);
+    buf_release(&ok);
+    return passage;
+}
+
+static void pass(struct passage *passage, enum pump_side side, struct slice bytes, struct run *run)
+{
+    struct error error;
+    struct slice back = SLICE("");
+    struct slice passing = bytes;
+    run->err = passage->ops->pass(passage, side, &passing, &back, &error);
+    must(run->err == ERR_NONE || run->err == ERR_INPUT || run->err == ERR_LIMIT);
+    if (run->err == ERR_NONE) {
+        must(buf_append(&run->passed[side], passing) == ERR_NONE);
+        must(buf_append(&run->back, back) == ERR_NONE);
+    }
+    (void)passage->ops->state(passage);
+}
+
+static void play(const uint8_t *bytes, size_t size, size_t piece, struct run *run)
+{
+    struct passage *passage = start(bytes);
+    struct error error;
+    struct buf words;
+    const struct ending_words why = {.why = ENDING_KILLED, .message = SLICE("over")};
+    for (size_t i = 2; i + 1 < size && run->err == ERR_NONE;) {
+        enum pump_side side = (bytes[i] & OF_TARGET) != 0 ? PUMP_TARGET : PUMP_CLIENT;
+        struct slice part =
+            slice_sub(slice_of(bytes, size), i + 1, (size_t)(bytes[i] & SIZE_BITS) + 1);
+        i += 1 + part.len;
+        while (part.len > 0 && run->err == ERR_NONE) {
+            pass(passage, side, slice_sub(part, 0, piece), run);
+            part = slice_from(part, piece);
+        }
+    }
+    buf_init(&words, LIMIT_KIB(4));
+    (void)passage->ops->last_words(passage, &why, false, &words);
+    (void)passage->ops->last_words(passage, &why, true, &words);
+    buf_release(&words);
+    passage->ops->end(passage);
+    passage->ops->free(passage);
+    must(mysql_replay_ops.end(replay, &error) == ERR_NONE);
+}
+
+static void run_with(const uint8_t *bytes, size_t size, size_t piece, struct run *run)
+{
+    *run = (struct run){.err = ERR_NONE};
+    buf_init(&run->passed[PUMP_CLIENT], RUN_SIZE);
+    buf_init(&run->passed[PUMP_TARGET], RUN_SIZE);
+    buf_init(&run->back, RUN_SIZE);
+    buf_init(&run->told, RUN_SIZE);
+    current = run;
+    replay = mysql_replay_ops.start(visit, NULL);
+    play(bytes, size, piece, run);
+    mysql_replay_ops.free(replay);
+}
+
+static void release(struct run *run)
+{
+    buf_release(&run->passed[PUMP_CLIENT]);
+    buf_release(&run->passed[PUMP_TARGET]);
+    buf_release(&run->back);
+    buf_release(&run->told);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct run whole;
+    struct run pieces;
+    if (size < 4) {
+        return 0;
+    }
+    run_with(bytes, size, SIZE_MAX, &whole);
+    run_with(bytes, size, 1, &pieces);
+    must(whole.err == pieces.err);
+    if (whole.err == ERR_NONE) {
+        must(slice_equals(buf_view(&whole.passed[0]), buf_view(&pieces.passed[0])));
+        must(slice_equals(buf_view(&whole.passed[1]), buf_view(&pieces.passed[1])));
+        must(slice_equals(buf_view(&whole.back), buf_view(&pieces.back)));
+        must(slice_equals(buf_view(&whole.told), buf_view(&pieces.told)));
+    }
+    release(&whole);
+    release(&pieces);
+    return 0;
+}
