@@ -229,7 +229,8 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
                                     struct error *reterr)
 {
     struct slice rest = *bytes;
-    bool held_some = self->held.len > 0;
+    /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
+    bool held_some = self->held.len > 0 || self->framer.header_len > 0;
     enum err err = ERR_NONE;
     buf_clear(&self->out);
     while (err == ERR_NONE && rest.len > 0) {
