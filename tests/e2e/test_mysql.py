@@ -457,6 +457,22 @@ def test_kill_reaches_exactly_the_session_that_is_meant(gateway, admin, target, 
         conn.close() if conn.open else None
 
 
+@pytest.mark.parametrize("place", ["embedded", "elsewhere"])
+def test_a_connection_to_the_gateway_itself_opens_once(admin, target, request, place):
+    agent_id = {} if place == "embedded" else {"agent_id": request.getfixturevalue("elsewhere")}
+    name = target.connection(admin, **agent_id)
+    made = credential(admin, name)
+    assert mariadb(made, "SELECT 'there'").stdout == "there\nthere\n"  # a target like any other
+    given = mysql_address(made)
+    itself = target.secret(PORT=str(given["port"]), USER=name, PASS=given["password"], DB=None)
+    assert admin.patch(f"/connections/{name}", {"secret": itself}).status == 200
+    before = len(admin.get(f"/sessions?connection={name}").json["data"])
+    done = mariadb(made, "SELECT 1", check=False)
+    assert done.returncode == 1 and "lead to itself" in done.stderr, done.stderr
+    after = len(admin.get(f"/sessions?connection={name}").json["data"])
+    assert after - before <= 1, after
+
+
 def test_a_client_that_goes_takes_its_statement_along(gateway, admin, target):
     made = credential(admin, target.connection(admin))
     for how in ("killed", "revoked", "by an admin"):

@@ -238,6 +238,12 @@ static void front_take_answer(struct mysql_front *self, struct slice body)
         front_end(self, MYSQL_ERROR_NEEDS_TLS, &words);
         return;
     }
+    if (mysql_hello_is_marked(response)) {
+        front_end_plainly(self, MYSQL_ERROR_REFUSED,
+                          "the target of the connection is a gateway's own port: it would lead to "
+                          "itself");
+        return;
+    }
     front_choose_method(self);
 }
 

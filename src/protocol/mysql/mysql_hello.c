@@ -35,6 +35,18 @@ static void hello_take_attribute(struct hello *hello, struct slice name, struct 
     }
 }
 
+bool mysql_hello_is_marked(const struct mysqlwire_response *response)
+{
+    struct slice attributes = response->attributes;
+    struct slice name;
+    struct slice value;
+    bool is_marked = false;
+    while (!is_marked && mysqlwire_attribute_next(&attributes, &name, &value)) {
+        is_marked = slice_equals(name, SLICE(MYSQL_HELLO_MARK));
+    }
+    return is_marked;
+}
+
 struct hello mysql_hello_in(struct arena *arena, const struct mysqlwire_response *response,
                             uint32_t number)
 {
@@ -63,6 +75,8 @@ struct hello mysql_hello_in(struct arena *arena, const struct mysqlwire_response
 enum err mysql_attributes_write(const struct shape_pairs *parameters, struct buf *buf)
 {
     struct writer writer = writer_to(buf);
+    mysqlwire_write_lenenc_text(&writer, SLICE(MYSQL_HELLO_MARK));
+    mysqlwire_write_lenenc_text(&writer, SLICE("1"));
     for (size_t i = 0; i < parameters->count; i++) {
         const struct shape_pair *pair = &parameters->pairs[i];
         size_t size = buf->len + pair->key.len + pair->value.len + 18;

@@ -22,11 +22,16 @@
 /* Of an open request's parameters: the charset's number. Others are attributes. */
 #define MYSQL_PARAMETER_CHARSET "@charset"
 
+/* An attribute that each target is told, so that a gateway knows when it has come to itself. */
+#define MYSQL_HELLO_MARK "_gatehouse"
+
+/* The client is a gateway, whose target is this one's own port. */
+bool mysql_hello_is_marked(const struct mysqlwire_response *response);
 /* 'number' is that of the connection, as the client was told. */
 struct hello mysql_hello_in(struct arena *arena, const struct mysqlwire_response *response,
                             uint32_t number);
 
-/* Back to what a server is told: pairs of lenenc texts, up to a limit. */
+/* Back to what a server is told: the mark, then pairs of lenenc texts up to a limit. */
 enum err mysql_attributes_write(const struct shape_pairs *parameters, struct buf *buf) MUST_USE;
 uint8_t mysql_charset_of(const struct shape_pairs *parameters);
 
