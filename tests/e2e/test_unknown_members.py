@@ -150,13 +150,15 @@ def test_connections_are_named_either_way(admin):
             ("/guardrails", {**rail(), "name": unique("rail")}, "connection_ids", ids),
             ("/datamasking-rules", {**MASK, "name": unique("mask")}, "connection_ids", ids),
             ("/attributes", {"name": unique("attribute")}, "connection_names", names),
+            ("/access-requests/rules", {"name": unique("access"), "access_type": "jit",
+                                        "reviewers_groups": ["admin"]}, "connection_names", names),
             ("/machineidentities", {"name": unique("robot")}, "connection_names", names)):
         made = admin.post(path, {**body, **both})
         if path == "/machineidentities" and made.status == 400:
             continue  # there is no door for native clients here
         assert made.status == 201 and sorted(made.json[kept]) == wanted, (path, made)
         assert not {"connection_ids", "connection_names"} - {kept} & set(made.json), made
-        name = made.json.get("id") if "rules" in path else body["name"]
+        name = made.json["id"] if path == "/datamasking-rules" else body["name"]
         put = admin.put(f"{path}/{name}", {**body, "connection_names": [two["name"]]})
         assert put.status == 200, put
         assert put.json[kept] == [two["id"] if kept == "connection_ids" else two["name"]], put
