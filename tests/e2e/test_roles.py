@@ -370,6 +370,17 @@ def test_an_admin_of_another_organization_has_no_agent_work_for_it(reachable, fo
             assert answer.body == missing.body.replace(nothing.encode(), name.encode())
 
 
+def test_an_admin_of_another_organization_executes_nothing_on_it(reachable, foreigners):
+    (shop, _), nothing = reachable, unique("nothing")
+    for caller in foreigners:
+        missing = caller.post("/sessions", {"connection": nothing, "script": "SELECT 1"})
+        assert missing.status == 404, missing
+        for name in shop["name"], shop["id"]:
+            answer = caller.post("/sessions", {"connection": name, "script": "SELECT 1"})
+            assert answer.status == 404, answer
+            assert answer.body == missing.body.replace(nothing.encode(), name.encode())
+
+
 def test_an_admin_of_another_organization_has_no_session_work(admin, reachable, foreigners):
     """Of one that is over, and of one that is open, which goes on; nor does a trial of a rule of
     his own read what is on record of others, nor a cancel key of his reach them."""
