@@ -21,6 +21,7 @@ struct gate;
 struct reader_slots;
 struct seal_keys;
 struct protocols;
+struct organization_list;
 struct secret_trust;
 struct target_calls;
 
@@ -69,6 +70,7 @@ struct api {
     struct reader_slots *readers;
     struct target_calls *target_calls;
     const struct secret_trust *secret_trust;
+    const struct organization_list *local_commands;
     int64_t review_us;       /* that a request for a review, and an approved script, wait */
     struct slice process_id; /* of this start of the gateway */
 };

@@ -38,11 +38,13 @@ enum err credential_connection(struct api_call *call, struct store_tx *tx, struc
 {
     struct connection_list list = {.wants_features = true};
     enum err err = connection_answer_load(call, tx, name_or_id, &list, reterr);
+    struct slice agent_id = err == ERR_NONE ? list.rows[0]->connection.agent_id : SLICE_NONE;
     if (err == ERR_NONE) {
         err = connection_store_open_document(call->arena, list.rows[0], reterr);
     }
     if (err == ERR_NONE) {
         *ret_connection = list.rows[0]->connection;
+        ret_connection->agent_id = agent_id; /* that of its resource, where it has none itself */
     }
     return err;
 }

@@ -11,6 +11,7 @@
 #include "http/feed.h"
 #include "http/later.h"
 #include "io/clock.h"
+#include "model/organization_list.h"
 #include "protocol/protocol.h"
 #include "session/recording_events.h"
 #include "store/credential_store.h"
@@ -176,6 +177,24 @@ static enum err execution_ask_again(void *context, struct http_call *http, struc
 
 /* Starting ------------------------------------------------------------------------------------ */
 
+/* The gateway's own agent has the id of the organization; it is asked again when the session opens.
+ */
+static enum err execution_check_command(const struct execution_call *self, struct error *reterr)
+{
+    const struct caller *caller = &self->call.caller;
+    const struct connection *connection = &self->connection;
+    if (connection->command.count == 0) {
+        return fail(reterr, ERR_INPUT,
+                    "the connection '%.*s' has no 'command', which a script would be the input of",
+                    SLICE_ARG(connection->name));
+    }
+    return !slice_equals(connection->agent_id, caller->organization_id) ||
+                   organization_list_has(self->call.api->local_commands, caller->organization_id,
+                                         caller->organization_name)
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, ORGANIZATION_COMMANDS_REFUSED);
+}
+
 static enum err execution_check_connection(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct execution_call *self = context;
@@ -183,10 +202,8 @@ static enum err execution_check_connection(struct store_tx *tx, void *context, s
         credential_connection(&self->call, tx, self->wanted.connection, &self->connection, reterr);
     const struct protocol *protocol =
         protocols_find_run(self->call.api->protocols, self->connection.subtype);
-    if (err == ERR_NONE && protocol->is_inside && self->connection.command.count == 0) {
-        return fail(reterr, ERR_INPUT,
-                    "the connection '%.*s' has no 'command', which a script would be the input of",
-                    SLICE_ARG(self->connection.name));
+    if (err == ERR_NONE && protocol->is_inside) {
+        err = execution_check_command(self, reterr);
     }
     if (err == ERR_NONE) {
         err = credential_check_connection(&self->connection, true, reterr);

@@ -38,10 +38,13 @@ static struct slice serve_make_setup_code(struct serve *serve)
     return base64_encode_in(&serve->arena, BASE64_URL, slice_of(random, sizeof(random)));
 }
 
-static void serve_read_secret_trust(struct serve *serve)
+/* Whom its own agent serves with what; checked when the settings were read. */
+static void serve_read_trust(struct serve *serve)
 {
-    struct slice text = slice_of_text(settings_text(serve->settings, SETTING_LOCAL_SECRETS));
-    must(secret_trust_parse(text, &serve->secret_trust, NULL) == ERR_NONE); /* checked before */
+    struct slice secrets = slice_of_text(settings_text(serve->settings, SETTING_LOCAL_SECRETS));
+    struct slice commands = slice_of_text(settings_text(serve->settings, SETTING_LOCAL_COMMANDS));
+    must(secret_trust_parse(secrets, &serve->secret_trust, NULL) == ERR_NONE);
+    must(organization_list_parse(commands, &serve->local_commands, NULL) == ERR_NONE);
 }
 
 /* Who stands before the gateway, and whose pages may use it; checked when the settings were read.
@@ -100,7 +103,7 @@ static void serve_make_tunnel(struct serve *serve)
 static void serve_make_server(struct serve *serve)
 {
     serve_make_tunnel(serve);
-    serve_read_secret_trust(serve);
+    serve_read_trust(serve);
     serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
     pools_start(&serve->pools, serve->settings, serve->worker_count);
     serve->server = (struct http_server){
@@ -146,6 +149,7 @@ static void serve_make_server(struct serve *serve)
         .gateway_side = serve->gateway_side,
         .nodes = serve->nodes,
         .secret_trust = &serve->secret_trust,
+        .local_commands = &serve->local_commands,
         .review_us = (int64_t)settings_number(serve->settings, SETTING_REVIEW_HOURS) * 3600 *
                      TIMESTAMP_SECOND,
         .process_id = row_id_new(&serve->arena),
@@ -166,6 +170,7 @@ static enum err serve_make_clients(struct serve *serve, struct error *reterr)
         .nodes = serve->nodes,
         .keys = serve->keys,
         .secret_trust = &serve->secret_trust,
+        .local_commands = &serve->local_commands,
         .commands = serve->commands,
     };
     enum err err =

@@ -11,6 +11,7 @@
 #include "io/commands.h"
 #include "io/fault.h"
 #include "io/sandbox.h"
+#include "model/organization_list.h"
 #include "model/secret_trust.h"
 #include "store/seal.h"
 #include "tunnel/gateway_side.h"
@@ -51,6 +52,7 @@ struct serve {
     atomic_size_t large_size; /* of bodies under way */
     struct api api;
     struct secret_trust secret_trust;
+    struct organization_list local_commands;
     struct worker *workers[LIMIT_WORKER_COUNT];
     struct http_worker *https[LIMIT_WORKER_COUNT];
     struct native_clients clients;

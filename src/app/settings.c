@@ -8,6 +8,7 @@
 #include "io/fault.h"
 #include "io/log.h"
 #include "model/name.h"
+#include "model/organization_list.h"
 #include "model/secret_trust.h"
 #include "model/user.h"
 #include "wire/address.h"
@@ -131,6 +132,7 @@ static const char *setting_objection(const struct setting_row *row, struct slice
     struct origin_list origins;
     struct host_list hosts;
     struct secret_trust trust;
+    struct organization_list organizations;
     struct fault fault = {0};
     switch (row->kind) {
     case SETTING_PATH:
@@ -168,6 +170,9 @@ static const char *setting_objection(const struct setting_row *row, struct slice
         return host_list_parse(value, &hosts, detail) == ERR_NONE ? NULL : detail->message;
     case SETTING_SECRET_TRUST:
         return secret_trust_parse(value, &trust, detail) == ERR_NONE ? NULL : detail->message;
+    case SETTING_ORGANIZATIONS:
+        return organization_list_parse(value, &organizations, detail) == ERR_NONE ? NULL
+                                                                                  : detail->message;
     case SETTING_FAULT:
         return fault_parse(value, &fault, NULL) == ERR_NONE ? NULL : "no such fault";
     }

@@ -29,6 +29,7 @@ enum setting_kind {
     SETTING_ORIGINS,
     SETTING_HOSTS,
     SETTING_SECRET_TRUST, /* organizations, and sources of secrets */
+    SETTING_ORGANIZATIONS,
     SETTING_FAULT,        /* for tests, not in the help */
 };
 
@@ -132,6 +133,10 @@ enum setting_kind {
     X(SETTING_COMMANDS, "commands", SETTING_CHOICE, "on", "on|off", 0, 0,                          \
       "whether the commands of connections are run here, for scripts that are executed over the "  \
       "API")                                                                                       \
+    X(SETTING_LOCAL_COMMANDS, "local-commands", SETTING_ORGANIZATIONS, "default", "NAMES|off", 0,  \
+      0,                                                                                           \
+      "organizations whose commands the gateway's own process runs, with commas between; all "     \
+      "others need an agent of their own")                                                         \
     X(SETTING_SANDBOX, "sandbox", SETTING_CHOICE, "on", "on|off", 0, 0,                            \
       "confine the process to what it needs; off only to debug it")                                \
     X(SETTING_FAULT_SWITCH, "fault", SETTING_FAULT, "", "FAULT", 0, 0, "")                         \

@@ -352,6 +352,7 @@
 #define LIMIT_SECRET_ATTEMPTS     4
 #define LIMIT_SECRET_PAUSE_MS     200 /* before the second attempt; then twice as long */
 #define LIMIT_SECRET_TRUST        64  /* organizations of --local-secrets */
+#define LIMIT_ORGANIZATION_LIST   64  /* likewise, of --local-commands */
 #define LIMIT_SECRET_CAUSE_SIZE   200 /* of what somebody else says of a failure */
 #define LIMIT_SECRET_SHOWN_SIZE   200 /* of a reference, in an error */
 #define LIMIT_AWS_FILE_SIZE       LIMIT_KIB(256)

@@ -16,6 +16,7 @@
 struct gate;
 struct gate_worker;
 struct commands;
+struct organization_list;
 struct protocol;
 struct seal_keys;
 struct secret_trust;
@@ -32,6 +33,7 @@ struct gate_settings {
     struct seal_keys *keys;
     struct session_files *files; /* of secrets, for as long as sessions are */
     const struct secret_trust *secret_trust;
+    const struct organization_list *local_commands; /* for which it runs them itself */
     const struct commands *commands; /* what runs them; NULL: the gateway runs none itself */
     struct pool *sync;               /* of recordings */
     const char *recordings;          /* their folder */

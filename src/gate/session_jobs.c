@@ -7,6 +7,7 @@
 #include "identity/native_credential.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "model/organization_list.h"
 #include "model/secret_trust.h"
 #include "store/audit_store.h"
 #include "store/review_store.h"
@@ -152,6 +153,17 @@ static enum err admit_check_agent(const struct admit_job *self, struct error *re
                       SLICE_ARG(connection->name));
 }
 
+/* Every organization has the gateway's own agent, whose programs and network are the operator's. */
+static enum err admit_check_commands(const struct admit_job *self, struct error *reterr)
+{
+    const struct caller *caller = &self->grant.caller;
+    const struct organization_list *list = self->job.worker->gate->settings.local_commands;
+    return !self->protocol->is_inside ||
+                   organization_list_has(list, caller->organization_id, caller->organization_name)
+               ? ERR_NONE
+               : fail(reterr, ERR_DENIED, ORGANIZATION_COMMANDS_REFUSED);
+}
+
 static void admit_run(struct gate_job *job)
 {
     struct admit_job *self = JOB_OF(job, admit_job);
@@ -164,6 +176,9 @@ static void admit_run(struct gate_job *job)
     if (job->err == ERR_NONE && self->is_far) {
         job->err = admit_check_agent(self, &job->error);
     } else if (job->err == ERR_NONE) {
+        job->err = admit_check_commands(self, &job->error);
+    }
+    if (job->err == ERR_NONE && !self->is_far) {
         job->err = admit_needs_others(self) ? ERR_MORE : admit_resolve(self, &job->error);
     }
 }

@@ -10,8 +10,9 @@ import time
 import pytest
 
 from agent import Agent, make_agent, wait_connected
-from api import b64, connection, register, unique
+from api import b64, connection, login, register, resource, role, unique
 from conftest import Gateway, PATIENCE, wait_for
+from store import Store, new_organization
 from test_execution_pages import read_all
 
 MIB = 1 << 20
@@ -132,6 +133,37 @@ print("CONNECTED")'
     for word in "READ", "KILLED", "WRITTEN", "CONNECTED":
         assert word not in done["output"], done["output"]
     assert quick.get("/userinfo").status == 200
+
+
+def test_another_organization_runs_nothing_on_the_gateway(quick, start):
+    """Its admin would choose a program that reaches what the gateway's machine does."""
+    boss = new_organization(quick)
+    local = boss.get("/userinfo").json["org_id"]
+    here = Place(boss, local)
+    refused = here.run(here.connection("sh"), "id", status=400)
+    assert "--local-commands" in refused["message"], refused
+    made = resource(type="custom", subtype="tools", agent_id=local,
+                    roles=[role(type="custom", subtype="tools", command=["sh"])])
+    assert boss.post("/resources", made).status == 201
+    inherited = made["roles"][0]["name"]
+    assert boss.patch(f"/connections/{inherited}", {"command": ["sh"]}).status == 200
+    assert "--local-commands" in here.run(inherited, "id", status=400)["message"]
+    assert boss.post("/agents", {"name": "own"}).status == 201
+    moved = Place(boss, boss.get("/agents/own").json["id"]).connection("sh")
+    assert "not connected" in here.run(moved, "id")["output"]
+    # What comes past that look is refused when its session opens.
+    store = Store(quick.gateway)
+    store.ask("UPDATE connection SET agent_id = ? WHERE name = ?", local, moved)
+    assert "uid=" not in str(here.run(moved, "id", status=400))
+    admin = register(start("--local-commands", "other"))
+    other = Place(admin, admin.get("/userinfo").json["org_id"])
+    assert "--local-commands" in other.run(other.connection("sh"), "id", status=400)["message"]
+    status, listed = admin.gateway.control("POST", "/control/organizations",
+                                           {"name": "other", "admin": "root@other.example"})
+    assert status == 201, listed
+    root = login(admin.gateway, "root@other.example", listed["password"])
+    there = Place(root, root.get("/userinfo").json["org_id"])
+    assert there.run(there.connection("sh"), "echo it runs")["output"] == "it runs\n"
 
 
 def test_what_cannot_be_run(place):
