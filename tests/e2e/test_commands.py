@@ -135,6 +135,33 @@ print("CONNECTED")'
     assert quick.get("/userinfo").status == 200
 
 
+NAMESPACES = """
+import ctypes, os, signal, sys
+call = ctypes.CDLL(None, use_errno=True).syscall
+class Clone(ctypes.Structure):
+    _fields_ = [(str(i), ctypes.c_uint64) for i in range(11)]
+def report(name, made):
+    if made == 0:
+        os._exit(0)
+    print(name, "MADE" if made > 0 else "refused", flush=True)
+for bit in 17, 25, 26, 27, 28, 29, 30:
+    report(bit, call(56, 1 << bit | signal.SIGCHLD, 0, 0, 0, 0))
+clone = Clone(1 << 28, 0, 0, 0, signal.SIGCHLD)
+report("clone3", call(435, ctypes.byref(clone), ctypes.sizeof(clone)))
+import subprocess, threading
+threading.Thread(target=lambda: print("thread")).start()
+subprocess.run(["echo", "child"])
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="has numbers of calls of x86-64")
+def test_no_namespaces(place):
+    """In one of its own, whoever made it is root, and reaches more of the kernel."""
+    said = place.run(place.connection("/usr/bin/python3", "-"), NAMESPACES)["output"]
+    assert "MADE" not in said and said.count("refused") == 8, said
+    assert "thread" in said and "child" in said, said
+
+
 def test_another_organization_runs_nothing_on_the_gateway(quick, start):
     """Its admin would choose a program that reaches what the gateway's machine does."""
     boss = new_organization(quick)
