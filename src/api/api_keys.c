@@ -121,6 +121,7 @@ enum err api_keys_post(struct api_call *call, struct error *reterr)
     key->masked_key = arena_format(call->arena, "%.*s********", MASKED_SHOWN, key->key.at);
     key->status = SLICE("active");
     key->created_by = call->caller.email;
+    key->maker_id = call->caller.id;
     key->created_at = clock_now();
     call->response->is_compressible = false;
     err = store_write(call->api->store, api_key_post_body, &self, reterr);

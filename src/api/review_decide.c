@@ -107,7 +107,7 @@ static enum err decision_identify(struct decision_call *self, struct store_tx *t
         err = group_store_of(tx, self->call->arena, caller->id, &groups, reterr);
     }
     if (err == ERR_NONE) {
-        err = review_store_is_key_of(tx, review->member_id, caller->email, &is_key_of, reterr);
+        err = review_store_is_key_of(tx, review->member_id, caller->id, &is_key_of, reterr);
     }
     if (err != ERR_NONE) {
         return err;

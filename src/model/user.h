@@ -29,6 +29,7 @@ extern const struct shape user_shape;
 bool user_has_group(const struct user *user, struct slice group);
 
 struct api_key {
+    struct slice maker_id; /* of whoever makes it, a key perhaps; where it is made alone */
     struct slice id;
     struct slice organization_id;
     struct slice name;

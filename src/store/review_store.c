@@ -284,13 +284,13 @@ enum err review_store_is_person(struct store_tx *tx, struct slice member_id, boo
     return err;
 }
 
-enum err review_store_is_key_of(struct store_tx *tx, struct slice member_id, struct slice email,
+enum err review_store_is_key_of(struct store_tx *tx, struct slice member_id, struct slice person_id,
                                 bool *ret_is, struct error *reterr)
 {
     int64_t count = 0;
-    enum err err = rows_number(
-        tx, "SELECT count(*) FROM api_key WHERE id = $1 AND lower(created_by) = lower($2)",
-        PARAMS(store_text(member_id), store_text(email)), &count, reterr);
+    enum err err =
+        rows_number(tx, "SELECT count(*) FROM api_key WHERE id = $1 AND owner_id = $2",
+                    PARAMS(store_text(member_id), store_text(person_id)), &count, reterr);
     *ret_is = count > 0;
     return err;
 }

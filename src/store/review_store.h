@@ -61,8 +61,8 @@ enum err review_store_vote(struct store_tx *tx, struct slice review_id,
 /* Whether this is a person who is active now. */
 enum err review_store_is_person(struct store_tx *tx, struct slice member_id, bool *ret_is,
                                 struct error *reterr) MUST_USE;
-/* Whether the request came by an API key that this person made. */
-enum err review_store_is_key_of(struct store_tx *tx, struct slice member_id, struct slice email,
+/* Whether the request came by an API key that this person made, himself or by keys of his. */
+enum err review_store_is_key_of(struct store_tx *tx, struct slice member_id, struct slice person_id,
                                 bool *ret_is, struct error *reterr) MUST_USE;
 
 struct review_comments {

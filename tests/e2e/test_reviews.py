@@ -205,6 +205,13 @@ def test_nobody_decides_on_his_own(crew):
     by_key = crew.ask(name, caller=key)
     answer = boss.put(f"/reviews/{by_key['review_id']}", {"status": "APPROVED"})
     assert answer.status == 400 and "himself" in answer.message
+    # Nor by one that his key made, whatever its name; but another's key is not his.
+    second = Api(boss.gateway, boss.post("/api-keys", {
+        "name": crew.email["bob"], "groups": ["admin", "dev"]}).json["key"]).key("dev")
+    by_second = crew.ask(name, caller=second)
+    answer = boss.put(f"/reviews/{by_second['review_id']}", {"status": "APPROVED"})
+    assert answer.status == 400 and "himself" in answer.message
+    assert decide(crew.bob, by_second)["status"] == "APPROVED"
     # And keys decide nothing.
     decide(crew.admin.key("dba"), asked, expect=403)
     assert crew.state(asked) == crew.state(by_key) == "PENDING"
