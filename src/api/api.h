@@ -86,6 +86,7 @@ struct api_call {
     struct http_response *response;
     struct caller caller;  /* zeroed on routes that anyone may call */
     struct slice token_id; /* of a signed-in person */
+    bool has_lent_token;
     int64_t token_expires_at;
     int audited_status; /* of the last entry that was written; 0: none was */
     bool has_body;      /* it was asked for, and is 'body' */

@@ -252,8 +252,9 @@ static enum err device_hand_over(struct device_call *self, struct error *reterr)
 {
     struct api_call *call = self->call;
     struct slice token = SLICE_NONE;
+    const struct identity_token wanted = {.user_id = self->user.id, .is_lent = true};
     enum err err =
-        identity_make_token_in(call->arena, call->api->identity, self->user.id, &token, reterr);
+        identity_make_token_in(call->arena, call->api->identity, &wanted, &token, reterr);
     if (err != ERR_NONE) {
         return err;
     }
@@ -315,12 +316,18 @@ static struct slice device_normal_code_in(struct arena *arena, struct slice type
                               letters + DEVICE_CODE_LEN / 2);
 }
 
-/* A key has nobody who looks at a screen, and another's token cannot be made into one of ours. */
+/* A key has nobody who looks at a screen, and another's token cannot be made into one of ours. One
+ * that came of such a sign-in makes no further ones: it would not end while somebody goes on so. */
 static enum err device_check_person(struct api_call *call, struct error *reterr)
 {
     if (call->caller.is_key || call->token_id.len == 0) {
         return fail(reterr, ERR_DENIED,
                     "access denied: a person confirms this, who is signed in to this gateway");
+    }
+    if (call->has_lent_token) {
+        return fail(reterr, ERR_DENIED,
+                    "access denied: a program that was signed in by a code signs in no other: "
+                    "confirm it in a browser");
     }
     return sign_in_check_rate(call, call->caller.id, reterr);
 }

@@ -364,7 +364,8 @@ static enum err login_arrive(struct login *login, struct error *reterr)
     struct slice token = SLICE_NONE;
     struct slice url = login->attempt.redirect;
     enum err err =
-        identity_make_token_in(call->arena, call->api->identity, login->user.id, &token, reterr);
+        identity_make_token_in(call->arena, call->api->identity,
+                               &(struct identity_token){.user_id = login->user.id}, &token, reterr);
     if (err != ERR_NONE) {
         return err;
     }

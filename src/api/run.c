@@ -380,6 +380,7 @@ static enum err api_authenticate(struct api_call *call, struct error *reterr)
     }
     call->caller = proof.caller;
     call->token_id = proof.token_id;
+    call->has_lent_token = proof.is_lent;
     call->token_expires_at = proof.expires_at;
     call->http->exchange->has_known_caller = true;
     if (credential.kind == IDENTITY_COOKIE_TOKEN && api_is_mutating(call)) {

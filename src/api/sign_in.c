@@ -44,7 +44,8 @@ enum err sign_in_hand_over(struct api_call *call, struct slice user_id, struct e
 {
     struct slice token = SLICE_NONE;
     enum err err =
-        identity_make_token_in(call->arena, call->api->identity, user_id, &token, reterr);
+        identity_make_token_in(call->arena, call->api->identity,
+                               &(struct identity_token){.user_id = user_id}, &token, reterr);
     if (err == ERR_NONE) {
         http_response_header(call->response, SLICE("Token"), token);
         sign_in_set_cookie(call, token);

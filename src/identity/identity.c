@@ -397,8 +397,12 @@ static enum err identity_verify_own(struct identity *identity, struct slice toke
     if (err == ERR_NONE) {
         err = identity_ask_store(identity, look, reterr);
     }
-    *ret_proof = (struct identity_proof){
-        .caller = look->caller, .token_id = look->claims.token_id, .expires_at = expires_at};
+    *ret_proof = (struct identity_proof){.caller = look->caller,
+                                         .token_id = look->claims.token_id,
+                                         .expires_at = expires_at};
+    if (err == ERR_NONE) {
+        ret_proof->is_lent = json_is_given(json_member(&jwt.claims, "lent"));
+    }
     return err;
 }
 
@@ -516,7 +520,8 @@ enum err identity_verify(struct identity *identity, struct arena *arena,
 /* 'iat_us' is when it was made to the microsecond, so that "sign out everywhere" a moment before a
  * new sign-in does not take the new token too. */
 enum err identity_make_token_in(struct arena *arena, const struct identity *identity,
-                                struct slice user_id, struct slice *ret_token, struct error *reterr)
+                                const struct identity_token *wanted, struct slice *ret_token,
+                                struct error *reterr)
 {
     struct buf claims;
     int64_t now = clock_now();
@@ -525,10 +530,13 @@ enum err identity_make_token_in(struct arena *arena, const struct identity *iden
     json_begin_object(&json);
     json_member_text(&json, "iss", identity->issuer);
     json_member_text(&json, "aud", identity->issuer);
-    json_member_text(&json, "sub", user_id);
+    json_member_text(&json, "sub", wanted->user_id);
     json_member_text(&json, "jti", row_id_new(arena));
     json_member_int(&json, "iat", now / TIMESTAMP_SECOND);
     json_member_int(&json, "iat_us", now);
+    if (wanted->is_lent) {
+        json_member_bool(&json, "lent", true);
+    }
     json_member_int(&json, "exp", now / TIMESTAMP_SECOND + IDENTITY_TOKEN_LIFETIME_S);
     json_end_object(&json);
     enum err err = json_writer_done(&json);

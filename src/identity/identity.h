@@ -52,6 +52,7 @@ struct identity_credential {
 struct identity_proof {
     struct caller caller;
     struct slice token_id; /* of a token */
+    bool is_lent;          /* a token that another token was the reason for, not a sign-in */
     int64_t expires_at;
 };
 
@@ -73,8 +74,13 @@ enum err identity_issuer_in(struct arena *arena, struct identity *identity,
                             struct slice *ret_issuer, struct error *reterr) MUST_USE;
 
 /* A token for the person, valid for IDENTITY_TOKEN_LIFETIME_S. */
+struct identity_token {
+    struct slice user_id;
+    bool is_lent;
+};
+
 enum err identity_make_token_in(struct arena *arena, const struct identity *identity,
-                                struct slice user_id, struct slice *ret_token,
+                                const struct identity_token *wanted, struct slice *ret_token,
                                 struct error *reterr) MUST_USE;
 
 /* A new API key; its hash is what is kept. */

@@ -225,6 +225,10 @@ enum err token_store_revoke_all(struct store_tx *tx, struct slice user_id, int64
 {
     enum err err = store_exec(tx, "UPDATE user_account SET tokens_not_before = $2 WHERE id = $1",
                               PARAMS(store_text(user_id), store_int(now)), NULL, reterr);
+    if (err == ERR_NONE) { /* what he has confirmed would become a token later */
+        err = store_exec(tx, "DELETE FROM device_login WHERE user_id = $1",
+                         PARAMS(store_text(user_id)), NULL, reterr);
+    }
     return err == ERR_NONE ? store_note_callers(tx, reterr) : err;
 }
 

@@ -147,6 +147,41 @@ def test_codes_as_rfc_8628_has_them(admin):
     assert ask(gateway, begun) == (400, "access_denied"), "who was locked out meanwhile stays out"
 
 
+def begin(admin, person):
+    """A sign-in that the person has confirmed, and whose token is not fetched yet."""
+    begun = form(admin.gateway, "/device/authorize", client_id="x").json
+    body = {"user_code": begun["user_code"], "approve": True}
+    assert person.post("/device", body).status == 204
+    return begun
+
+
+def test_a_code_that_was_confirmed_ends_with_all_sign_ins(admin):
+    """Somebody confirmed what he should not have, notices, and ends all he has."""
+    new = {"current_password": PASSWORD, "new_password": "stairs behind nine lanterns"}
+    for method, path, body in (("POST", "/logout?everywhere=true", None),
+                               ("PUT", "/localauth/password", new)):
+        person = member(admin)
+        begun = begin(admin, person)
+        answer = person.call(method, path, body)
+        assert answer.status in (200, 204), answer
+        assert ask(admin.gateway, begun) == (400, "expired_token")
+
+
+def test_a_token_of_a_code_makes_no_others(admin):
+    """Else one that was stolen is made into new ones for ever, twelve hours each."""
+    begun = begin(admin, member(admin))
+    answer = form(admin.gateway, "/device/token", grant_type=GRANT, client_id="x",
+                  device_code=begun["device_code"])
+    lent = Api(admin.gateway, answer.json["access_token"])
+    assert lent.get("/userinfo").status == 200
+    again = form(admin.gateway, "/device/authorize", client_id="x").json
+    answer = lent.post("/device", {"user_code": again["user_code"], "approve": True})
+    assert answer.status == 403 and "in a browser" in answer.message, answer
+    assert lent.get(f"/device?user_code={again['user_code']}").status == 403
+    assert lent.post("/logout").status in (200, 204), "it ends as others do"
+    assert lent.get("/userinfo").status == 401
+
+
 def test_a_browser_ends_at_a_port_of_this_machine(quick_site, tmp_path):
     """The browser is a script that tells where it was sent; the rest is done as a person does it."""
     from oidc import Browser
