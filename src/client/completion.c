@@ -82,8 +82,9 @@ static void completion_bash(FILE *out)
                   "  esac\n"
                   "  if [ \"$COMP_CWORD\" -ge \"$first\" ] && [ \"${current:0:1}\" != - ]; then\n"
                   "    if [ \"$names\" = connections ]; then\n"
+                  /* compgen would run what stands in "$(...)" */
                   "      names=$(\"${COMP_WORDS[0]}\" list --output csv 2>/dev/null | "
-                  "sed -e 1d -e 's/,.*//')\n    fi\n"
+                  "sed -n -e 1d -e 's/^\\([A-Za-z0-9_.-]*\\),.*/\\1/p')\n    fi\n"
                   "    COMPREPLY=($(compgen -W \"$names\" -- \"$current\"))\n"
                   "  else\n"
                   "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n  fi\n}\n"

@@ -97,8 +97,7 @@ static void connect_print(const struct connect *self)
     };
     show_pairs(self->run, pairs, COUNT_OF(pairs));
     (void)fflush(stdout);
-    (void)fprintf(stderr, "gatehouse: '%.*s' is at 127.0.0.1:%u until Ctrl-C\n",
-                  SLICE_ARG(it->connection), it->port);
+    show_problem("'%.*s' is at 127.0.0.1:%u until Ctrl-C", SLICE_ARG(it->connection), it->port);
 }
 
 /* The client that is run ----------------------------------------------------------------------- */

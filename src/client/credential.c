@@ -116,8 +116,7 @@ void client_credential_end(struct client_run *run, const struct client_credentia
                              SLICE_ARG(credential->id)),
     };
     if (client_call(&run->client, &request, &answer, &ignored) != ERR_NONE) {
-        (void)fprintf(stderr, "gatehouse: the credential could not be ended: %s\n",
-                      ignored.message);
+        show_problem("the credential could not be ended: %s", ignored.message);
     }
 }
 

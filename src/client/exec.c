@@ -188,7 +188,7 @@ static void exec_show_answer(struct exec *self, const struct json *answer)
     }
     struct slice failure = show_text(answer, "output"); /* why there is no more */
     if (failure.len > 0 && self->result.error_count == 0) {
-        (void)fprintf(stderr, "gatehouse: %.*s\n", SLICE_ARG(failure));
+        show_problem("%.*s", SLICE_ARG(failure));
     }
 }
 
@@ -378,16 +378,14 @@ static enum err exec_show_rest(struct exec *self, struct error *reterr)
         return exec_kill(self, err, reterr);
     }
     if (err != ERR_NONE) {
-        (void)fprintf(stderr, "gatehouse: what came of it is in the session %.*s\n",
-                      SLICE_ARG(self->session_id));
+        show_problem("what came of it is in the session %.*s", SLICE_ARG(self->session_id));
         return err;
     }
     if (!self->has_failed && !slice_equals(self->end_reason, COMPLETE)) {
         self->has_failed = true;
-        (void)fprintf(stderr, "gatehouse: the session %.*s ended before its time: %.*s\n",
-                      SLICE_ARG(self->session_id),
-                      SLICE_ARG(self->end_reason.len > 0 ? self->end_reason
-                                                         : SLICE("its recording breaks off")));
+        show_problem("the session %.*s ended before its time: %.*s", SLICE_ARG(self->session_id),
+                     SLICE_ARG(self->end_reason.len > 0 ? self->end_reason
+                                                        : SLICE("its recording breaks off")));
     }
     self->is_blocked = self->has_failed && exec_was_blocked(self);
     return self->is_cut

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "client/files.h"
+#include "client/show.h"
 #include "codec/json.h"
 #include "io/fetch.h"
 
@@ -191,7 +192,7 @@ int client_command_run(const struct client_command *command, char **arguments, c
         err = fail(&error, ERR_IO, "standard output takes no more");
     }
     if (err != ERR_NONE) {
-        (void)fprintf(stderr, "gatehouse: %s\n", error.message);
+        show_problem("%s", error.message);
     }
     if (run.client.signal_fd >= 0) {
         (void)close(run.client.signal_fd);

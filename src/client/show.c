@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "codec/json_writer.h"
 
+#include <stdarg.h>
+
 enum table_form show_form(const struct client_run *run)
 {
     const char *form = client_given(run, CLIENT_OUTPUT);
@@ -94,11 +96,28 @@ void show_pairs(const struct client_run *run, const struct show_pair *pairs, siz
     buf_release(&buf);
 }
 
-void show_line(struct slice text)
+static void show_line_to(FILE *out, const char *before, struct slice text)
 {
     struct buf buf CLEANUP(buf_release);
     buf_init(&buf, text.len * 8 + 16);
     struct writer writer = writer_to(&buf);
     text_show(&writer, text);
-    (void)printf("%.*s\n", SLICE_ARG(buf_view(&buf)));
+    (void)fprintf(out, "%s%.*s\n", before, SLICE_ARG(buf_view(&buf)));
+}
+
+void show_line(struct slice text)
+{
+    show_line_to(stdout, "", text);
+}
+
+void show_problem(const char *format, ...)
+{
+    char text[LIMIT_KIB(8)]; /* of what is longer, the beginning */
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    size_t size = len < 0 ? 0 : (size_t)len;
+    show_line_to(stderr, "gatehouse: ",
+                 slice_of(text, size < sizeof(text) ? size : sizeof(text) - 1));
 }

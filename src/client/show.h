@@ -35,5 +35,7 @@ void show_pairs(const struct client_run *run, const struct show_pair *pairs, siz
 
 /* A line to standard output, in which nothing moves the cursor. */
 void show_line(struct slice text);
+/* Likewise to standard error, behind the program's name. */
+void show_problem(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -11,6 +11,10 @@ enum err sign_in_by_browser(struct client_run *run, struct slice *ret_token,
 enum err sign_in_by_device(struct client_run *run, struct slice *ret_token,
                            struct error *reterr) MUST_USE;
 
+/* Whether it is an address of the web. What opens pages opens much else, too, and a gateway that is
+ * none chooses what. */
+enum err sign_in_check_page(const struct client_run *run, struct slice url,
+                            struct error *reterr) MUST_USE;
 /* Opens a page, where there is something to open it with; no more than an attempt. */
 void sign_in_open_page(const struct client_run *run, struct slice url);
 /* "gatehouse on NAME-OF-THE-MACHINE", as the pages of the gateway show it. */

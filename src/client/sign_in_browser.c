@@ -30,6 +30,21 @@ struct slice sign_in_program_in(struct arena *arena)
     return arena_format(arena, "gatehouse on %.40s", host[0] == '\0' ? "some machine" : host);
 }
 
+enum err sign_in_check_page(const struct client_run *run, struct slice url, struct error *reterr)
+{
+    struct url parsed = {0};
+    bool is_page = url_parse(url, &parsed, NULL) == ERR_NONE &&
+                   (slice_equals_nocase(parsed.scheme, SLICE("https")) ||
+                    slice_equals_nocase(parsed.scheme, SLICE("http")));
+    for (size_t i = 0; i < url.len; i++) {
+        is_page = is_page && url.at[i] > ' ' && url.at[i] <= '~';
+    }
+    return is_page ? ERR_NONE
+                   : fail(reterr, ERR_UNAVAILABLE,
+                          "'%.*s' names a page that is none, as no gateway does",
+                          SLICE_ARG(run->client.context.url));
+}
+
 /* The child is not waited for: browsers stay. Double care: it gets no token of ours. */
 void sign_in_open_page(const struct client_run *run, struct slice url)
 {
@@ -211,6 +226,9 @@ enum err sign_in_by_browser(struct client_run *run, struct slice *ret_token, str
     enum err err = browser_listen(&self, reterr);
     if (err == ERR_NONE) {
         err = browser_begin(&self, &url, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = sign_in_check_page(run, url, reterr);
     }
     if (err == ERR_NONE) {
         (void)fprintf(stderr, "Sign in at this page, which opens in your browser:\n\n  %.*s\n\n",

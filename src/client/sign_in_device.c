@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/sign_in.h"
 
+#include "base/limits.h"
 #include "client/show.h"
 #include "codec/url.h"
 #include "io/clock.h"
@@ -8,6 +9,7 @@
 #define DEVICE_GRANT    "urn:ietf:params:oauth:grant-type:device_code"
 #define SLOW_DOWN_S     5
 #define INTERVAL_MAX_S  120
+#define CODE_MAX        32
 #define UNREACHABLE_MAX 5 /* answers that did not come, one behind the other */
 
 struct device_sign_in {
@@ -18,6 +20,31 @@ struct device_sign_in {
     size_t unreachable_count;
     struct slice token;
 };
+
+/* Letters, digits and hyphens, which somebody is to compare. */
+static bool device_is_code(struct slice code)
+{
+    for (size_t i = 0; i < code.len; i++) {
+        char at = code.at[i];
+        if (!((at >= 'A' && at <= 'Z') || (at >= 'a' && at <= 'z') || (at >= '0' && at <= '9') ||
+              at == '-')) {
+            return false;
+        }
+    }
+    return code.len > 0 && code.len <= CODE_MAX;
+}
+
+static bool device_read(struct device_sign_in *self, const struct json *answer)
+{
+    const int64_t longest_s = LIMIT_CLIENT_SIGN_IN_MS / 1000;
+    int64_t seconds = show_number(answer, "expires_in");
+    self->device_code = show_text(answer, "device_code");
+    self->interval_s = show_number(answer, "interval");
+    self->interval_s = self->interval_s < INTERVAL_MAX_S ? self->interval_s : INTERVAL_MAX_S;
+    seconds = seconds < longest_s ? seconds : longest_s;
+    self->ends_at = clock_monotonic() + seconds * INT64_C(1000000);
+    return self->device_code.len > 0 && self->interval_s >= 1 && seconds >= 1;
+}
 
 static enum err device_begin(struct device_sign_in *self, struct error *reterr)
 {
@@ -37,18 +64,23 @@ static enum err device_begin(struct device_sign_in *self, struct error *reterr)
     struct slice code = show_text(&answer.json, "user_code");
     struct slice page = show_text(&answer.json, "verification_uri");
     struct slice whole = show_text(&answer.json, "verification_uri_complete");
-    self->device_code = show_text(&answer.json, "device_code");
-    self->interval_s = show_number(&answer.json, "interval");
-    self->ends_at = clock_monotonic() + show_number(&answer.json, "expires_in") * INT64_C(1000000);
-    if (code.len == 0 || page.len == 0 || self->device_code.len == 0 || self->interval_s < 1) {
+    whole = whole.len > 0 ? whole : page;
+    if (!device_read(self, &answer.json) || !device_is_code(code)) {
         return fail(reterr, ERR_UNAVAILABLE, "'%.*s' does not answer as a gateway does",
                     SLICE_ARG(self->run->client.context.url));
+    }
+    err = sign_in_check_page(self->run, page, reterr);
+    if (err == ERR_NONE) {
+        err = sign_in_check_page(self->run, whole, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
     }
     (void)fprintf(stderr,
                   "Open this page in a browser, and confirm that it shows the same code:\n\n"
                   "  %.*s\n\n  code  %.*s\n\n",
                   SLICE_ARG(page), SLICE_ARG(code));
-    sign_in_open_page(self->run, whole.len > 0 ? whole : page);
+    sign_in_open_page(self->run, whole);
     return ERR_NONE;
 }
 

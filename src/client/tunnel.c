@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "client/show.h"
 #include "io/clock.h"
 
 #include <errno.h>
@@ -181,7 +182,7 @@ static void *tunnel_run(void *at)
         tunnel_carry(self);
         client_link_close(self->link);
     } else {
-        (void)fprintf(stderr, "gatehouse: a client was turned away: %s\n", error.message);
+        show_problem("a client was turned away: %s", error.message);
     }
     (void)close(self->fd);
     atomic_store(&self->is_over, true);

@@ -147,6 +147,123 @@ def test_codes_as_rfc_8628_has_them(admin):
     assert ask(gateway, begun) == (400, "access_denied"), "who was locked out meanwhile stays out"
 
 
+class Hostile(http.server.BaseHTTPRequestHandler):
+    """A gateway that is none, or was taken over: 'answers' is what it says to each path."""
+    answers, seen = {}, []
+
+    def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = self.path.split("?")[0]
+        self.seen.append((path, self.headers.get("Authorization")))
+        status, body, headers = self.answers.get(path, (404, {"message": "none"}, {}))
+        text = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(text)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hostile():
+    """(its URL, what it answers to paths, what it saw)"""
+    kind = type("One", (Hostile,), {"answers": {}, "seen": []})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", kind.answers, kind.seen
+        server.shutdown()
+        thread.join()
+
+
+ESCAPE = "\x1b]0;owned\x07\x9b31m\u202e"
+
+
+def is_plain(*texts):
+    return not [text for text in texts for letter in "\x1b\x07\x9b\u202e" if letter in text]
+
+
+def test_a_gateway_that_is_none_opens_no_programs(hostile, tmp_path):
+    """What opens pages opens files and programs, too; what is printed moves no cursor."""
+    url, answers, _ = hostile
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/opened\n')
+    browser.chmod(0o755)
+    one = Person(tmp_path / "home")
+    answers["/api/publicserverinfo"] = (200, {"auth_method": "local"}, {})
+    good = {"device_code": "x", "user_code": "BCDF-GHJK", "interval": 1, "expires_in": 2,
+            "verification_uri": f"{url}/device"}
+    for changed in ({"verification_uri": "file:///etc/passwd"}, {"verification_uri": "--help"},
+                    {"verification_uri_complete": "vscode://run?x"},
+                    {"verification_uri_complete": "javascript:alert(1)"},
+                    {"verification_uri": f"{url}/{ESCAPE}"}, {"user_code": "A" + ESCAPE},
+                    {"verification_uri_complete": f"{url}/a b"}, {"user_code": "A" * 40},
+                    {"interval": 0}, {"expires_in": -9000000000000000000}):
+        answers["/api/device/authorize"] = (200, {**good, **changed}, {})
+        done = one.done("login", url, BROWSER=str(browser))
+        assert done.returncode == 6 and is_plain(done.stderr, done.stdout), (changed, done)
+    answers["/api/publicserverinfo"] = (200, {"auth_method": "oidc"}, {})
+    for page in "file:///etc/passwd", "-x", "ftp://x/y", f"http://x/{ESCAPE}":
+        answers["/api/login"] = (200, {"login_url": page}, {})
+        done = one.done("login", url, BROWSER=str(browser))
+        assert done.returncode == 6 and is_plain(done.stderr), (page, done)
+    assert not (tmp_path / "opened").exists()
+    answers["/api/publicserverinfo"] = (200, {"auth_method": "local"}, {})
+    answers["/api/device/authorize"] = (200, {**good, "interval": 2 ** 62, "expires_in": 1}, {})
+    process = one.start("login", url, BROWSER=str(browser))
+    wait_for((tmp_path / "opened").exists, what="the page of a good answer")
+    process.send_signal(signal.SIGINT)
+    assert "interrupted" in process.communicate(timeout=PATIENCE)[1]
+
+
+def test_a_gateway_that_is_none_moves_no_cursor_and_gets_no_token(hostile, admin, tmp_path):
+    url, answers, seen = hostile
+    one = Person(tmp_path, admin, ["--context", "good"])
+    answers["/api/userinfo"] = (200, {"id": "1", "email": ESCAPE}, {})
+    said = one.run("login", url, "--token-stdin", "--context", "bad", text="of-the-other")
+    assert is_plain(said), said
+    made = {"session_id": "s", "output": ESCAPE, "output_status": "failed", "exit_code": 1,
+            "statements": [{"columns": [{"name": ESCAPE, "type": "text"}], "rows": [[ESCAPE]],
+                            "notices": [{"message": ESCAPE}], "command": ESCAPE}]}
+    name = {"name": ESCAPE, "subtype": ESCAPE, "type": ESCAPE}
+    for path, answer, arguments in (
+            ("/api/connections", {"data": [name]}, ["list"]),
+            ("/api/connections/x", name, ["show", "x"]), ("/api/connections/x", name, ["why", "x"]),
+            ("/api/connections/x", name, ["connect", "x"]),
+            ("/api/sessions", made, ["exec", "x", "-c", "y"]),
+            ("/api/sessions", {"data": [{"id": ESCAPE, "connection": ESCAPE}]}, ["sessions", "list"]),
+            ("/api/sessions/x", {"id": ESCAPE, "user": ESCAPE}, ["sessions", "show", "x"])):
+        answers[path] = (200, answer, {})
+        done = one.done(*arguments)
+        assert is_plain(done.stdout, done.stderr), (arguments, done)
+    for status in 400, 403, 404, 409, 500:
+        answers["/api/connections/x"] = (status, {"message": ESCAPE}, {})
+        assert is_plain(one.done("show", "x").stderr)
+    # Where it sends the request on to, nothing comes, and no context has another's token.
+    answers["/api/connections/x"] = (302, b"", {"Location": f"{url}/elsewhere"})
+    one.done("show", "x")
+    assert not [path for path, _ in seen if path == "/elsewhere"]
+    assert {token for _, token in seen if token} == {"Bearer of-the-other"}
+    one.done("list", "--context", "good")
+    assert not [token for _, token in seen if token and admin.token in token]
+    # A login that fails leaves what was there: no new address beside an old token.
+    answers["/api/userinfo"] = (401, {"message": "no"}, {})
+    one.refused(5, "login", url, "--token-stdin", "--context", "good", text="of-the-other")
+    kept = one.json("status", "--context", "good")
+    assert kept["url"] == admin.gateway.url("").rstrip("/") and kept["user"]["id"]
+    # What a completion makes words of is run by no shell.
+    answers["/api/userinfo"] = (200, {"id": "1"}, {})
+    names = [f"$(touch {tmp_path}/run-by-tab)", f"`touch {tmp_path}/run-by-tab`", "good-one"]
+    answers["/api/connections"] = (200, {"data": [{"name": each} for each in names]}, {})
+    assert complete(one, "gatehouse exec ", tmp_path) == ["good-one"]
+    assert not (tmp_path / "run-by-tab").exists()
+
+
 def begin(admin, person):
     """A sign-in that the person has confirmed, and whose token is not fetched yet."""
     begun = form(admin.gateway, "/device/authorize", client_id="x").json
