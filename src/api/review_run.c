@@ -79,6 +79,10 @@ enum err review_run_take(struct store_tx *tx, struct review_run *run, struct err
         .organization_id = run->organization_id, .id = run->review_id, .now = now};
     const struct shape_int longest = {.value = LIMIT_EXECUTION_S, .is_given = true};
     enum err err = review_store_find(tx, run->arena, &key, &look->review, reterr);
+    if (err == ERR_NONE && !slice_equals(look->review.member_id, run->member_id)) {
+        run->answer = REVIEW_NOT_HIS; /* and learns, or moves, nothing */
+        return ERR_NONE;
+    }
     if (err == ERR_NONE && !slice_equals(look->review.kind, SLICE(REVIEW_ONETIME))) {
         return fail(reterr, ERR_INPUT, "the review is about access for a time: there is no script");
     }

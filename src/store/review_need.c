@@ -215,13 +215,18 @@ enum err review_need_parse_in(struct arena *arena, struct slice text, struct rev
 
 /* The hash ------------------------------------------------------------------------------------- */
 
+static void hash_size(crypto_hash_sha256_state *state, size_t size)
+{
+    unsigned char bytes[8];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (unsigned char)((uint64_t)size >> (8 * i));
+    }
+    crypto_hash_sha256_update(state, bytes, sizeof(bytes));
+}
+
 static void hash_bytes(crypto_hash_sha256_state *state, struct slice bytes)
 {
-    unsigned char size[8];
-    for (size_t i = 0; i < sizeof(size); i++) {
-        size[i] = (unsigned char)((uint64_t)bytes.len >> (8 * i));
-    }
-    crypto_hash_sha256_update(state, size, sizeof(size));
+    hash_size(state, bytes.len);
     if (bytes.len > 0) {
         crypto_hash_sha256_update(state, (const unsigned char *)bytes.at, bytes.len);
     }
@@ -241,6 +246,7 @@ static void hash_connection(crypto_hash_sha256_state *state, const struct connec
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         hash_bytes(state, parts[i]);
     }
+    hash_size(state, connection->command.count); /* what follows is no word of it */
     for (size_t i = 0; i < connection->command.count; i++) {
         hash_bytes(state, connection->command.items[i]);
     }

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from api import Api, unique
+from api import Api, b64, connection, unique
 from conftest import IS_SANITIZED, Gateway, wait_for
 from native import Session, credential, psql, sql
 from people import TRUSTED, House
@@ -445,6 +445,40 @@ def test_an_approval_is_for_what_it_was_given_for(crew):
             assert crew.count(table) == 0, what
             if what == "the right to it":
                 crew.admin.put(f"/connections/{name}/access", {"groups": []})
+
+
+def test_a_word_of_the_command_is_no_value(crew):
+    """Same bytes in the same order, but of something else."""
+    own = crew.admin.get("/userinfo").json["org_id"]
+    for value in b64("x"), "x":
+        body = connection(type="custom", subtype="tools", agent_id=own, command=["echo"],
+                          secret={"envvar:A": b64("x")})
+        assert crew.admin.post("/connections", body).status == 201
+        crew.rule(body["name"])
+        asked = crew.ask(body["name"], "unused", crew.cid)
+        decide(crew.bob, asked)
+        changed = {"command": ["echo", "envvar:A", value], "secret": {"envvar:A": None}}
+        assert crew.admin.patch(f"/connections/{body['name']}", changed).status == 200
+        crew.run(asked, crew.cid, status=409)
+
+
+def test_who_does_not_see_a_review_learns_nothing_of_it(crew):
+    name = crew.connection()
+    crew.rule(name)
+    stranger = crew.house.enter(crew.house.person())
+    for asked in crew.jit(name), crew.ask(name):
+        session = asked.get("id") or asked["session_id"]
+        answers = [stranger.call(method, path.format(id=wanted), body)
+                   for wanted in (session, "none")
+                   for method, path, body in (
+                       ("POST", "/sessions/{id}/exec", None), ("GET", "/reviews/{id}", None),
+                       ("PUT", "/reviews/{id}", {"status": "APPROVED"}),
+                       ("PUT", "/sessions/{id}/review", {"status": "REJECTED"}),
+                       ("GET", "/reviews/{id}/script", None),
+                       ("POST", "/reviews/{id}/comments", {"comment": "x"}))]
+        assert [answer.status for answer in answers] == [404] * len(answers), answers
+        for one, other in zip(answers[:6], answers[6:]):
+            assert one.message.replace(session, "none") == other.message
 
 
 def test_a_rule_that_changes_makes_a_request_void(crew):
