@@ -94,6 +94,23 @@ bool mysql_verifier_takes_clear(const struct mysql_verifier *verifier, struct sl
     return sodium_memcmp(given.sha2, verifier->sha2, sizeof(given.sha2)) == 0;
 }
 
+void mysql_verifier_prove_certificate(const struct mysql_verifier *verifier, struct slice nonce,
+                                      struct slice certificate,
+                                      char ret_proof[MYSQL_PROOF_CERTIFICATE_SIZE])
+{
+    static const char digits[] = "0123456789ABCDEF"; /* clients compare the text */
+    unsigned char print[HASH_SIZE_MAX];
+    unsigned char hash[HASH_SIZE_MAX];
+    hash_one(EVP_sha256(), certificate, print);
+    const struct slice parts[] = {slice_of(verifier->sha1, sizeof(verifier->sha1)), nonce,
+                                  slice_of(print, sizeof(print))};
+    hash_parts(EVP_sha256(), parts, COUNT_OF(parts), hash);
+    for (size_t i = 0; i < sizeof(hash); i++) {
+        ret_proof[2 * i] = digits[hash[i] >> 4];
+        ret_proof[2 * i + 1] = digits[hash[i] & 15];
+    }
+}
+
 /* The client's side ---------------------------------------------------------------------------- */
 
 void mysql_proof_sha2(struct slice password, struct slice nonce, unsigned char *ret_proof)

@@ -8,9 +8,10 @@
 #include "base/error.h"
 #include "base/secret.h"
 
-#define MYSQL_PROOF_SHA2_SIZE    32
-#define MYSQL_PROOF_SHA1_SIZE    20
-#define MYSQL_PROOF_ED25519_SIZE 64
+#define MYSQL_PROOF_SHA2_SIZE        32
+#define MYSQL_PROOF_SHA1_SIZE        20
+#define MYSQL_PROOF_ED25519_SIZE     64
+#define MYSQL_PROOF_CERTIFICATE_SIZE 64 /* in hexadecimal */
 
 /* What is kept of a password: its hash's hash, from which it cannot be told, and which proves
  * nothing to a server. */
@@ -28,6 +29,13 @@ bool mysql_verifier_takes_sha2(const struct mysql_verifier *verifier, struct sli
 bool mysql_verifier_takes_sha1(const struct mysql_verifier *verifier, struct slice nonce,
                                struct slice proof);
 bool mysql_verifier_takes_clear(const struct mysql_verifier *verifier, struct slice password);
+
+/* How a server that nobody vouches for proves that its certificate (DER) is its own: clients of
+ * MariaDB that signed in by mysql_native_password compute the same of the one that they were shown,
+ * and whoever stands in between does not know what is kept. */
+void mysql_verifier_prove_certificate(const struct mysql_verifier *verifier, struct slice nonce,
+                                      struct slice certificate,
+                                      char ret_proof[MYSQL_PROOF_CERTIFICATE_SIZE]);
 
 /* What a client answers; 'ret_proof' has room for the size above. */
 void mysql_proof_sha2(struct slice password, struct slice nonce, unsigned char *ret_proof);

@@ -3,6 +3,7 @@
 nothing is installed."""
 import glob
 import os
+import shutil
 import subprocess
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -16,15 +17,21 @@ def apt(folder, options, *words):
     return done.stdout
 
 
-def places(is_release_only):
-    """Where this machine has its packages from, for their sources; apt tells, however it is set."""
+def known_places():
+    """Where this machine has its packages from, each with a release; apt tells, however it is set."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)",
                            "Created-By: Packages"], check=False, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
-    found = sorted({line for line in done.stdout.splitlines()
-                    if not (is_release_only and "-" in line.rpartition(" ")[2])})
+    found = sorted(set(done.stdout.splitlines()))
     if not found:
         raise OSError("apt-get knows no place of packages")
+    return found
+
+
+def places(is_release_only):
+    """The same, for their sources."""
+    found = [line for line in known_places()
+             if not (is_release_only and "-" in line.rpartition(" ")[2])]
     return "".join(f"deb-src [signed-by={KEYRING}] {place} main\n" for place in found)
 
 
@@ -54,3 +61,30 @@ def debian_package(folder, package):
     [archive] = glob.glob(os.path.join(folder, "*.deb"))
     subprocess.run(["dpkg", "-x", archive, folder], check=True)
     return folder
+
+
+def debian_newer(folder, release, packages):
+    """The files of packages of another release, with all that they need, into the folder."""
+    here = subprocess.run(["sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME"], check=True,
+                          capture_output=True, text=True).stdout.strip()
+    own = os.path.join(folder, "apt")
+    for name in ("lists/partial", "cache/archives/partial"):
+        os.makedirs(os.path.join(own, name))
+    listed, status = (os.path.join(own, name) for name in ("sources.list", "status"))
+    with open(listed, "w", encoding="ascii") as file:
+        for line in known_places():
+            if line.endswith(f" {here}"):
+                place = line.rpartition(" ")[0]
+                file.write(f"deb [signed-by={KEYRING}] {place} {release} main\n")
+    with open(status, "w", encoding="ascii"):
+        pass  # nothing is installed there
+    settings = {"Dir::Etc::sourcelist": listed, "Dir::Etc::sourceparts": "/dev/null",
+                "Dir::State": own, "Dir::State::status": status, "Dir::Cache": f"{own}/cache",
+                "Debug::NoLocking": "1", "APT::Sandbox::User": ""}
+    options = ["-qq", *[part for name, value in settings.items()
+                        for part in ("-o", f"{name}={value}")]]
+    apt(folder, options, "update")
+    apt(folder, options, "install", "--no-install-recommends", "--download-only", "-y", *packages)
+    for archive in glob.glob(os.path.join(own, "cache/archives/*.deb")):
+        subprocess.run(["dpkg", "-x", archive, folder], check=True)
+    shutil.rmtree(own)

@@ -8,8 +8,8 @@
 #include "io/tls_stream.h"
 #include "protocol/mysql/mysql_ending.h"
 #include "protocol/mysql/mysql_hello.h"
+#include "protocol/mysql/mysql_sign_in.h"
 #include "wire/mysqlwire_frame.h"
-#include "wire/mysqlwire_start.h"
 
 #include <sodium.h>
 
@@ -32,12 +32,6 @@ enum mysql_front_state {
     MYSQL_FRONT_GONE,
 };
 
-enum mysql_front_method {
-    MYSQL_FRONT_SHA2,
-    MYSQL_FRONT_NATIVE,
-    MYSQL_FRONT_CLEAR,
-};
-
 struct mysql_front {
     struct front front;
     struct stream *stream; /* NULL when it is closed or taken */
@@ -49,16 +43,15 @@ struct mysql_front {
     struct arena arena; /* of the client's answer; wiped */
     struct buf input;
     struct buf output;
-    char scramble[MYSQLWIRE_SCRAMBLE_SIZE];
+    struct mysql_sign_in sign_in;
     uint32_t number;  /* of the connection, for who wants to kill what it runs */
     uint8_t sequence; /* of our next packet */
     struct mysqlwire_response response;
     struct slice name; /* of the connection that the user's name says */
-    enum mysql_front_method method;
-    struct slice proof;
-    size_t index;    /* of the verifier that it was held against well */
-    bool is_refused; /* the proof was wrong, which the owner is to be told */
-    bool is_shut;    /* our direction */
+    size_t index;      /* of the verifier that its proof is right for */
+    bool has_seen_tls; /* the certificate that is offered here */
+    bool is_refused;   /* the proof was wrong, which the owner is to be told */
+    bool is_shut;      /* our direction */
     bool is_peer_done;
     struct timer timer;
     struct loop_task task;
@@ -136,60 +129,24 @@ static void front_end_plainly(struct mysql_front *self, uint16_t number, const c
 
 /* Who the client is ---------------------------------------------------------------------------- */
 
-/* Neither a NUL, which ends it for some clients, nor '$', which ends it for some servers. */
-static void front_make_scramble(struct mysql_front *self)
+static void front_take_proof(struct mysql_front *self)
 {
-    for (size_t i = 0; i < sizeof(self->scramble); i++) {
-        self->scramble[i] = (char)('a' + randombytes_uniform(26));
-        if (randombytes_uniform(2) == 0) {
-            self->scramble[i] = (char)('0' + randombytes_uniform(10));
-        }
-    }
-}
-
-static void front_take_proof(struct mysql_front *self, enum mysql_front_method method,
-                             struct slice proof)
-{
-    struct slice rest = SLICE_NONE;
-    self->method = method;
-    self->proof = proof;
     self->state = MYSQL_FRONT_ASKING;
     stream_watch(self->stream, 0); /* what it sends now is for the target */
-    self->name = slice_cut(self->response.user, ';', &rest);
+    self->name = mysql_hello_name(&self->response);
     self->events->on_name(self->owner, self->name);
 }
 
 /* With random bytes of its own, for those of the greeting were for another method. */
-static void front_ask_proof(struct mysql_front *self, enum mysql_front_method method,
-                            struct slice plugin)
+static void front_ask_proof(struct mysql_front *self)
 {
     char data[MYSQLWIRE_SCRAMBLE_SIZE + 1] = {0};
-    front_make_scramble(self);
-    memcpy(data, self->scramble, sizeof(self->scramble));
-    const struct mysqlwire_switch asked = {.plugin = plugin, .data = slice_of(data, sizeof(data))};
+    mysql_sign_in_scramble(&self->sign_in);
+    memcpy(data, self->sign_in.scramble, sizeof(self->sign_in.scramble));
+    const struct mysqlwire_switch asked = {.plugin = mysql_sign_in_plugin(&self->sign_in),
+                                           .data = slice_of(data, sizeof(data))};
     must(mysqlwire_switch_write(&self->output, self->sequence++, &asked) == ERR_NONE);
-    self->method = method;
     self->state = MYSQL_FRONT_AT_PROOF;
-}
-
-static void front_choose_method(struct mysql_front *self)
-{
-    const struct mysqlwire_response *response = &self->response;
-    bool has_plugins = (response->capabilities & MYSQLWIRE_PLUGIN_AUTH) != 0;
-    struct slice plugin = has_plugins ? response->plugin : SLICE(MYSQLWIRE_PLUGIN_NATIVE);
-    bool is_native = slice_equals(plugin, SLICE(MYSQLWIRE_PLUGIN_NATIVE));
-    if (slice_equals(plugin, SLICE(MYSQLWIRE_PLUGIN_SHA2))) {
-        front_take_proof(self, MYSQL_FRONT_SHA2, response->proof);
-    } else if (is_native && (!has_plugins || response->proof.len == MYSQL_PROOF_SHA1_SIZE)) {
-        front_take_proof(self, MYSQL_FRONT_NATIVE, response->proof);
-    } else if (is_native) {
-        front_ask_proof(self, MYSQL_FRONT_NATIVE, SLICE(MYSQLWIRE_PLUGIN_NATIVE));
-    } else if (slice_equals(plugin, SLICE(MYSQLWIRE_PLUGIN_CLEAR)) &&
-               stream_is_encrypted(self->stream)) {
-        front_ask_proof(self, MYSQL_FRONT_CLEAR, SLICE(MYSQLWIRE_PLUGIN_CLEAR));
-    } else {
-        front_ask_proof(self, MYSQL_FRONT_SHA2, SLICE(MYSQLWIRE_PLUGIN_SHA2));
-    }
 }
 
 /* Bytes in ------------------------------------------------------------------------------------- */
@@ -213,6 +170,7 @@ static void front_start_tls(struct mysql_front *self)
         return;
     }
     buf_clear(&self->input);
+    self->has_seen_tls = true;
     stream_own(self->stream, front_on_event, self);
 }
 
@@ -244,7 +202,11 @@ static void front_take_answer(struct mysql_front *self, struct slice body)
                           "itself");
         return;
     }
-    front_choose_method(self);
+    if (mysql_sign_in_choose(&self->sign_in, response, stream_is_encrypted(self->stream))) {
+        front_take_proof(self);
+    } else {
+        front_ask_proof(self);
+    }
 }
 
 static void front_take_packet(struct mysql_front *self, struct slice body)
@@ -253,11 +215,8 @@ static void front_take_packet(struct mysql_front *self, struct slice body)
         front_take_answer(self, body);
         return;
     }
-    struct slice proof = arena_copy(&self->arena, body);
-    if (self->method == MYSQL_FRONT_CLEAR) {
-        proof = mysqlwire_scramble_of(proof); /* a NUL ends it likewise */
-    }
-    front_take_proof(self, self->method, proof);
+    mysql_sign_in_take(&self->sign_in, arena_copy(&self->arena, body));
+    front_take_proof(self);
 }
 
 static bool front_takes_packets(const struct mysql_front *self)
@@ -445,8 +404,8 @@ static void front_greet(struct mysql_front *self)
         .capabilities = MYSQL_SERVED_CAPABILITIES | (self->config.tls == NULL ? 0U : MYSQLWIRE_SSL),
         .charset = MYSQLWIRE_UTF8MB4,
         .status = MYSQLWIRE_STATUS_AUTOCOMMIT,
-        .scramble = slice_of(self->scramble, sizeof(self->scramble)),
-        .plugin = SLICE(MYSQLWIRE_PLUGIN_SHA2),
+        .scramble = slice_of(self->sign_in.scramble, sizeof(self->sign_in.scramble)),
+        .plugin = mysql_sign_in_first_plugin(self->config.tls != NULL),
     };
     must(mysqlwire_greeting_write(&self->output, &greeting) == ERR_NONE);
     self->sequence = 1;
@@ -470,7 +429,7 @@ static struct front *mysql_front_start(struct stream *take_stream,
     arena_hold_secrets(&self->arena);
     buf_init(&self->input, LIMIT_MYSQL_START_SIZE + MYSQLWIRE_HEADER_SIZE);
     buf_init(&self->output, OUTPUT_SIZE);
-    front_make_scramble(self);
+    mysql_sign_in_scramble(&self->sign_in);
     front_greet(self);
     timer_init(&self->timer, front_on_deadline, self);
     timer_start(self->loop, &self->timer, config->authentication_ms);
@@ -480,41 +439,15 @@ static struct front *mysql_front_start(struct stream *take_stream,
     return &self->front;
 }
 
-static bool front_is_taken(const struct mysql_front *self, const struct mysql_verifier *verifier)
-{
-    struct slice nonce = slice_of(self->scramble, sizeof(self->scramble));
-    switch (self->method) {
-    case MYSQL_FRONT_SHA2:
-        return mysql_verifier_takes_sha2(verifier, nonce, self->proof);
-    case MYSQL_FRONT_NATIVE:
-        return mysql_verifier_takes_sha1(verifier, nonce, self->proof);
-    case MYSQL_FRONT_CLEAR:
-        return mysql_verifier_takes_clear(verifier, self->proof);
-    }
-    return false;
-}
-
-/* All of them are held against it, so that the time says nothing of which; of an unknown name one
- * that nobody's proof is right for. */
 static void mysql_front_answer(struct front *front, const struct front_verifiers *verifiers)
 {
     struct mysql_front *self = mysql_front_of(front);
-    struct mysql_verifier verifier;
-    size_t found = verifiers->count;
+    const struct tls_server *shown = self->has_seen_tls ? self->config.tls : NULL;
     if (self->state != MYSQL_FRONT_ASKING) {
         return; /* it is on its way out */
     }
-    if (verifiers->count == 0) {
-        native_credential_mysql_mock(self->config.mock_key, self->name, &verifier);
-        (void)front_is_taken(self, &verifier);
-    }
-    for (size_t i = 0; i < verifiers->count; i++) {
-        native_credential_mysql(verifiers->kept[i], &verifier);
-        if (front_is_taken(self, &verifier)) {
-            found = i;
-        }
-    }
-    sodium_memzero(&verifier, sizeof(verifier));
+    size_t found =
+        mysql_sign_in_check(&self->sign_in, verifiers, self->name, self->config.mock_key, shown);
     if (found == verifiers->count) {
         self->is_refused = true;
         front_end_plainly(self, MYSQL_ERROR_ACCESS, WRONG);
@@ -525,7 +458,8 @@ static void mysql_front_answer(struct front *front, const struct front_verifiers
     loop_defer(self->loop, &self->task);
 }
 
-/* The target's OK, without what it says of its own certificate (MariaDB puts it into the info). */
+/* The target's OK, with what is said of our certificate in the place of what it may say of its own,
+ * which MariaDB puts into the info. */
 static enum err mysql_front_open(struct front *front, const struct arrival *arrival,
                                  const struct cancel_key *key)
 {
@@ -538,8 +472,8 @@ static enum err mysql_front_open(struct front *front, const struct arrival *arri
     }
     uint32_t capabilities = arrival->version;
     enum err err = mysqlwire_ok_read(arrival->greeting, capabilities, &ok, NULL);
-    ok.info = SLICE("");
-    if (err == ERR_NONE && self->method == MYSQL_FRONT_SHA2) {
+    ok.info = slice_of(self->sign_in.told, self->sign_in.told_len);
+    if (err == ERR_NONE && self->sign_in.method == MYSQL_METHOD_SHA2) {
         err = mysqlwire_data_write(&self->output, self->sequence++,
                                    slice_of(fast_ok, sizeof(fast_ok)), SLICE(""));
     }

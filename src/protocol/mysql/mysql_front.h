@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The client's side of MySQL's protocol: the greeting, TLS, who the client is. The user is the
- * connection's name and the password its credential's secret; a client that cannot do
- * caching_sha2_password is asked for mysql_native_password, and one of mysql_clear_password sends
- * the secret, under TLS alone. */
+ * connection's name and the password its credential's secret, which is proved by
+ * caching_sha2_password or mysql_native_password; a client of mysql_clear_password sends it, under
+ * TLS alone. */
 #ifndef GH_MYSQL_MYSQL_FRONT_H
 #define GH_MYSQL_MYSQL_FRONT_H
 

@@ -47,6 +47,12 @@ bool mysql_hello_is_marked(const struct mysqlwire_response *response)
     return is_marked;
 }
 
+struct slice mysql_hello_name(const struct mysqlwire_response *response)
+{
+    struct slice rest = SLICE_NONE;
+    return slice_cut(response->user, ';', &rest);
+}
+
 struct hello mysql_hello_in(struct arena *arena, const struct mysqlwire_response *response,
                             uint32_t number)
 {
@@ -54,6 +60,7 @@ struct hello mysql_hello_in(struct arena *arena, const struct mysqlwire_response
     struct slice name;
     struct slice value;
     struct hello hello = {
+        .name = mysql_hello_name(response),
         .database = text_is_utf8(response->database) ? response->database : SLICE(""),
         .application_name = SLICE(""),
         .metadata = hello_metadata_in(arena),
@@ -63,7 +70,7 @@ struct hello mysql_hello_in(struct arena *arena, const struct mysqlwire_response
     };
     hello.parameters.pairs =
         arena_alloc_array(arena, LIMIT_MYSQL_ATTRIBUTES + 1, sizeof(*hello.parameters.pairs));
-    hello.name = hello_application_read(response->user, &hello.metadata);
+    (void)hello_application_read(response->user, &hello.metadata); /* behind the name */
     hello_keep(&hello, SLICE(MYSQL_PARAMETER_CHARSET),
                arena_format(arena, "%u", response->charset));
     while (mysqlwire_attribute_next(&attributes, &name, &value)) {

@@ -27,6 +27,8 @@
 
 /* The client is a gateway, whose target is this one's own port. */
 bool mysql_hello_is_marked(const struct mysqlwire_response *response);
+/* The connection that the user's name says. */
+struct slice mysql_hello_name(const struct mysqlwire_response *response);
 /* 'number' is that of the connection, as the client was told. */
 struct hello mysql_hello_in(struct arena *arena, const struct mysqlwire_response *response,
                             uint32_t number);

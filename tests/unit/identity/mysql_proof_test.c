@@ -68,6 +68,18 @@ static void a_verifier_takes_the_right_proof_alone(void **state)
                                            slice_of(verifier.sha2, sizeof(verifier.sha2))));
 }
 
+static void a_certificate_is_proved_as_mariadb_does(void **state)
+{
+    (void)state;
+    struct mysql_verifier verifier;
+    char proof[MYSQL_PROOF_CERTIFICATE_SIZE];
+    mysql_verifier_make(SLICE("secret"), &verifier);
+    mysql_verifier_prove_certificate(&verifier, NONCE, SLICE("a certificate"), proof);
+    assert_true(
+        slice_equals(slice_of(proof, sizeof(proof)),
+                     SLICE("C708F39FAB29C40A3DA4C3F8467307C84D71B3BF2C7A462DFEE7FBB0DC2CFBEB")));
+}
+
 static void an_ed25519_proof_is_a_signature(void **state)
 {
     (void)state;
@@ -123,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_are_those_of_the_manuals),
         cmocka_unit_test(a_verifier_takes_the_right_proof_alone),
+        cmocka_unit_test(a_certificate_is_proved_as_mariadb_does),
         cmocka_unit_test(an_ed25519_proof_is_a_signature),
         cmocka_unit_test(a_password_goes_under_the_servers_key),
     };

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""A newer MariaDB than this machine's Debian has, of Debian's next release: its files lie in build/,
+nothing of it is installed, and its programs are run by their own loader. Packages are fetched where
+tests run at full length; a run that does not find them skips what needs them."""
+import glob
+import os
+import subprocess
+
+import pytest
+
+from debian_source import debian_newer
+from installed import BUILD, made
+
+RELEASE = "trixie"
+NAME = "mariadb-newer"
+PACKAGES = ["mariadb-client-core", "mariadb-server-core"]
+
+
+def folder():
+    is_here = os.path.exists(os.path.join(BUILD, NAME, "made-of.txt"))
+    if not is_here and "GATEHOUSE_LONG_TESTS" not in os.environ:
+        pytest.skip("MariaDB 11.8 is not in build/; GATEHOUSE_LONG_TESTS=1 fetches it")
+    try:
+        return made(NAME, [os.path.abspath(__file__)],
+                    lambda folder: debian_newer(folder, RELEASE, PACKAGES))
+    except (OSError, subprocess.SubprocessError) as error:
+        pytest.skip(f"MariaDB 11.8 cannot be had: {error}")
+
+
+def program(name):
+    """The words that run a program of its own libraries."""
+    root = folder()
+    libraries = glob.glob(os.path.join(root, "usr/lib/*-linux-gnu"))
+    [path] = glob.glob(os.path.join(root, "usr/*bin", name))
+    return [os.path.join(root, "usr/lib64/ld-linux-x86-64.so.2"), "--library-path",
+            ":".join(libraries), path]
+
+
+def client(*arguments):
+    [plugins] = glob.glob(os.path.join(folder(), "usr/lib/*-linux-gnu/libmariadb3/plugin"))
+    return [*program("mariadb"), "--no-defaults", f"--plugin-dir={plugins}", *arguments]
