@@ -105,7 +105,7 @@ static void run(const struct fuzzed *fuzzed, uint8_t flags, struct script *scrip
                 struct outcome *outcome)
 {
     struct loop *loop = worker_loop(fuzzed->worker);
-    script->is_answer_next = (flags & FLAG_TLS) != 0 && (flags & FLAG_BEHIND) == 0;
+    script->alone = (flags & FLAG_TLS) != 0 && (flags & FLAG_BEHIND) == 0 ? 1 : 0;
     script->stream = (struct stream){.ops = &script_ops, .loop = loop};
     buf_init(&script->out, LIMIT_MIB(1));
     buf_init(&outcome->greeting, LIMIT_MIB(1));

@@ -15,7 +15,7 @@ struct script {
     struct stream stream;
     struct slice in;
     size_t piece;
-    bool is_answer_next; /* to the request for TLS: a piece of its own */
+    size_t alone; /* so many bytes, before TLS, come in pieces of their own */
     bool is_encrypted;
     bool is_closed;
     unsigned watched;
@@ -34,9 +34,10 @@ static enum err script_read(struct stream *stream, char *at, size_t size, size_t
     if (script->in.len == 0) {
         return ERR_CLOSED;
     }
-    size_t most = script->is_answer_next ? 1 : script->piece;
-    struct slice part = slice_sub(script->in, 0, size < most ? size : most);
-    script->is_answer_next = false;
+    size_t most = size < script->piece ? size : script->piece;
+    most = script->alone > 0 && script->alone < most ? script->alone : most;
+    struct slice part = slice_sub(script->in, 0, most);
+    script->alone -= part.len < script->alone ? part.len : script->alone;
     memcpy(at, part.at, part.len);
     script->in = slice_from(script->in, part.len);
     *ret_len = part.len;
