@@ -71,12 +71,23 @@ struct cancel_key gate_session_number_key(const struct gate_session *session, ui
     };
 }
 
-/* Other sessions of its credential may cancel it by the number that its client was told. */
-static void gate_session_take_number(struct gate_session *session)
+static bool gate_session_take_number(struct gate_session *session, uint32_t number)
 {
-    struct cancel_key key = gate_session_number_key(session, session->hello.number);
-    if (key.number != 0 &&
-        !session_table_take_key(session->worker->gate->table, session->session.id, &key)) {
+    struct cancel_key key = gate_session_number_key(session, number);
+    return session_table_take_key(session->worker->gate->table, session->session.id, &key);
+}
+
+/* Other sessions of its credential may cancel it by the number that its client was told, and by the
+ * one that the target has for it, which statements show. */
+static void gate_session_take_numbers(struct gate_session *session, uint32_t target_number)
+{
+    uint32_t number = session->hello.number;
+    if (number == 0) {
+        return;
+    }
+    if (!gate_session_take_number(session, number) ||
+        (target_number != 0 && target_number != number &&
+         !gate_session_take_number(session, target_number))) {
         log_line(LOG_GATE, LOG_WARN,
                  "a session cannot be cancelled by its client: two numbers meet",
                  log_text("id", session->session.id));
@@ -94,7 +105,7 @@ static void gate_session_let_through(struct gate_session *session)
         key = session_table_make_key_in(&session->arena, session->worker->gate->table,
                                         session->session.id, key.number, session->hello.key_size);
     }
-    gate_session_take_number(session);
+    gate_session_take_numbers(session, arrival->key.number);
     if (session->front->ops->open(session->front, arrival, &key) != ERR_NONE) {
         gate_session_refuse_plainly(session, ENDING_PROTOCOL,
                                     SLICE("the target says too much at the start"));

@@ -8,10 +8,13 @@
 #include <pthread.h>
 #include <sodium.h>
 
+#define KEYS_MAX 2
+
 struct session_row {
     struct session_entry entry;
-    struct arena arena; /* of its texts and its key; wiped */
-    struct slice key;   /* number and secret; empty: it has none */
+    struct arena arena;          /* of its texts and its keys; wiped */
+    struct slice keys[KEYS_MAX]; /* number and secret of each */
+    size_t key_count;
 };
 
 struct session_table {
@@ -48,7 +51,6 @@ void session_table_add(struct session_table *table, const struct session_entry *
     row->entry = *entry;
     row->entry.id = arena_copy(&row->arena, entry->id);
     row->entry.credential_id = arena_copy(&row->arena, entry->credential_id);
-    row->key = SLICE("");
     must(pthread_mutex_lock(&table->lock) == 0);
     must(map_put(&table->by_id, row->entry.id, row) == NULL);
     must(pthread_mutex_unlock(&table->lock) == 0);
@@ -62,6 +64,13 @@ static struct slice session_key_in(struct arena *arena, const struct cancel_key 
     return slice_of(bytes, sizeof(key->number) + key->secret.len);
 }
 
+static void session_row_put_key(struct session_table *table, struct session_row *row,
+                                struct slice bytes)
+{
+    row->keys[row->key_count++] = bytes;
+    (void)map_put(&table->by_key, bytes, row);
+}
+
 struct cancel_key session_table_make_key_in(struct arena *arena, struct session_table *table,
                                             struct slice id, uint32_t number, size_t size)
 {
@@ -70,14 +79,15 @@ struct cancel_key session_table_make_key_in(struct arena *arena, struct session_
     must(size > 0 && size <= sizeof(secret));
     must(pthread_mutex_lock(&table->lock) == 0);
     struct session_row *row = map_get(&table->by_id, id);
-    must(row != NULL && row->key.len == 0);
+    must(row != NULL && row->key_count < KEYS_MAX);
+    struct slice bytes = SLICE("");
     do {
         /* A number is positive to clients. */
         key.number = number != 0 ? number : (randombytes_random() & INT32_MAX) | 1;
         randombytes_buf(secret, size);
-        row->key = session_key_in(&row->arena, &key);
-    } while (map_get(&table->by_key, row->key) != NULL);
-    (void)map_put(&table->by_key, row->key, row);
+        bytes = session_key_in(&row->arena, &key);
+    } while (map_get(&table->by_key, bytes) != NULL);
+    session_row_put_key(table, row, bytes);
     must(pthread_mutex_unlock(&table->lock) == 0);
     key.secret = arena_copy(arena, key.secret);
     sodium_memzero(secret, sizeof(secret));
@@ -89,12 +99,11 @@ bool session_table_take_key(struct session_table *table, struct slice id,
 {
     must(pthread_mutex_lock(&table->lock) == 0);
     struct session_row *row = map_get(&table->by_id, id);
-    must(row != NULL && row->key.len == 0);
+    must(row != NULL && row->key_count < KEYS_MAX);
     struct slice bytes = session_key_in(&row->arena, key);
     bool is_free = map_get(&table->by_key, bytes) == NULL;
     if (is_free) {
-        row->key = bytes;
-        (void)map_put(&table->by_key, row->key, row);
+        session_row_put_key(table, row, bytes);
     }
     must(pthread_mutex_unlock(&table->lock) == 0);
     return is_free;
@@ -114,8 +123,8 @@ void session_table_remove(struct session_table *table, struct slice id)
 {
     must(pthread_mutex_lock(&table->lock) == 0);
     struct session_row *row = map_remove(&table->by_id, id);
-    if (row != NULL && row->key.len > 0) {
-        (void)map_remove(&table->by_key, row->key);
+    for (size_t i = 0; row != NULL && i < row->key_count; i++) {
+        (void)map_remove(&table->by_key, row->keys[i]);
     }
     must(pthread_mutex_unlock(&table->lock) == 0);
     if (row != NULL) {

@@ -33,7 +33,8 @@ void session_table_add(struct session_table *table, const struct session_entry *
  * SESSION_KEY_SIZE, to this number, which is the target's own; 0: one that it has not. */
 struct cancel_key session_table_make_key_in(struct arena *arena, struct session_table *table,
                                             struct slice id, uint32_t number, size_t size);
-/* Or what others may cancel it by: 'key', which is copied; false: another session has it. */
+/* And what others may cancel it by: 'key', which is copied; false: another session has it. Of these
+ * two a session has at most two together. */
 bool session_table_take_key(struct session_table *table, struct slice id,
                             const struct cancel_key *key);
 /* Until when it may last, once that is known. */

@@ -75,6 +75,12 @@ static struct slice take_word(struct slice *text)
 
 /* KILL ----------------------------------------------------------------------------------------- */
 
+bool mysqlwire_is_kill(struct slice statement)
+{
+    struct slice text = statement;
+    return slice_equals_nocase(take_word(&text), SLICE("kill"));
+}
+
 bool mysqlwire_kill_read(struct slice statement, struct mysqlwire_kill *ret_kill)
 {
     struct slice text = statement;

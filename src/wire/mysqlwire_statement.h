@@ -17,6 +17,9 @@ struct mysqlwire_kill {
  * names whom by something else than a number. */
 bool mysqlwire_kill_read(struct slice statement, struct mysqlwire_kill *ret_kill);
 
+/* Whether it begins with KILL, whatever follows. */
+bool mysqlwire_is_kill(struct slice statement);
+
 /* Whether the text says LOCAL INFILE, and behind it this name. A text that is cut is looked at as
  * far as it goes. */
 bool mysqlwire_names_file(struct slice text, struct slice name);

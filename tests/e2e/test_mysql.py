@@ -423,6 +423,11 @@ def test_kill_reaches_exactly_the_session_that_is_meant(gateway, admin, target, 
     other = credential(admin, target.connection(admin, **members))
     slow, second, killer, stranger = connect(made), connect(made), connect(made), connect(other)
     results = {}
+    numbers = {}
+    for name, conn in (("slow", slow), ("second", second)):
+        cursor = conn.cursor()
+        cursor.execute("SELECT CONNECTION_ID()")
+        numbers[name] = cursor.fetchone()[0]  # the target's
 
     def run(name, conn):
         cursor = conn.cursor()
@@ -436,9 +441,20 @@ def test_kill_reaches_exactly_the_session_that_is_meant(gateway, admin, target, 
     for thread in threads:
         thread.start()
     wait_for(lambda: running(target, "SELECT SLEEP(20) AS s") == 2, what="both statements")
-    with pytest.raises(pymysql.OperationalError) as refused:
-        stranger.cursor().execute(f"KILL QUERY {slow.thread_id()}")
-    assert refused.value.args[0] == 1094
+    for number in slow.thread_id(), numbers["slow"]:
+        for words in f"KILL QUERY {number}", f"kill /* {'x' * 300} */ connection {number};":
+            with pytest.raises(pymysql.OperationalError) as refused:
+                stranger.cursor().execute(words)
+            assert refused.value.args[0] == 1094
+        with pytest.raises(pymysql.OperationalError) as refused:
+            stranger.kill(number)
+        assert refused.value.args[0] == 1094
+    for words in (f"KILL USER {target.user}", f"KILL QUERY ID {number}", "KILL CONNECTION_ID()",
+                  f"KILL {number} + 0", f"KILL {number}; SELECT 1", f"/*!KILL*/ {number} + 0",
+                  f"KILL {number} -- {'x' * 700}", "KILL " + " " * 70000 + str(number)):
+        with pytest.raises(pymysql.MySQLError) as refused:
+            stranger.cursor().execute(words)
+        assert refused.value.args[0] == 1235 and "takes KILL alone" in refused.value.args[1], words
     killer.cursor().execute(f"KILL QUERY {slow.thread_id()}")
     threads[0].join(PATIENCE)
     assert results["slow"] in (((1,),), (1317, "Query execution was interrupted")), results
@@ -446,7 +462,7 @@ def test_kill_reaches_exactly_the_session_that_is_meant(gateway, admin, target, 
     cursor = slow.cursor()
     cursor.execute("SELECT 'still here'")
     assert cursor.fetchall() == (("still here",),)
-    killer.cursor().execute(f"KILL {second.thread_id()}")  # the connection
+    killer.cursor().execute(f"KILL {numbers['second']}")  # the connection
     threads[1].join(PATIENCE)
     assert results["second"][0] in (1927, 2013, 1317), results
     wait_for(lambda: running(target, "SELECT SLEEP(20) AS second") == 0, what="its end at the target")
@@ -582,7 +598,10 @@ def test_commands_that_are_not_served_are_refused_in_words(gateway, admin, targe
     for command, words in ((b"\x11user\0", b"COM_CHANGE_USER"), (b"\x12" + bytes(10), b"replication"),
                            (b"\x15" + bytes(18), b"replication"), (b"\x1e" + bytes(20), b"replication"),
                            (b"\x20", b"cloned"), (b"\xfa" + bytes(20000), b"does not serve"),
-                           (b"\x03KILL 1234567890", b"Unknown thread id")):
+                           (b"\x03KILL 1234567890", b"Unknown thread id"),
+                           (b"\x03KILL 1", b"Unknown thread id"), (b"\x16KILL 1", b"takes KILL alone"),
+                           (b"\x16 kill query ?", b"takes KILL alone"), (b"\x0c\1", b"takes KILL alone"),
+                           (b"\x0c\1\0\0\0", b"Unknown thread id")):
         answer = raw.ask(command)[0]
         assert answer[0] == 0xff and words in answer, answer
         assert raw.ask(b"\x0e")[0][0] == 0

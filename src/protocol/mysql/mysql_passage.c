@@ -9,9 +9,9 @@
 #include "wire/mysqlwire_frame.h"
 #include "wire/mysqlwire_statement.h"
 
-#define BACK_SIZE    LIMIT_KIB(64) /* of answers at once */
-#define OUT_SIZE     (LIMIT_READ_SIZE + 2 * LIMIT_GREETING_SIZE)
-#define KILL_NUMBERS 0x40000000U /* those of the gateway have this bit; targets begin at 1 */
+#define BACK_SIZE LIMIT_KIB(64) /* of answers at once */
+#define OUT_SIZE  (LIMIT_READ_SIZE + 2 * LIMIT_GREETING_SIZE)
+#define HELD_SIZE (LIMIT_READ_SIZE + LIMIT_MYSQL_HELD_SIZE + MYSQLWIRE_HEADER_SIZE)
 
 /* What becomes of the client's packet. */
 enum passage_way {
@@ -45,11 +45,17 @@ static const struct mysql_passage *mysql_passage_view(const struct passage *pass
 
 /* Answers of the gateway's own ----------------------------------------------------------------- */
 
+/* Of the command that is held, as much as it is decided by, wherever its bytes were cut. */
+static struct slice passage_seen(const struct mysql_passage *self)
+{
+    return slice_sub(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE, LIMIT_MYSQL_HELD_SIZE);
+}
+
 /* Only between two commands can something be said, since each waits for its answer in turn. */
 static enum err passage_answer(struct mysql_passage *self, struct slice packet,
                                enum mysql_record type, struct error *reterr)
 {
-    struct slice command = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
+    struct slice command = passage_seen(self);
     bool is_served = mysqlwire_answers_of((uint8_t)command.at[0]) != MYSQLWIRE_NOT_SERVED;
     if (mysql_tap_state(self->tap)->count > 0) {
         return fail(reterr, ERR_INPUT,
@@ -124,36 +130,51 @@ static const char *passage_words_for(uint8_t command)
     }
 }
 
-/* A number of ours; others are the target's own, as SHOW PROCESSLIST has them. */
-static bool passage_is_ours(uint64_t id)
-{
-    return id <= UINT32_MAX && (id & KILL_NUMBERS) != 0;
-}
-
 static bool passage_reads_kill(struct slice command, struct mysqlwire_kill *ret_kill)
 {
     struct reader reader = reader_of(slice_from(command, 1));
-    uint8_t kind = (uint8_t)command.at[0];
-    if (kind == MYSQLWIRE_PROCESS_KILL) {
+    if ((uint8_t)command.at[0] == MYSQLWIRE_PROCESS_KILL) {
         *ret_kill = (struct mysqlwire_kill){.ends_connection = true};
         ret_kill->id = mysqlwire_read_u32(&reader);
-        return !reader.failed && passage_is_ours(ret_kill->id);
+        return !reader.failed;
     }
-    return kind == MYSQLWIRE_QUERY && mysqlwire_kill_read(slice_from(command, 1), ret_kill) &&
-           passage_is_ours(ret_kill->id);
+    return (uint8_t)command.at[0] == MYSQLWIRE_QUERY &&
+           mysqlwire_kill_read(slice_from(command, 1), ret_kill) && ret_kill->id <= UINT32_MAX;
 }
 
-/* What is so short may be a KILL, for which all of it is looked at. */
-static bool passage_is_short(const struct mysql_passage *self, uint8_t command)
+/* It may be a KILL, for which its beginning is looked at; one that is answered is all of that. */
+static bool passage_is_looked_at(uint8_t command)
 {
-    return (command == MYSQLWIRE_QUERY || command == MYSQLWIRE_PROCESS_KILL) &&
-           self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
+    return command == MYSQLWIRE_QUERY || command == MYSQLWIRE_STMT_PREPARE ||
+           command == MYSQLWIRE_PROCESS_KILL;
+}
+
+/* The target knows its one user alone, so it would let any session of the connection be killed. */
+static enum err passage_decide_kill(struct mysql_passage *self, struct slice command,
+                                    struct error *reterr)
+{
+    struct mysqlwire_kill kill;
+    bool is_seen = self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
+    if (is_seen && passage_reads_kill(command, &kill)) {
+        self->way = PASSAGE_DROPS;
+        return passage_kill(self, &kill, reterr);
+    }
+    if ((uint8_t)command.at[0] == MYSQLWIRE_PROCESS_KILL ||
+        mysqlwire_is_kill(slice_from(command, 1))) {
+        self->way = PASSAGE_DROPS;
+        return passage_refuse(
+            self, MYSQL_ERROR_REFUSED,
+            "the gateway takes KILL alone, not prepared, and with the number of a "
+            "connection",
+            reterr);
+    }
+    self->way = PASSAGE_PASSES;
+    return ERR_NONE;
 }
 
 static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct error *reterr)
 {
-    struct slice command = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
-    struct mysqlwire_kill kill;
+    struct slice command = passage_seen(self);
     if (command.len == 0) {
         return ERR_NONE;
     }
@@ -162,15 +183,13 @@ static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct
         self->way = PASSAGE_DROPS;
         return passage_refuse(self, MYSQL_ERROR_REFUSED, passage_words_for(kind), reterr);
     }
-    if (passage_is_short(self, kind) && !is_whole) {
+    if (!passage_is_looked_at(kind)) {
+        self->way = PASSAGE_PASSES;
         return ERR_NONE;
     }
-    if (passage_is_short(self, kind) && passage_reads_kill(command, &kill)) {
-        self->way = PASSAGE_DROPS;
-        return passage_kill(self, &kill, reterr);
-    }
-    self->way = PASSAGE_PASSES;
-    return ERR_NONE;
+    return is_whole || command.len == LIMIT_MYSQL_HELD_SIZE
+               ? passage_decide_kill(self, command, reterr)
+               : ERR_NONE;
 }
 
 /* Bytes of the client -------------------------------------------------------------------------- */
@@ -193,7 +212,7 @@ static enum err passage_take_part(struct mysql_passage *self, const struct mysql
     if (self->way == PASSAGE_DROPS) {
         return ERR_NONE;
     }
-    /* What is held is a short command, or decided by its first byte. */
+    /* What is held is decided when so much of it is there as is looked at. */
     if (buf_append(&self->held, event->bytes) != ERR_NONE) {
         return fail(reterr, ERR_LIMIT, "a command does not fit where it must");
     }
@@ -330,7 +349,7 @@ static struct passage *mysql_passage_start(const struct passage_settings *settin
     self->capabilities = capabilities;
     self->tap = mysql_tap_new(&tap);
     mysqlwire_framer_init(&self->framer);
-    buf_init(&self->held, LIMIT_READ_SIZE + MYSQLWIRE_HEADER_SIZE);
+    buf_init(&self->held, HELD_SIZE);
     buf_init(&self->out, OUT_SIZE);
     buf_init(&self->back, BACK_SIZE);
     return &self->passage;

@@ -135,6 +135,32 @@ static void the_targets_number_stays_and_secrets_tell_them_apart(void **state)
     session_table_free(table);
 }
 
+static void a_session_may_have_two_keys(void **state)
+{
+    (void)state;
+    struct session_table *table = session_table_new();
+    const struct cancel_key ours = {.number = 1, .secret = SLICE("the credential")};
+    const struct cancel_key theirs = {.number = 2, .secret = SLICE("the credential")};
+    for (size_t i = 0; i < 2; i++) {
+        const struct session_entry entry = {.id = i == 0 ? SLICE("one") : SLICE("two"),
+                                            .credential_id = SLICE(""),
+                                            .worker = worker(0),
+                                            .session = session(0)};
+        session_table_add(table, &entry);
+    }
+    assert_true(session_table_take_key(table, SLICE("one"), &ours));
+    assert_false(session_table_take_key(table, SLICE("two"), &ours));
+    assert_true(session_table_take_key(table, SLICE("one"), &theirs));
+    assert_int_equal(find_key(table, 1, ours.secret), ERR_NONE);
+    assert_int_equal(find_key(table, 2, ours.secret), ERR_NONE);
+    assert_int_equal(find_key(table, 2, SLICE("another")), ERR_NOT_FOUND);
+    session_table_remove(table, SLICE("one"));
+    assert_int_equal(find_key(table, 1, ours.secret), ERR_NOT_FOUND);
+    assert_int_equal(find_key(table, 2, ours.secret), ERR_NOT_FOUND);
+    session_table_remove(table, SLICE("two"));
+    session_table_free(table);
+}
+
 static void all_are_told(void **state)
 {
     (void)state;
@@ -215,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_session_is_found_until_it_leaves),
         cmocka_unit_test(its_key_opens_it_to_the_bit),
         cmocka_unit_test(the_targets_number_stays_and_secrets_tell_them_apart),
+        cmocka_unit_test(a_session_may_have_two_keys),
         cmocka_unit_test(all_are_told),
         cmocka_unit_test(threads_do_not_disturb_each_other),
     };

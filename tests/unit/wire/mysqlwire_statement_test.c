@@ -53,6 +53,21 @@ static void other_statements_are_none(void **state)
     }
 }
 
+static void what_begins_with_it_is_known_whatever_follows(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"KILL",           "kill query 7",    "KILL USER root",
+                                        "/**/KILL 7; DO", "/*!KILL*/ 7 + 0", "# x\nKiLL?"};
+    static const char *const others[] = {"",       "KILLS 7",      "DO 1; KILL 7",
+                                         "'KILL'", "/* KILL 7 */", "/* KILL"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        assert_true(mysqlwire_is_kill(slice_of_text(texts[i])));
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_false(mysqlwire_is_kill(slice_of_text(others[i])));
+    }
+}
+
 static void a_file_is_named_by_the_statement_that_loads_it(void **state)
 {
     (void)state;
@@ -89,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kill_is_known_however_it_is_written),
         cmocka_unit_test(other_statements_are_none),
+        cmocka_unit_test(what_begins_with_it_is_known_whatever_follows),
         cmocka_unit_test(a_file_is_named_by_the_statement_that_loads_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
