@@ -67,6 +67,11 @@ enum err client_link_open(const struct client *client, struct slice path, const 
                           struct client_link **ret_link, struct error *reterr) MUST_USE;
 void client_link_close(struct client_link *link);
 int client_link_fd(const struct client_link *link);
+/* Says a line and waits for the one that answers, which is on 'arena' then, without its end. What
+ * comes behind it is read by client_link_read(). ERR_CLOSED, ERR_TIMEOUT, ERR_LIMIT: there is none.
+ */
+enum err client_link_ask(struct client_link *link, struct arena *arena, struct slice line,
+                         struct slice *ret_answer) MUST_USE;
 /* Neither blocks: ERR_AGAIN; ERR_CLOSED at the end; ERR_IO. */
 enum err client_link_read(struct client_link *link, char *at, size_t size,
                           size_t *ret_len) MUST_USE;

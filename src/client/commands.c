@@ -55,9 +55,11 @@ const struct client_command client_commands[] = {
      .word_max = 1,
      .options = GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_SHOW_URL) |
                 CLIENT_TAKES(CLIENT_SHOW_JDBC) | CLIENT_TAKES(CLIENT_SHOW_DSN) |
-                CLIENT_TAKES(CLIENT_SHOW_ENV) | CLIENT_TAKES(CLIENT_SHOW_PSQL),
+                CLIENT_TAKES(CLIENT_SHOW_ENV) | CLIENT_TAKES(CLIENT_SHOW_PSQL) |
+                CLIENT_TAKES(CLIENT_SHOW_MARIADB),
      .summary = "what a connection is; or how a client reaches it, as one string",
-     .about = "With --url, --jdbc, --dsn, --env or --psql a new credential is made and printed for "
+     .about = "With --url, --jdbc, --dsn, --env, --psql or --mariadb a new credential is made and "
+              "printed for "
               "the gateway's own port of that protocol. What is printed holds a password: pipe it, "
               "and do not put it into a command line. 'gatehouse connect' needs no such port.",
      .run = client_show},
@@ -86,15 +88,20 @@ const struct client_command client_commands[] = {
      .word_max = 1,
      .takes_child = true,
      .options = GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_PORT),
-     .summary = "a port on this machine for a database; or run a client there",
-     .about = "Clients of the database connect to a port of 127.0.0.1; what they say is carried "
-              "over the gateway's one HTTP(S) port, so that no port of a database has to be open. "
-              "Lines to connect with are printed, with a password that ends with the command, or "
-              "when --duration is over.\n\n"
-              "With a command behind -- the command is run with what it needs in its environment "
-              "(PGHOST, PGPORT, PGUSER, PGDATABASE, and PGPASSFILE, a file of mode 0600), and its "
-              "exit code is that of 'connect'. When the gateway restarts, sessions end, and new "
-              "connections go on as soon as it is back.",
+     .summary = "a port on this machine for a connection; or run a client there",
+     .about =
+         "Clients connect to a port of 127.0.0.1; what they say is carried over the gateway's "
+         "one HTTP(S) port, so that no port of a database has to be open. Lines to connect "
+         "with are printed, with a password that ends with the command, or when --duration is "
+         "over. Connections of TCP have no password that a client could give: their port is "
+         "for your own programs alone, by the user id that they run with.\n\n"
+         "With a command behind -- the command is run with what it needs in its environment, "
+         "and its exit code is that of 'connect'. PostgreSQL: PGHOST, PGPORT, PGUSER, "
+         "PGDATABASE, and PGPASSFILE. MySQL and MariaDB: MYSQL_HOME, whose my.cnf has address, "
+         "user and password, which a command that begins with mysql or mariadb also gets as "
+         "--defaults-file. TCP: GATEHOUSE_HOST and GATEHOUSE_PORT. The files have mode 0600 "
+         "and go when the command ends. When the gateway restarts, sessions end, and new "
+         "connections go on as soon as it is back.",
      .run = client_connect},
     {.words = {"sessions", "list"},
      .form = "",

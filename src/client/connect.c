@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A port of this machine for a connection of the gateway, or a client that is run there. */
+#include "client/connect.h"
+
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/text.h"
@@ -59,7 +60,7 @@ static enum err connect_listen(struct connect *self, int *ret_fd, struct error *
     const char *given = client_given(self->run, CLIENT_PORT);
     struct sockaddr_in address;
     socklen_t len = sizeof(address);
-    uint64_t port = self->credential.protocol->port;
+    uint64_t port = self->credential.target.protocol->port;
     if (given != NULL &&
         (text_parse_u64(slice_of_text(given), &port) != ERR_NONE || port < 1 || port > 65535)) {
         return fail(reterr, ERR_INPUT, "--port: a number from 1 to 65535 is expected");
@@ -74,91 +75,87 @@ static enum err connect_listen(struct connect *self, int *ret_fd, struct error *
     }
     self->credential.host = SLICE("127.0.0.1");
     self->credential.port = ntohs(address.sin_port);
-    self->credential.tls = "disable"; /* what leaves this machine is the gateway's HTTPS */
+    self->credential.uses_tls = false; /* what leaves this machine is the gateway's HTTPS */
     *ret_fd = fd;
     return ERR_NONE;
 }
 
 /* What is printed ------------------------------------------------------------------------------ */
 
+/* The address, who one is there, and a line for each kind of client. */
 static void connect_print(const struct connect *self)
 {
+    static const struct {
+        const char *name;
+        const char *member;
+        enum client_form form;
+    } lines[] = {{"psql", "psql", CLIENT_FORM_PSQL},
+                 {"mariadb", "mariadb", CLIENT_FORM_MARIADB},
+                 {"URL", "url", CLIENT_FORM_URL},
+                 {"JDBC", "jdbc", CLIENT_FORM_JDBC}};
     const struct client_credential *it = &self->credential;
+    const struct client_protocol *protocol = it->target.protocol;
     struct arena *arena = self->run->arena;
-    const struct show_pair pairs[] = {
+    struct show_pair pairs[5 + COUNT_OF(lines)] = {
         {"host", "host", it->host},
         {"port", "port", arena_format(arena, "%u", it->port)},
         {"user", "user", it->user},
         {"password", "password", it->password},
         {"database", "database", it->database},
-        {"psql", "psql", client_credential_form_in(arena, it, CREDENTIAL_PSQL)},
-        {"URL", "url", client_credential_form_in(arena, it, CREDENTIAL_URL)},
-        {"JDBC", "jdbc", client_credential_form_in(arena, it, CREDENTIAL_JDBC)},
     };
-    show_pairs(self->run, pairs, COUNT_OF(pairs));
+    size_t count = protocol->is_signed_in_by_tunnel ? 2 : 5;
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        struct slice line = protocol->form_in(arena, it, lines[i].form);
+        if (line.at != NULL) {
+            pairs[count++] = (struct show_pair){lines[i].name, lines[i].member, line};
+        }
+    }
+    show_pairs(self->run, pairs, count);
     (void)fflush(stdout);
-    show_problem("'%.*s' is at 127.0.0.1:%u until Ctrl-C", SLICE_ARG(it->connection), it->port);
+    show_problem("'%.*s' is at 127.0.0.1:%u until Ctrl-C", SLICE_ARG(it->target.connection),
+                 it->port);
 }
 
 /* The client that is run ----------------------------------------------------------------------- */
-
-/* As .pgpass wants it: ':' and '\' with a '\' before them. */
-static struct slice connect_pass_in(struct arena *arena, struct slice text)
-{
-    struct slice escaped = SLICE("");
-    for (size_t i = 0; i < text.len; i++) {
-        bool is_special = text.at[i] == ':' || text.at[i] == '\\';
-        escaped =
-            arena_format(arena, "%.*s%s%c", SLICE_ARG(escaped), is_special ? "\\" : "", text.at[i]);
-    }
-    return escaped;
-}
 
 static enum err connect_write_pass(struct connect *self, struct error *reterr)
 {
     struct arena *arena = self->run->arena;
     const struct client_credential *it = &self->credential;
-    enum err err = client_pass_path_in(arena, it->id, &self->pass_file, reterr);
+    const struct client_protocol *protocol = it->target.protocol;
+    if (protocol->file_name == NULL) {
+        return ERR_NONE;
+    }
+    enum err err =
+        client_pass_path_in(arena, it->id, protocol->file_name, &self->pass_file, reterr);
     return err == ERR_NONE
-               ? client_file_write(arena, self->pass_file,
-                                   arena_format(arena, "127.0.0.1:%u:*:%.*s:%.*s\n", it->port,
-                                                SLICE_ARG(connect_pass_in(arena, it->user)),
-                                                SLICE_ARG(connect_pass_in(arena, it->password))),
-                                   reterr)
+               ? client_file_write(arena, self->pass_file, protocol->file_in(arena, it), reterr)
                : err;
 }
 
-/* What else the environment says of a server gives way: names without a value are left out. */
 static char **connect_environment(const struct connect *self)
 {
-    struct arena *arena = self->run->arena;
+    struct slice variables[CLIENT_VARIABLES_MAX];
     const struct client_credential *it = &self->credential;
-    const struct slice variables[] = {
-        SLICE_INIT("PGHOST=127.0.0.1"),
-        arena_format(arena, "PGPORT=%u", it->port),
-        arena_format(arena, "PGUSER=%.*s", SLICE_ARG(it->user)),
-        arena_format(arena, "PGDATABASE=%.*s", SLICE_ARG(it->database)),
-        arena_format(arena, "PGPASSFILE=%s", self->pass_file),
-        SLICE_INIT("PGSSLMODE=disable"),
-        SLICE_INIT("PGPASSWORD"),
-        SLICE_INIT("PGHOSTADDR"),
-        SLICE_INIT("PGSERVICE"),
-        SLICE_INIT("PGSERVICEFILE"),
-        SLICE_INIT("PGREQUIREAUTH"),
-        SLICE_INIT("PGCHANNELBINDING"),
-    };
-    return client_child_environment(self->run, variables, COUNT_OF(variables));
+    size_t count =
+        it->target.protocol->variables_in(self->run->arena, it, self->pass_file, variables);
+    must(count <= COUNT_OF(variables));
+    return client_child_environment(self->run, variables, count);
 }
 
 static enum err connect_start_child(struct connect *self, struct error *reterr)
 {
     char **arguments = self->run->given.child;
+    const struct client_protocol *protocol = self->credential.target.protocol;
     posix_spawnattr_t attributes;
     sigset_t none;
     sigset_t defaults;
     enum err err = connect_write_pass(self, reterr);
     if (err != ERR_NONE) {
         return err;
+    }
+    if (protocol->arguments_in != NULL) {
+        arguments = protocol->arguments_in(self->run->arena, arguments, self->pass_file);
     }
     (void)sigemptyset(&none);
     (void)sigemptyset(&defaults);
@@ -226,14 +223,21 @@ static void connect_reap(struct connect *self)
 static enum err connect_run(struct connect *self, struct error *reterr)
 {
     struct client_run *run = self->run;
+    const struct client_target *target = &self->credential.target;
     int fd = -1;
     enum err err = connect_listen(self, &fd, reterr);
-    struct slice path =
-        arena_format(run->arena, "/api/connections/%.*s/tunnel",
-                     SLICE_ARG(url_encode(run->arena, self->credential.connection)));
-    if (err == ERR_NONE) {
-        err = tunnels_new(&run->client, path, fd, &self->tunnels, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
+    const struct tunnels_config config = {
+        .client = &run->client,
+        .path = arena_format(run->arena, "/api/connections/%.*s/tunnel",
+                             SLICE_ARG(url_encode(run->arena, target->connection))),
+        .secret = target->protocol->is_signed_in_by_tunnel ? self->credential.password : SLICE(""),
+        .connection = target->connection,
+        .take_fd = fd,
+    };
+    err = tunnels_new(&config, &self->tunnels, reterr);
     if (err == ERR_NONE && run->given.child != NULL) {
         err = connect_start_child(self, reterr);
     } else if (err == ERR_NONE) {
@@ -246,22 +250,20 @@ static enum err connect_run(struct connect *self, struct error *reterr)
     return err;
 }
 
-enum err client_connect(struct client_run *run, struct error *reterr)
+enum err client_connect_port(struct client_run *run, const struct client_target *target,
+                             struct error *reterr)
 {
     struct connect self = {.run = run, .child_fd = -1};
-    enum err err = client_open(run, reterr);
+    enum err err = client_catch_signals(&run->client, reterr);
     if (err == ERR_NONE) {
-        err = client_catch_signals(&run->client, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = client_credential_make(run, &self.credential, reterr);
+        err = client_credential_make(run, target, &self.credential, reterr);
     }
     if (err != ERR_NONE) {
         return err;
     }
     err = connect_run(&self, reterr);
     if (self.pass_file != NULL) {
-        (void)unlink(self.pass_file);
+        client_pass_remove(run->arena, self.pass_file);
     }
     bool is_free = tunnels_free(self.tunnels);
     client_credential_end(run, &self.credential);
@@ -270,4 +272,14 @@ enum err client_connect(struct client_run *run, struct error *reterr)
         _exit(run->exit_code);
     }
     return err;
+}
+
+enum err client_connect(struct client_run *run, struct error *reterr)
+{
+    struct client_target target;
+    enum err err = client_open(run, reterr);
+    if (err == ERR_NONE) {
+        err = client_target_find(run, run->given.words[0], &target, reterr);
+    }
+    return err == ERR_NONE ? target.protocol->connect(run, &target, reterr) : err;
 }

@@ -53,10 +53,22 @@ enum err client_token_path_in(struct arena *arena, struct slice context, const c
     return files_state_path_in(arena, context, "token", ret_path, reterr);
 }
 
-enum err client_pass_path_in(struct arena *arena, struct slice credential_id, const char **ret_path,
-                             struct error *reterr)
+enum err client_pass_path_in(struct arena *arena, struct slice credential_id, const char *name,
+                             const char **ret_path, struct error *reterr)
 {
-    return files_state_path_in(arena, credential_id, "pgpass", ret_path, reterr);
+    struct slice folder = SLICE_NONE;
+    enum err err = files_folder_in(arena, "XDG_STATE_HOME", ".local/state", &folder, reterr);
+    if (err == ERR_NONE) {
+        *ret_path =
+            arena_format(arena, "%.*s/%.*s/%s", SLICE_ARG(folder), SLICE_ARG(credential_id), name)
+                .at;
+    }
+    return err;
+}
+
+bool client_file_is_there(const char *path)
+{
+    return access(path, R_OK) == 0;
 }
 
 enum err client_file_take_in(struct arena *arena, int fd, size_t size_max, struct slice *ret_text,
@@ -156,6 +168,12 @@ enum err client_file_write(struct arena *arena, const char *path, struct slice t
         (void)unlink(beside);
     }
     return fail(reterr, ERR_IO, "cannot write '%s': %s", path, strerror(problem));
+}
+
+void client_pass_remove(struct arena *arena, const char *path)
+{
+    (void)unlink(path);
+    (void)rmdir(arena_format(arena, "%.*s", (int)(strrchr(path, '/') - path), path).at);
 }
 
 enum err client_file_remove(const char *path, struct error *reterr)

@@ -15,9 +15,15 @@ enum err client_contexts_path_in(struct arena *arena, const char **ret_path,
 enum err client_token_path_in(struct arena *arena, struct slice context, const char **ret_path,
                               struct error *reterr) MUST_USE;
 
-/* Of the password of a client that is run, which it reads from a file. */
-enum err client_pass_path_in(struct arena *arena, struct slice credential_id, const char **ret_path,
-                             struct error *reterr) MUST_USE;
+/* Of the password of a client that is run, which it reads from a file with this name; it lies in a
+ * folder of its own. */
+enum err client_pass_path_in(struct arena *arena, struct slice credential_id, const char *name,
+                             const char **ret_path, struct error *reterr) MUST_USE;
+/* With its folder, as far as they are there. */
+void client_pass_remove(struct arena *arena, const char *path);
+
+/* And may be read. */
+bool client_file_is_there(const char *path);
 
 /* At most LIMIT_CLIENT_FILE_SIZE. One that is not there is empty. */
 enum err client_file_read_in(struct arena *arena, const char *path, struct slice *ret_text,

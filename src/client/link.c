@@ -115,6 +115,33 @@ static enum err link_receive(struct client_link *link, int64_t end, size_t *ret_
     }
 }
 
+enum err client_link_ask(struct client_link *link, struct arena *arena, struct slice line,
+                         struct slice *ret_answer)
+{
+    int64_t end = clock_monotonic() + LIMIT_CLIENT_QUIET_MS * INT64_C(1000);
+    enum err err = link_send(link, line, end);
+    while (err == ERR_NONE) {
+        char *at = NULL;
+        size_t got = 0;
+        struct slice early = buf_view(&link->early);
+        size_t size = slice_find_byte(early, '\n');
+        if (size < early.len) {
+            *ret_answer = arena_copy(arena, slice_sub(early, 0, size));
+            buf_consume(&link->early, size + 1);
+            return ERR_NONE;
+        }
+        if (early.len > LIMIT_KIB(16) || buf_reserve(&link->early, 4096, &at) != ERR_NONE) {
+            return ERR_LIMIT;
+        }
+        CURLcode code = curl_easy_recv(link->curl, at, 4096, &got);
+        buf_commit(&link->early, code == CURLE_OK ? got : 0);
+        err = code == CURLE_AGAIN           ? link_wait(link, POLLIN, end)
+              : code == CURLE_OK && got > 0 ? ERR_NONE
+                                            : ERR_CLOSED;
+    }
+    return err;
+}
+
 static struct slice link_request_in(struct arena *arena, const struct client *client,
                                     struct slice path, const char *protocol)
 {

@@ -138,20 +138,45 @@ static enum err list_show_properties(struct client_run *run, struct error *reter
     return ERR_NONE;
 }
 
+/* Before a credential is made of something that has no such form. */
+static enum err list_show_form(struct client_run *run, enum client_form form,
+                               enum client_option option, struct error *reterr)
+{
+    struct client_target target;
+    enum err err = client_target_find(run, run->given.words[0], &target, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct client_credential credential = {.target = target,
+                                           .host = SLICE(""),
+                                           .user = SLICE(""),
+                                           .password = SLICE(""),
+                                           .database = SLICE("")};
+    if (target.protocol->form_in(run->arena, &credential, form).at == NULL) {
+        return fail(reterr, ERR_INPUT, "show: --%s makes no sense for '%s', which is of subtype %s",
+                    client_options[option].name, run->given.words[0], target.protocol->subtype);
+    }
+    err = client_credential_make(run, &target, &credential, reterr);
+    if (err == ERR_NONE) {
+        struct slice text = target.protocol->form_in(run->arena, &credential, form);
+        (void)printf("%.*s\n", SLICE_ARG(text));
+    }
+    return err;
+}
+
 enum err client_show(struct client_run *run, struct error *reterr)
 {
     static const struct {
         enum client_option option;
-        enum credential_form form;
-    } forms[] = {{CLIENT_SHOW_URL, CREDENTIAL_URL},
-                 {CLIENT_SHOW_JDBC, CREDENTIAL_JDBC},
-                 {CLIENT_SHOW_DSN, CREDENTIAL_DSN},
-                 {CLIENT_SHOW_ENV, CREDENTIAL_ENV},
-                 {CLIENT_SHOW_PSQL, CREDENTIAL_PSQL}};
+        enum client_form form;
+    } forms[] = {{CLIENT_SHOW_URL, CLIENT_FORM_URL},   {CLIENT_SHOW_JDBC, CLIENT_FORM_JDBC},
+                 {CLIENT_SHOW_DSN, CLIENT_FORM_DSN},   {CLIENT_SHOW_ENV, CLIENT_FORM_ENV},
+                 {CLIENT_SHOW_PSQL, CLIENT_FORM_PSQL}, {CLIENT_SHOW_MARIADB, CLIENT_FORM_MARIADB}};
     size_t chosen = COUNT_OF(forms);
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
         if (client_given(run, forms[i].option) != NULL && chosen < COUNT_OF(forms)) {
-            return fail(reterr, ERR_INPUT, "show: one of --url, --jdbc, --dsn, --env and --psql");
+            return fail(reterr, ERR_INPUT,
+                        "show: one of --url, --jdbc, --dsn, --env, --psql and --mariadb");
         }
         chosen = client_given(run, forms[i].option) != NULL ? i : chosen;
     }
@@ -159,13 +184,7 @@ enum err client_show(struct client_run *run, struct error *reterr)
     if (err != ERR_NONE || chosen == COUNT_OF(forms)) {
         return err == ERR_NONE ? list_show_properties(run, reterr) : err;
     }
-    struct client_credential credential;
-    err = client_credential_make(run, &credential, reterr);
-    if (err == ERR_NONE) {
-        struct slice text = client_credential_form_in(run->arena, &credential, forms[chosen].form);
-        (void)printf("%.*s\n", SLICE_ARG(text));
-    }
-    return err;
+    return list_show_form(run, forms[chosen].form, forms[chosen].option, reterr);
 }
 
 /* Why ------------------------------------------------------------------------------------------ */

@@ -36,6 +36,8 @@ const struct client_option_row client_options[CLIENT_OPTION_COUNT] = {
     [CLIENT_SHOW_DSN] = {.name = "dsn", .help = "keywords and values for libpq, likewise"},
     [CLIENT_SHOW_ENV] = {.name = "env", .help = "variables to be set by a shell, likewise"},
     [CLIENT_SHOW_PSQL] = {.name = "psql", .help = "a command line of psql, likewise"},
+    [CLIENT_SHOW_MARIADB] = {.name = "mariadb",
+                             .help = "a command line of mariadb, which fits mysql, too"},
     [CLIENT_DURATION] = {.name = "duration",
                          .value = "TIME",
                          .help = "how long the credential is good, as 30m or 8h; 8h when it is "

@@ -118,6 +118,6 @@ void show_problem(const char *format, ...)
     int len = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     size_t size = len < 0 ? 0 : (size_t)len;
-    show_line_to(stderr, "gatehouse: ",
-                 slice_of(text, size < sizeof(text) ? size : sizeof(text) - 1));
+    show_line_to(stderr,
+                 "gatehouse: ", slice_of(text, size < sizeof(text) ? size : sizeof(text) - 1));
 }

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "client/peer.h"
 #include "client/show.h"
 #include "io/clock.h"
 
@@ -21,6 +22,7 @@
 #define TUNNEL_SIZE     LIMIT_KIB(64)
 #define TUNNEL_END_MS   200 /* in which both sides of a connection end, when one does */
 #define TUNNEL_STOP_MS  1000
+#define TUNNEL_ERROR    "GATEHOUSE ERROR "
 
 /* What is on its way in one direction. */
 struct tunnel_flow {
@@ -41,9 +43,7 @@ struct tunnel {
 };
 
 struct tunnels {
-    const struct client *client;
-    struct slice path;
-    int fd;
+    struct tunnels_config config;
     int stop_fd; /* readable once all have to end */
     struct tunnel *items[LIMIT_CLIENT_TUNNELS];
 };
@@ -172,18 +172,53 @@ static void tunnel_carry(struct tunnel *self)
     }
 }
 
+/* As docs/tcp.md has it: a line with the secret, and one that answers. */
+static enum err tunnel_sign_in(struct tunnel *self, struct error *reterr)
+{
+    const struct tunnels_config *config = &self->all->config;
+    struct arena arena CLEANUP(arena_release);
+    struct slice answer = SLICE("");
+    arena_init(&arena);
+    arena_hold_secrets(&arena);
+    enum err err =
+        client_link_ask(self->link, &arena,
+                        arena_format(&arena, "GATEHOUSE %.*s %.*s\n", SLICE_ARG(config->secret),
+                                     SLICE_ARG(config->connection)),
+                        &answer);
+    if (err != ERR_NONE) {
+        return fail(reterr, err, "the gateway does not answer: %s", err_text(err));
+    }
+    if (slice_equals(answer, SLICE("GATEHOUSE OK"))) {
+        return ERR_NONE;
+    }
+    return slice_starts_with(answer, SLICE(TUNNEL_ERROR))
+               ? fail(reterr, ERR_DENIED, "%.*s",
+                      SLICE_ARG(slice_from(answer, sizeof(TUNNEL_ERROR) - 1)))
+               : fail(reterr, ERR_UNAVAILABLE, "what answers is no gateway");
+}
+
+static enum err tunnel_open(struct tunnel *self, struct error *reterr)
+{
+    const struct tunnels_config *config = &self->all->config;
+    if (config->secret.len > 0 && !client_peer_is_own(self->fd)) {
+        return fail(reterr, ERR_DENIED, "it is another user's of this machine, or was gone");
+    }
+    enum err err =
+        client_link_open(config->client, config->path, TUNNEL_PROTOCOL, &self->link, reterr);
+    return err == ERR_NONE && config->secret.len > 0 ? tunnel_sign_in(self, reterr) : err;
+}
+
 static void *tunnel_run(void *at)
 {
     struct tunnel *self = at;
     struct error error;
-    enum err err =
-        client_link_open(self->all->client, self->all->path, TUNNEL_PROTOCOL, &self->link, &error);
+    enum err err = tunnel_open(self, &error);
     if (err == ERR_NONE) {
         tunnel_carry(self);
-        client_link_close(self->link);
     } else {
         show_problem("a client was turned away: %s", error.message);
     }
+    client_link_close(self->link);
     (void)close(self->fd);
     atomic_store(&self->is_over, true);
     return NULL;
@@ -191,18 +226,16 @@ static void *tunnel_run(void *at)
 
 /* All of them ---------------------------------------------------------------------------------- */
 
-enum err tunnels_new(const struct client *client, struct slice path, int take_fd,
-                     struct tunnels **ret_tunnels, struct error *reterr)
+enum err tunnels_new(const struct tunnels_config *config, struct tunnels **ret_tunnels,
+                     struct error *reterr)
 {
     int stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (stop_fd < 0) {
-        (void)close(take_fd);
+        (void)close(config->take_fd);
         return fail(reterr, ERR_IO, "eventfd: %s", strerror(errno));
     }
     struct tunnels *self = memory_new(sizeof(*self));
-    self->client = client;
-    self->path = path;
-    self->fd = take_fd;
+    self->config = *config;
     self->stop_fd = stop_fd;
     *ret_tunnels = self;
     return ERR_NONE;
@@ -210,7 +243,7 @@ enum err tunnels_new(const struct client *client, struct slice path, int take_fd
 
 int tunnels_fd(const struct tunnels *tunnels)
 {
-    return tunnels->fd;
+    return tunnels->config.take_fd;
 }
 
 /* A place that nobody has, or whose thread is done. */
@@ -232,7 +265,7 @@ static struct tunnel **tunnels_place(struct tunnels *self)
 void tunnels_accept(struct tunnels *tunnels)
 {
     int one = 1;
-    int fd = accept4(tunnels->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(tunnels->config.take_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
         return;
     }
@@ -274,7 +307,7 @@ bool tunnels_free(struct tunnels *tunnels)
     if (tunnels == NULL) {
         return true;
     }
-    (void)close(tunnels->fd);
+    (void)close(tunnels->config.take_fd);
     (void)!write(tunnels->stop_fd, &one, sizeof(one));
     while (!tunnels_are_over(tunnels)) {
         if (clock_monotonic() > end) {

@@ -8,10 +8,20 @@
 
 struct tunnels;
 
-/* 'client' and what it points to, and 'path', must outlive them. Takes over the listening socket.
- */
-enum err tunnels_new(const struct client *client, struct slice path, int take_fd,
-                     struct tunnels **ret_tunnels, struct error *reterr) MUST_USE;
+/* What it points to must outlive them. */
+struct tunnels_config {
+    const struct client *client;
+    struct slice path;       /* where the gateway takes them */
+    struct slice connection; /* its name */
+    /* Of clients that cannot prove who they are: the tunnel signs in with it, and takes those of
+     * the same user alone. Empty: clients do it themselves. */
+    struct slice secret;
+    int take_fd; /* that listens */
+};
+
+/* Takes over the socket, whatever becomes of it. */
+enum err tunnels_new(const struct tunnels_config *config, struct tunnels **ret_tunnels,
+                     struct error *reterr) MUST_USE;
 /* To be polled for POLLIN; then tunnels_accept(). */
 int tunnels_fd(const struct tunnels *tunnels);
 void tunnels_accept(struct tunnels *tunnels);

@@ -445,6 +445,7 @@ void gate_session_start_guest(struct gate_worker *worker, const struct gate_gues
                               struct stream *take_stream)
 {
     const struct front_config config = {
+        .is_guest = true,
         .mock_key = identity_scram_key(worker->gate->settings.identity),
         .authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS,
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The client's side: TLS, one line that proves who it is, one line that answers (tcp.h). */
+/* The client's side: TLS, unless it came over HTTP, which has it; one line that proves who it is,
+ * one line that answers (tcp.h). */
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/writer.h"
@@ -44,8 +45,10 @@ static void tcp_front_take_line(struct tcp_front *self, struct slice text)
         return;
     }
     native_credential_hash(line.secret, self->proof);
-    struct slice name =
-        line.name.len > 0 ? line.name : tls_stream_server_name(self->exchange.stream);
+    struct slice name = line.name;
+    if (name.len == 0 && self->tls != NULL) {
+        name = tls_stream_server_name(self->exchange.stream);
+    }
     if (name.len == 0) {
         tcp_front_end(self, SLICE("no connection is named, neither by TLS (SNI) nor in the line"));
         return;
@@ -80,17 +83,20 @@ static struct front *tcp_front_start(struct stream *take_stream, const struct fr
 {
     struct tcp_front *self = memory_new(sizeof(*self));
     struct front_exchange *exchange = &self->exchange;
-    must(config->tls != NULL);
+    must(config->tls != NULL || config->is_guest);
     exchange->front.ops = &tcp_front_ops;
     exchange->ops = &tcp_exchange_ops;
     exchange->events = events;
     exchange->owner = owner;
     buf_init(&exchange->input, TCP_LINE_SIZE_MAX);
     buf_init(&exchange->output, TCP_ANSWER_SIZE_MAX);
-    self->tls = tls_server_ref(config->tls);
+    self->tls = config->tls == NULL ? NULL : tls_server_ref(config->tls);
     arena_init(&self->arena);
     arena_hold_secrets(&self->arena);
-    must(tls_stream_new(self->tls, take_stream, &exchange->stream) == ERR_NONE);
+    exchange->stream = take_stream;
+    if (self->tls != NULL) {
+        must(tls_stream_new(self->tls, take_stream, &exchange->stream) == ERR_NONE);
+    }
     front_exchange_start(exchange, config->authentication_ms);
     return &exchange->front;
 }
