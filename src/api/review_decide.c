@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "api/review_answer.h"
 #include "api/review_run.h"
+#include "base/text.h"
 #include "base/timestamp.h"
 #include "gate/execution.h"
 #include "io/clock.h"
@@ -61,7 +62,7 @@ static enum err decision_read(struct decision_call *self, struct error *reterr)
     if (wanted->force_review.value && self->verb != VERB_APPROVE) {
         return fail(reterr, ERR_INPUT, "'force_review' is for approving");
     }
-    if (wanted->force_review.value && slice_trim(self->reason, " \t\r\n").len == 0) {
+    if (wanted->force_review.value && !text_has_visible(self->reason)) {
         return fail(reterr, ERR_INPUT,
                     "'reason' must say why the review is forced: it stands in the audit log");
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include "base/memory.h"
+
 #define TEXT_HIGH_BITS 0x8080808080808080U
 
 /* The number of bytes before the first that is not ASCII, rounded down to what was looked at. */
@@ -143,6 +145,34 @@ static bool text_is_unsafe(uint32_t code)
            code == 0x61c || (code >= 0x200b && code <= 0x200f) ||
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
            code == 0xfeff || (code >= 0xe0000 && code <= 0xe007f);
+}
+
+static bool text_is_blank(uint32_t code)
+{
+    static const uint32_t blanks[] = {' ',    0xa0,   0xad,   0x34f,  0x115f, 0x1160, 0x1680,
+                                      0x17b4, 0x17b5, 0x202f, 0x205f, 0x2800, 0x3000, 0x3164,
+                                      0xffa0};
+    for (size_t i = 0; i < COUNT_OF(blanks); i++) {
+        if (code == blanks[i]) {
+            return true;
+        }
+    }
+    return (code >= 0x180b && code <= 0x180f) || (code >= 0x2000 && code <= 0x200a) ||
+           (code >= 0xfe00 && code <= 0xfe0f) || (code >= 0xe0080 && code <= 0xe0fff) ||
+           (text_is_unsafe(code) && code != '"' && code != '\\');
+}
+
+bool text_has_visible(struct slice text)
+{
+    while (text.len > 0) {
+        uint32_t code = 0;
+        size_t len = text_character(text, &code);
+        if (len > 0 && !text_is_blank(code)) {
+            return true;
+        }
+        text = slice_from(text, len == 0 ? 1 : len);
+    }
+    return false;
 }
 
 static void text_escape_code(struct writer *writer, uint32_t code)

@@ -17,6 +17,9 @@ bool text_is_ascii(struct slice text);
  * malformed. */
 size_t text_character(struct slice text, uint32_t *ret_code);
 
+/* Whether a reader sees anything of it: there are characters besides blanks of all kinds. */
+bool text_has_visible(struct slice text);
+
 /* Digits alone, for the signed one with '-' before them. ERR_INPUT when it is anything else,
  * ERR_LIMIT when the number does not fit. */
 enum err text_parse_u64(struct slice text, uint64_t *ret_value) MUST_USE;

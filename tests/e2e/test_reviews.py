@@ -262,6 +262,8 @@ def test_emergency_access_is_loud(crew):
     crew.rule(name, min_approvals=2, force_approval_groups=["boss"])
     asked = crew.ask(name)
     decide(crew.bob, asked, force_review=True, reason="x", expect=403)
+    for nothing in "", " \t\n", "\u00a0", "\u200b\u2060", "\u3000", "\u00ad", "\u2800":
+        decide(crew.eve, asked, force_review=True, reason=nothing, expect=400)
     shown = decide(crew.eve, asked, force_review=True, reason="the shop is down")
     assert shown["status"] == "APPROVED" and shown["forced_review"] is True
     entry = [e for e in crew.log(asked) if e["action"] == "force_approve"]

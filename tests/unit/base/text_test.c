@@ -158,6 +158,30 @@ static void what_a_terminal_would_act_upon_is_escaped(void **state)
     check_escape(SLICE("a\xff\xc3(\xe2\x82"), SLICE("a\\xff\\xc3(\\xe2\\x82"));
 }
 
+static void blanks_of_all_kinds_are_not_seen(void **state)
+{
+    static const char *const blanks[] = {"",
+                                         " \t\r\n",
+                                         "\xc2\xa0",
+                                         "\xc2\xad",
+                                         "\xe2\x80\x8b",
+                                         "\xe3\x80\x80",
+                                         "\xef\xbb\xbf",
+                                         "\xe2\x81\xa0 ",
+                                         "\xe2\xa0\x80",
+                                         "\xe3\x85\xa4",
+                                         "\xff\xfe",
+                                         "\xf3\xa0\x81\x81"};
+    static const char *const seen[] = {"x", " \".\" ", "\\", "\xe2\x80\x8b!", "\xe5\x8e\x9f", "\xff-"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(blanks); i++) {
+        assert_false(text_has_visible(slice_of_text(blanks[i])));
+    }
+    for (size_t i = 0; i < COUNT_OF(seen); i++) {
+        assert_true(text_has_visible(slice_of_text(seen[i])));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +193,7 @@ int main(void)
         cmocka_unit_test(what_is_not_a_number_is_refused),
         cmocka_unit_test(only_ascii_letters_are_lowered),
         cmocka_unit_test(what_a_terminal_would_act_upon_is_escaped),
+        cmocka_unit_test(blanks_of_all_kinds_are_not_seen),
     };
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
 }
