@@ -138,6 +138,7 @@ enum err device_login_begin(struct api_call *call, struct error *reterr)
         .id = device_id_in(arena, code),
         .user_code = device_make_user_code_in(arena),
         .program_name = form.program.len > 0 ? form.program : SLICE(""),
+        .asker = sign_in_address(call),
         .asked_from = slice_of_text(call->request->peer.address),
         .interval_s = DEVICE_INTERVAL_S,
         .created_at = now,

@@ -25,12 +25,18 @@ enum err device_login_store_insert(struct store_tx *tx, const struct device_logi
                                    struct error *reterr)
 {
     int64_t count = 0;
+    int64_t own_count = 0;
     enum err err = store_exec(tx, "DELETE FROM device_login WHERE expires_at <= $1",
                               PARAMS(store_int(login->created_at)), NULL, reterr);
     if (err == ERR_NONE) {
         err = rows_number(tx, "SELECT count(*) FROM device_login", NO_PARAMS, &count, reterr);
     }
-    if (err == ERR_NONE && count >= LIMIT_DEVICE_LOGINS) {
+    if (err == ERR_NONE) {
+        err = rows_number(tx, "SELECT count(*) FROM device_login WHERE asker = $1",
+                          PARAMS(store_text(login->asker)), &own_count, reterr);
+    }
+    if (err == ERR_NONE &&
+        (count >= LIMIT_DEVICE_LOGINS || own_count >= LIMIT_DEVICE_LOGINS_EACH)) {
         err = fail(reterr, ERR_BUSY, "too many sign-ins are under way: try again in some minutes");
     }
     if (err != ERR_NONE) {
@@ -39,12 +45,12 @@ enum err device_login_store_insert(struct store_tx *tx, const struct device_logi
     return store_exec(
         tx,
         "INSERT INTO device_login (id, user_code, status, program_name, asked_from, user_id, "
-        "organization_id, interval_s, asked_at, created_at, expires_at) "
-        "VALUES ($1, $2, $3, $4, $5, '', '', $6, 0, $7, $8)",
+        "organization_id, interval_s, asked_at, created_at, expires_at, asker) "
+        "VALUES ($1, $2, $3, $4, $5, '', '', $6, 0, $7, $8, $9)",
         PARAMS(store_text(login->id), store_text(login->user_code),
                device_login_word(login->status), store_text(login->program_name),
                store_text(login->asked_from), store_int(login->interval_s),
-               store_int(login->created_at), store_int(login->expires_at)),
+               store_int(login->created_at), store_int(login->expires_at), store_text(login->asker)),
         NULL, reterr);
 }
 

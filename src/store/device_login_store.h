@@ -18,6 +18,7 @@ struct device_login {
     struct slice user_code; /* as it is shown, "BCDF-GHJK" */
     enum device_login_status status;
     struct slice program_name; /* as it calls itself; may be empty */
+    struct slice asker; /* as it is counted; where it is inserted alone */
     struct slice asked_from;   /* the address */
     struct slice user_id;      /* who said so; empty: nobody yet */
     struct slice organization_id;
@@ -27,7 +28,8 @@ struct device_login {
     int64_t expires_at;
 };
 
-/* Forgets those that have expired, too. ERR_BUSY: LIMIT_DEVICE_LOGINS wait. */
+/* Forgets those that have expired, too. ERR_BUSY: LIMIT_DEVICE_LOGINS wait, or
+ * LIMIT_DEVICE_LOGINS_EACH of this asker. */
 enum err device_login_store_insert(struct store_tx *tx, const struct device_login *login,
                                    struct error *reterr) MUST_USE;
 /* One that waits for a person. ERR_NOT_FOUND. */

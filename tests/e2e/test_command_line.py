@@ -16,6 +16,7 @@ from api import PASSWORD, Api, login, unique
 from command_line import Person
 from conftest import BINARY, PATIENCE, Gateway, lasting_port, receive_all, wait_for
 from native import credential
+from people import TRUSTED
 from test_tls import make_certificate
 
 
@@ -262,6 +263,18 @@ def test_a_gateway_that_is_none_moves_no_cursor_and_gets_no_token(hostile, admin
     answers["/api/connections"] = (200, {"data": [{"name": each} for each in names]}, {})
     assert complete(one, "gatehouse exec ", tmp_path) == ["good-one"]
     assert not (tmp_path / "run-by-tab").exists()
+
+
+def test_one_address_does_not_take_all_codes(start):
+    gateway = start(*TRUSTED)
+
+    def codes(address, count):
+        return [Api(gateway).post("/device/authorize", b"client_id=x", headers={
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Forwarded-For": address(i)}).status for i in range(count)]
+    assert codes(lambda i: "198.18.5.1", 102) == [200] * 100 + [429] * 2
+    assert codes(lambda i: f"2001:db8::{i + 1:x}", 102) == [200] * 100 + [429] * 2
+    assert codes(lambda i: "198.18.5.2", 1) + codes(lambda i: "2001:db8:1::1", 1) == [200, 200]
 
 
 def begin(admin, person):
