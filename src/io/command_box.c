@@ -308,7 +308,22 @@ static int box_refuse_namespaces(scmp_filter_ctx filter)
 }
 
 /* Sockets in the file system are found by their paths, which Landlock does not look at: the
- * gateway's own control socket among them. */
+ * gateway's own control socket among them. Of all other kinds, those of the machine under a virtual
+ * one or of the kernel's ciphers, programs need none but the internet's, and what tells of it. */
+static int box_refuse_sockets(scmp_filter_ctx filter)
+{
+    int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, AF_UNIX));
+    for (unsigned family = 0; family < AF_MAX && result == 0; family++) {
+        bool is_needed = family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
+        if (!is_needed && family != AF_UNIX) {
+            result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+                                      SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, family));
+        }
+    }
+    return result;
+}
+
 static int box_confine_calls(void)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -319,10 +334,7 @@ static int box_confine_calls(void)
     if (result == 0) {
         result = box_refuse_namespaces(filter);
     }
-    if (result == 0) {
-        result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
-                                  SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, AF_UNIX));
-    }
+    result = result == 0 ? box_refuse_sockets(filter) : result;
     result = result == 0 ? seccomp_load(filter) : result;
     seccomp_release(filter);
     return -result;

@@ -154,6 +154,25 @@ subprocess.run(["echo", "child"])
 """
 
 
+SOCKETS = """
+import socket
+for family, kind in ((1, 1), (2, 1), (10, 1), (16, 3), (17, 3), (21, 5), (29, 3), (38, 5), (40, 1),
+                     (44, 3)):
+    try:
+        socket.socket(family, kind)
+        print("made", family)
+    except OSError:
+        pass
+"""
+
+
+def test_sockets_of_the_internet_alone(place):
+    """Not those of the machine under a virtual one (40), nor what else a kernel has."""
+    said = place.run(place.connection("/usr/bin/python3", "-"), SOCKETS)["output"].splitlines()
+    assert [line for line in said if line not in ("made 2", "made 10", "made 16")] == [], said
+    assert "made 2" in said
+
+
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="has numbers of calls of x86-64")
 def test_no_namespaces(place):
     """In one of its own, whoever made it is root, and reaches more of the kernel."""
