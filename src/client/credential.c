@@ -5,9 +5,32 @@
 #include "base/text.h"
 #include "client/show.h"
 #include "codec/url.h"
+#include "model/name.h"
 
 #define DURATION_S     (8 * 3600)
 #define DURATION_MAX_S 172800 /* that the gateway takes */
+
+#define CREDENTIAL_ID_MAX 64
+
+/* Its id names a file here, and each of the others is to be on a line of its own. */
+static bool credential_is_plain(const struct client_credential *it)
+{
+    const struct slice lines[] = {it->target.connection, it->host, it->user, it->password,
+                                  it->database};
+    for (size_t i = 0; i < it->id.len; i++) {
+        char at = it->id.at[i];
+        if (!((at >= 'a' && at <= 'z') || (at >= 'A' && at <= 'Z') || (at >= '0' && at <= '9') ||
+              at == '-')) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        if (line_check(lines[i], NULL) != ERR_NONE) {
+            return false;
+        }
+    }
+    return it->id.len > 0 && it->id.len <= CREDENTIAL_ID_MAX && it->password.len > 0;
+}
 
 static enum err credential_read(const struct client_run *run, const struct json *answer,
                                 struct client_credential *credential, struct error *reterr)
@@ -21,7 +44,7 @@ static enum err credential_read(const struct client_run *run, const struct json 
     credential->password = show_text(&access, "password");
     credential->database = show_text(&access, "database_name");
     credential->uses_tls = slice_find(whole, SLICE("sslmode=disable")) == whole.len;
-    if (credential->id.len == 0 || credential->password.len == 0 ||
+    if (!credential_is_plain(credential) ||
         text_parse_u64(show_text(&access, "port"), &port) != ERR_NONE || port > 65535) {
         return fail(reterr, ERR_UNAVAILABLE, "'%.*s' does not answer as a gateway does",
                     SLICE_ARG(run->client.context.url));

@@ -252,6 +252,20 @@ def test_a_gateway_that_is_none_moves_no_cursor_and_gets_no_token(hostile, admin
     assert {token for _, token in seen if token} == {"Bearer of-the-other"}
     one.done("list", "--context", "good")
     assert not [token for _, token in seen if token and admin.token in token]
+    # What it calls a credential names no file but one of ours.
+    kept_pass = os.path.join(one.home, ".pgpass")
+    with open(kept_pass, "w", encoding="utf-8") as file:
+        file.write("mine")
+    answers["/api/connections/x"] = (200, {"name": "x", "subtype": "postgres"}, {})
+    access = {"hostname": "h", "port": "5432", "username": "x", "password": "p"}
+    for made, inner in (({"id": "../../../"}, {}), ({"id": "a/b"}, {}), ({"id": "a" * 65}, {}),
+                        ({}, {"username": "x\nlocalhost:*:*:*:y"}), ({}, {"password": "p\nq"})):
+        answers["/api/connections/x/credentials"] = (201, {
+            "id": "1-a", "connection_name": "x", "connection_subtype": "postgres", **made,
+            "connection_credentials": {**access, **inner}}, {})
+        one.refused(6, "connect", "x", "--", "cat", kept_pass)
+        with open(kept_pass, encoding="utf-8") as file:
+            assert file.read() == "mine"
     # A login that fails leaves what was there: no new address beside an old token.
     answers["/api/userinfo"] = (401, {"message": "no"}, {})
     one.refused(5, "login", url, "--token-stdin", "--context", "good", text="of-the-other")
