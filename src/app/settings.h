@@ -30,7 +30,7 @@ enum setting_kind {
     SETTING_HOSTS,
     SETTING_SECRET_TRUST, /* organizations, and sources of secrets */
     SETTING_ORGANIZATIONS,
-    SETTING_FAULT,        /* for tests, not in the help */
+    SETTING_FAULT, /* for tests, not in the help */
 };
 
 /* X(name, flag, kind, default, form, least, most, help)

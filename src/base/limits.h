@@ -342,10 +342,10 @@
 #define LIMIT_PROVIDER_WAITERS  16 /* for what it publishes */
 
 /* passwords */
-#define LIMIT_DEVICE_LOGINS    2000 /* sign-ins of programs without a browser, under way */
-#define LIMIT_DEVICE_LOGINS_EACH 100 /* of one address */
-#define LIMIT_SIGN_IN_ACCOUNTS 8    /* of one address, that are tried when none is named */
-#define LIMIT_INVITATION_DAYS  7    /* that an invited person's link is good */
+#define LIMIT_DEVICE_LOGINS      2000 /* sign-ins of programs without a browser, under way */
+#define LIMIT_DEVICE_LOGINS_EACH 100  /* of one address */
+#define LIMIT_SIGN_IN_ACCOUNTS   8    /* of one address, that are tried when none is named */
+#define LIMIT_INVITATION_DAYS    7    /* that an invited person's link is good */
 
 /* the secrets of a connection */
 #define LIMIT_SECRETS_MS          15000 /* for all of them */

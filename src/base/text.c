@@ -149,9 +149,9 @@ static bool text_is_unsafe(uint32_t code)
 
 static bool text_is_blank(uint32_t code)
 {
-    static const uint32_t blanks[] = {' ',    0xa0,   0xad,   0x34f,  0x115f, 0x1160, 0x1680,
-                                      0x17b4, 0x17b5, 0x202f, 0x205f, 0x2800, 0x3000, 0x3164,
-                                      0xffa0};
+    static const uint32_t blanks[] = {' ',    0xa0,   0xad,   0x34f,  0x115f,
+                                      0x1160, 0x1680, 0x17b4, 0x17b5, 0x202f,
+                                      0x205f, 0x2800, 0x3000, 0x3164, 0xffa0};
     for (size_t i = 0; i < COUNT_OF(blanks); i++) {
         if (code == blanks[i]) {
             return true;

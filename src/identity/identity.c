@@ -397,9 +397,8 @@ static enum err identity_verify_own(struct identity *identity, struct slice toke
     if (err == ERR_NONE) {
         err = identity_ask_store(identity, look, reterr);
     }
-    *ret_proof = (struct identity_proof){.caller = look->caller,
-                                         .token_id = look->claims.token_id,
-                                         .expires_at = expires_at};
+    *ret_proof = (struct identity_proof){
+        .caller = look->caller, .token_id = look->claims.token_id, .expires_at = expires_at};
     if (err == ERR_NONE) {
         ret_proof->is_lent = json_is_given(json_member(&jwt.claims, "lent"));
     }

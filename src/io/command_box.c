@@ -294,10 +294,11 @@ static const int box_refused[] = {
 };
 
 /* A namespace of users makes its maker root in it, for whom more of the kernel can be reached.
- * clone3() has its flags in memory, where no filter looks: libc takes clone() where there is none. */
+ * clone3() has its flags in memory, where no filter looks: libc takes clone() where there is none.
+ */
 static int box_refuse_namespaces(scmp_filter_ctx filter)
 {
-    static const uint64_t flags[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
+    static const uint64_t flags[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
                                      CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
     int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     for (size_t i = 0; i < COUNT_OF(flags) && result == 0; i++) {

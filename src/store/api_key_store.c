@@ -46,8 +46,7 @@ enum err api_key_store_insert(struct store_tx *tx, const struct api_key *key, st
         "coalesce((SELECT k.owner_id FROM api_key k WHERE k.id = $9), $9))",
         PARAMS(store_text(key->id), store_text(key->organization_id), store_text(key->name),
                store_blob(hash), store_text(key->masked_key), store_text(key->created_by),
-               store_int(key->created_at), store_int(key->expires_at),
-               store_text(key->maker_id)),
+               store_int(key->created_at), store_int(key->expires_at), store_text(key->maker_id)),
         NULL, reterr);
     if (err == ERR_CONFLICT) {
         return fail(reterr, ERR_CONFLICT, "an API key '%.*s' already exists", SLICE_ARG(key->name));

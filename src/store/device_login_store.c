@@ -50,7 +50,8 @@ enum err device_login_store_insert(struct store_tx *tx, const struct device_logi
         PARAMS(store_text(login->id), store_text(login->user_code),
                device_login_word(login->status), store_text(login->program_name),
                store_text(login->asked_from), store_int(login->interval_s),
-               store_int(login->created_at), store_int(login->expires_at), store_text(login->asker)),
+               store_int(login->created_at), store_int(login->expires_at),
+               store_text(login->asker)),
         NULL, reterr);
 }
 

@@ -18,7 +18,7 @@ struct device_login {
     struct slice user_code; /* as it is shown, "BCDF-GHJK" */
     enum device_login_status status;
     struct slice program_name; /* as it calls itself; may be empty */
-    struct slice asker; /* as it is counted; where it is inserted alone */
+    struct slice asker;        /* as it is counted; where it is inserted alone */
     struct slice asked_from;   /* the address */
     struct slice user_id;      /* who said so; empty: nobody yet */
     struct slice organization_id;

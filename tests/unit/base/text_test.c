@@ -172,7 +172,8 @@ static void blanks_of_all_kinds_are_not_seen(void **state)
                                          "\xe3\x85\xa4",
                                          "\xff\xfe",
                                          "\xf3\xa0\x81\x81"};
-    static const char *const seen[] = {"x", " \".\" ", "\\", "\xe2\x80\x8b!", "\xe5\x8e\x9f", "\xff-"};
+    static const char *const seen[] = {"x",    " \".\" ", "\\", "\xe2\x80\x8b!", "\xe5\x8e\x9f",
+                                       "\xff-"};
     (void)state;
     for (size_t i = 0; i < COUNT_OF(blanks); i++) {
         assert_false(text_has_visible(slice_of_text(blanks[i])));
