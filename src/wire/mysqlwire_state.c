@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/mysqlwire_state.h"
 
+#define MYSQLWIRE_NUMBER_MAX ((UINT64_C(1) << 56) - 1) /* nobody sends so many commands */
 /* What begins as EOF and has as much is none, where EOF is not deprecated. */
 #define EOF_SIZE_MAX 9
 
@@ -60,7 +61,8 @@ enum err mysqlwire_state_command(struct mysqlwire_state *state, uint8_t command,
     state->has_quit = command == MYSQLWIRE_QUIT;
     if (answers != MYSQLWIRE_SILENT) {
         size_t place = (state->first + state->count) % LIMIT_MYSQLWIRE_OWED;
-        state->owed[place] = (struct mysqlwire_request){.command = command, .number = *ret_number};
+        state->owed[place] = (struct mysqlwire_request){
+            .command = command, .number = *ret_number & MYSQLWIRE_NUMBER_MAX};
         state->count++;
     }
     return ERR_NONE;

@@ -51,9 +51,10 @@ enum mysqlwire_phase {
 
 #define MYSQLWIRE_NOBODY 0 /* a number that no command has */
 
+/* Eight bytes: each session has a ring of them. */
 struct mysqlwire_request {
-    uint8_t command;
-    uint64_t number; /* of the client's command, counted from 1 */
+    uint64_t command : 8;
+    uint64_t number : 56; /* of the client's command, counted from 1 */
 };
 
 struct mysqlwire_state {
