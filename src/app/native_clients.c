@@ -180,6 +180,7 @@ enum err native_clients_make(struct native_clients *clients, struct arena *arena
     for (size_t i = 0; i < clients->entrance_count && err == ERR_NONE; i++) {
         struct native_entrance *entrance = &clients->entrances[i];
         entrance->needs_tls = protocol_needs_tls(settings, entrance->protocol);
+        entrance->greeting = protocol_greeting(settings, entrance->protocol);
         err = native_clients_load_tls(settings, native_entrance_alpn(entrance), &entrance->tls,
                                       reterr);
     }
@@ -207,8 +208,10 @@ void native_clients_start(struct native_clients *clients, size_t index, struct w
     clients->workers[index] = gate_worker_new(clients->gate, worker);
     for (size_t i = 0; i < clients->entrance_count; i++) {
         const struct native_entrance *entrance = &clients->entrances[i];
-        const struct gate_entrance gate = {
-            .protocol = entrance->protocol, .tls = entrance->tls, .needs_tls = entrance->needs_tls};
+        const struct gate_entrance gate = {.protocol = entrance->protocol,
+                                           .tls = entrance->tls,
+                                           .needs_tls = entrance->needs_tls,
+                                           .greeting = entrance->greeting};
         gate_worker_listen(clients->workers[index], &gate, entrance->fds[index]);
     }
 }

@@ -19,6 +19,7 @@ struct native_entrance {
     struct native_address address; /* what clients are told */
     struct tls_server *tls;        /* NULL: without */
     bool needs_tls;
+    struct slice greeting;
 };
 
 struct native_clients {

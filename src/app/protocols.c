@@ -9,21 +9,25 @@
 #include "protocol/tcp/tcp.h"
 
 /* The first is the oldest. X(protocol, the setting that says where its clients come in, the one
- * that says whether they may do without TLS; SETTING_COUNT: that is the protocol's own matter) */
+ * that says whether they may do without TLS, the one that says which kind of server they are
+ * greeted by; SETTING_COUNT: that is the protocol's own matter) */
 #define PROTOCOL_LIST(X)                                                                           \
-    X(postgres_protocol, SETTING_POSTGRES_LISTEN, SETTING_POSTGRES_TLS)                            \
-    X(mysql_protocol, SETTING_MYSQL_LISTEN, SETTING_MYSQL_TLS)                                     \
-    X(tcp_protocol, SETTING_TCP_LISTEN, SETTING_COUNT)                                             \
-    X(exec_protocol, SETTING_COUNT, SETTING_COUNT)
+    X(postgres_protocol, SETTING_POSTGRES_LISTEN, SETTING_POSTGRES_TLS, SETTING_COUNT)             \
+    X(mysql_protocol, SETTING_MYSQL_LISTEN, SETTING_MYSQL_TLS, SETTING_MYSQL_GREETING)             \
+    X(tcp_protocol, SETTING_TCP_LISTEN, SETTING_COUNT, SETTING_COUNT)                              \
+    X(exec_protocol, SETTING_COUNT, SETTING_COUNT, SETTING_COUNT)
 
-#define PROTOCOL_ITEM(protocol, listen, tls) &(protocol),
+#define PROTOCOL_ITEM(protocol, listen, tls, greeting) &(protocol),
 static const struct protocol *const protocol_items[] = {PROTOCOL_LIST(PROTOCOL_ITEM)};
 
-#define PROTOCOL_LISTEN(protocol, listen, tls) listen,
+#define PROTOCOL_LISTEN(protocol, listen, tls, greeting) listen,
 static const enum setting protocol_listens[] = {PROTOCOL_LIST(PROTOCOL_LISTEN)};
 
-#define PROTOCOL_TLS(protocol, listen, tls) tls,
+#define PROTOCOL_TLS(protocol, listen, tls, greeting) tls,
 static const enum setting protocol_tlses[] = {PROTOCOL_LIST(PROTOCOL_TLS)};
+
+#define PROTOCOL_GREETING(protocol, listen, tls, greeting) greeting,
+static const enum setting protocol_greetings[] = {PROTOCOL_LIST(PROTOCOL_GREETING)};
 
 const struct protocols gatehouse_protocols = {.items = protocol_items,
                                               .count = COUNT_OF(protocol_items)};
@@ -47,6 +51,12 @@ bool protocol_needs_tls(const struct settings *settings, const struct protocol *
 {
     enum setting setting = protocol_tlses[protocol_index(protocol)];
     return setting != SETTING_COUNT && settings_is(settings, setting, "required");
+}
+
+struct slice protocol_greeting(const struct settings *settings, const struct protocol *protocol)
+{
+    enum setting setting = protocol_greetings[protocol_index(protocol)];
+    return setting == SETTING_COUNT ? SLICE("") : slice_of_text(settings_text(settings, setting));
 }
 
 /* Recordings that name no subtype are older than all protocols but the first. */

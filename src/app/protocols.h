@@ -13,6 +13,8 @@ extern const struct protocols gatehouse_protocols;
 enum setting protocol_listen_setting(const struct protocol *protocol);
 /* Whether they are refused without TLS, by a setting. */
 bool protocol_needs_tls(const struct settings *settings, const struct protocol *protocol);
+/* As which kind of server its clients are greeted; empty: there is but one. */
+struct slice protocol_greeting(const struct settings *settings, const struct protocol *protocol);
 
 /* How recordings of a connection's subtype are read: a replay_find_fn. */
 const struct replay_ops *protocol_find_replay(struct slice subtype);

@@ -54,6 +54,8 @@ enum setting_kind {
       0, 0, "where native clients of MySQL and MariaDB connect to; port 0 takes a free one")       \
     X(SETTING_MYSQL_TLS, "mysql-tls", SETTING_CHOICE, "offered", "offered|required", 0, 0,         \
       "whether native clients of MySQL may do without TLS; it needs --tls-cert")                   \
+    X(SETTING_MYSQL_GREETING, "mysql-greeting", SETTING_CHOICE, "mysql", "mysql|mariadb", 0, 0,    \
+      "which of the two clients take the gateway for, before it knows their target")               \
     X(SETTING_TCP_LISTEN, "tcp-listen", SETTING_LISTENER, "off", "HOST:PORT|off", 0, 0,            \
       "where clients of connections of subtype tcp connect to, with TLS; needs --tls-cert")        \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \

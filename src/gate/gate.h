@@ -83,6 +83,7 @@ struct gate_entrance {
     const struct protocol *protocol;
     struct tls_server *tls; /* NULL: TLS is not offered */
     bool needs_tls;
+    struct slice greeting; /* see struct front_config; lasts as long as the gate */
 };
 
 /* Before the worker's thread starts, at most LIMIT_GATE_LISTENERS times. Takes over the listening

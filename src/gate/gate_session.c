@@ -85,12 +85,14 @@ static void gate_session_take_numbers(struct gate_session *session, uint32_t tar
     if (number == 0) {
         return;
     }
-    if (!gate_session_take_number(session, number) ||
-        (target_number != 0 && target_number != number &&
-         !gate_session_take_number(session, target_number))) {
+    if (!gate_session_take_number(session, number)) {
         log_line(LOG_GATE, LOG_WARN,
                  "a session cannot be cancelled by its client: two numbers meet",
                  log_text("id", session->session.id));
+    }
+    /* Another server behind the same address may have given that one, too. */
+    if (target_number != 0 && target_number != number) {
+        (void)gate_session_take_number(session, target_number);
     }
 }
 
@@ -444,11 +446,16 @@ void gate_session_start_inside(struct gate_worker *worker, const struct gate_ins
 void gate_session_start_guest(struct gate_worker *worker, const struct gate_guest *guest,
                               struct stream *take_stream)
 {
-    const struct front_config config = {
+    struct front_config config = {
         .is_guest = true,
         .mock_key = identity_scram_key(worker->gate->settings.identity),
         .authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS,
     };
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        if (worker->listeners[i]->protocol == guest->protocol) {
+            config.greeting = worker->listeners[i]->front.greeting;
+        }
+    }
     struct gate_session *session = gate_session_new(worker, guest->protocol, &guest->address);
     session->guest_member = arena_copy(&session->arena, guest->member_id);
     session->guest_connection = arena_copy(&session->arena, guest->connection_id);

@@ -143,6 +143,7 @@ void gate_worker_listen(struct gate_worker *worker, const struct gate_entrance *
     listener->front.mock_key = identity_scram_key(worker->gate->settings.identity);
     listener->front.authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS;
     listener->front.needs_tls = entrance->needs_tls;
+    listener->front.greeting = entrance->greeting;
     gate_listener_use_tls(listener, entrance->tls == NULL ? NULL : tls_server_ref(entrance->tls));
     listener->listener = listener_new(worker->loop, take_fd, gate_worker_on_accept, listener);
 }

@@ -399,7 +399,9 @@ static void front_on_deadline(void *owner)
 static void front_greet(struct mysql_front *self)
 {
     const struct mysqlwire_greeting greeting = {
-        .version = SLICE(MYSQL_FRONT_VERSION),
+        .version = slice_equals(self->config.greeting, SLICE("mariadb"))
+                       ? SLICE(MYSQL_FRONT_VERSION_MARIADB)
+                       : SLICE(MYSQL_FRONT_VERSION),
         .connection_id = self->number,
         .capabilities = MYSQL_SERVED_CAPABILITIES | (self->config.tls == NULL ? 0U : MYSQLWIRE_SSL),
         .charset = MYSQLWIRE_UTF8MB4,

@@ -9,7 +9,8 @@
 #include "protocol/front.h"
 
 /* What clients take for the server's version: it is told before the target is known. */
-#define MYSQL_FRONT_VERSION "8.0.36-gatehouse"
+#define MYSQL_FRONT_VERSION         "8.0.36-gatehouse"
+#define MYSQL_FRONT_VERSION_MARIADB "5.5.5-10.11.0-MariaDB-gatehouse" /* as its servers begin */
 
 extern const struct front_ops mysql_front_ops;
 
