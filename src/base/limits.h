@@ -40,6 +40,7 @@
 /* HTTP/2: one connection */
 #define LIMIT_HTTP2_STREAMS           100
 #define LIMIT_HTTP2_WINDOW_SIZE       LIMIT_KIB(64)
+#define LIMIT_HTTP2_TUNNEL_SIZE       LIMIT_KIB(64) /* of what an extended CONNECT has to send */
 #define LIMIT_HTTP2_WRITE_SIZE        LIMIT_KIB(32)
 #define LIMIT_HTTP2_ACKS              100
 #define LIMIT_HTTP2_SETTINGS          32
@@ -189,6 +190,20 @@
 #define LIMIT_COMMAND_FILE_SIZE LIMIT_MIB(1024)
 #define LIMIT_COMMAND_OUT_SIZE  LIMIT_KIB(256)  /* of output that nobody has taken yet */
 #define LIMIT_COMMAND_OUTPUT    LIMIT_MIB(2048) /* in all */
+
+/* WebSockets, and the terminals that are reached over them */
+#define LIMIT_WEBSOCKET_MESSAGE_SIZE LIMIT_KIB(64)  /* that is read */
+#define LIMIT_WEBSOCKET_OUT_SIZE     LIMIT_KIB(256) /* that the other end has not taken */
+#define LIMIT_WEBSOCKET_PING_MS      20000
+#define LIMIT_WEBSOCKET_DEAD_MS      60000 /* without a byte, while one is listened to */
+#define LIMIT_WEBSOCKET_CLOSE_MS     3000  /* for the other end's good bye */
+#define LIMIT_TERMINAL_COLUMNS       1000
+#define LIMIT_TERMINAL_ROWS          1000
+#define LIMIT_TERMINAL_KIND_SIZE     64    /* of TERM */
+#define LIMIT_TERMINAL_S             43200 /* that one may be open */
+#define LIMIT_TERMINAL_IDLE_S        1800  /* in which nothing is typed or shown */
+#define LIMIT_TERMINAL_CHECK_MS      1000  /* until it is asked again who sits there */
+#define LIMIT_TERMINALS              1000
 
 /* reviews */
 #define LIMIT_REVIEW_COMMENTS    500

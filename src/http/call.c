@@ -8,6 +8,7 @@
 #include "http/later.h"
 #include "http/server_internal.h"
 #include "io/log.h"
+#include "wire/websocket.h"
 
 #include <inttypes.h>
 #include <semaphore.h>
@@ -163,6 +164,45 @@ enum err http_call_upgrade(struct http_call *call, struct slice protocol,
     exchange->upgrade_protocol = protocol;
     exchange->on_upgraded = on_upgraded;
     exchange->upgrade_owner = owner;
+    return ERR_NONE;
+}
+
+enum err http_call_check_websocket(const struct http_call *call, struct error *reterr)
+{
+    const struct http_request *request = call->request;
+    bool is_connect = slice_equals(request->tunnel_protocol, SLICE("websocket"));
+    if (!is_connect && (!websocket_header_has(http_request_header(request, SLICE("Upgrade")),
+                                              SLICE("websocket")) ||
+                        !websocket_header_has(http_request_header(request, SLICE("Connection")),
+                                              SLICE("upgrade")))) {
+        return fail(reterr, ERR_INPUT,
+                    "this is a WebSocket: it is for HTTP/1.1 with 'Upgrade: websocket', or for "
+                    "HTTP/2 with CONNECT and ':protocol' websocket");
+    }
+    if (!slice_equals(http_request_header(request, SLICE("Sec-WebSocket-Version")), SLICE("13"))) {
+        http_response_header(call->response, SLICE("Sec-WebSocket-Version"), SLICE("13"));
+        return fail(reterr, ERR_INPUT, "'Sec-WebSocket-Version' must be 13");
+    }
+    return is_connect || websocket_is_key(http_request_header(request, SLICE("Sec-WebSocket-Key")))
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, "'Sec-WebSocket-Key' must be 16 bytes in base64");
+}
+
+enum err http_call_websocket(struct http_call *call, exchange_upgraded_fn on_upgraded, void *owner,
+                             struct error *reterr)
+{
+    struct slice key = http_request_header(call->request, SLICE("Sec-WebSocket-Key"));
+    enum err err = http_call_check_websocket(call, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (call->request->tunnel_protocol.len == 0) {
+        http_response_header(call->response, SLICE("Sec-WebSocket-Accept"),
+                             websocket_accept_in(call->arena, key));
+    }
+    call->exchange->upgrade_protocol = SLICE("websocket");
+    call->exchange->on_upgraded = on_upgraded;
+    call->exchange->upgrade_owner = owner;
     return ERR_NONE;
 }
 

@@ -38,6 +38,12 @@ enum err http_call_upgrade(struct http_call *call, struct slice protocol,
                            exchange_upgraded_fn on_upgraded, void *owner,
                            struct error *reterr) MUST_USE;
 
+/* Whether the client asks for a WebSocket (RFC 6455 4.2.1). ERR_INPUT says what is wrong. */
+enum err http_call_check_websocket(const struct http_call *call, struct error *reterr) MUST_USE;
+/* As http_call_upgrade(), after that check: what is given away speaks WebSocket from here on. */
+enum err http_call_websocket(struct http_call *call, exchange_upgraded_fn on_upgraded, void *owner,
+                             struct error *reterr) MUST_USE;
+
 /* For later.c: the call of an exchange; an error as its answer. */
 struct http_call http_call_of(struct exchange *exchange);
 void http_call_answer_error(struct http_call *call, const struct error *error);

@@ -206,10 +206,17 @@ static void http1_upgrade(struct exchange *exchange, struct slice protocol,
     conn->on_upgraded = on_upgraded;
     conn->upgrade_owner = owner;
     conn->phase = HTTP1_PHASE_ANSWER;
-    http1_conn_put(conn, arena_format(&exchange->arena,
-                                      "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
-                                      "Upgrade: %.*s\r\n\r\n",
-                                      SLICE_ARG(protocol)));
+    const struct http_response *response = &exchange->response;
+    struct slice head = arena_format(&exchange->arena,
+                                     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+                                     "Upgrade: %.*s\r\n",
+                                     SLICE_ARG(protocol));
+    for (size_t i = 0; i < response->header_count; i++) {
+        head = arena_format(&exchange->arena, "%.*s%.*s: %.*s\r\n", SLICE_ARG(head),
+                            SLICE_ARG(response->headers[i].name),
+                            SLICE_ARG(response->headers[i].value));
+    }
+    http1_conn_put(conn, arena_format(&exchange->arena, "%.*s\r\n", SLICE_ARG(head)));
     http1_conn_flush(conn);
 }
 

@@ -142,10 +142,38 @@ static void http2_abort(struct exchange *exchange)
     http2_conn_flush(stream->conn);
 }
 
+/* The 200 to an extended CONNECT: from here on the stream is a tunnel. */
+static void http2_upgrade(struct exchange *exchange, struct slice protocol,
+                          exchange_upgraded_fn on_upgraded, void *owner)
+{
+    struct http2_stream *stream = exchange->conn;
+    struct http2_conn *conn = stream->conn;
+    nghttp2_nv fields[HTTP_RESPONSE_HEADERS_MAX + 5];
+    char status[4];
+    nghttp2_data_provider body;
+    (void)protocol; /* the request has named it */
+    exchange->response.status = 200;
+    exchange->response.content_type = SLICE("");
+    size_t count = http2_fields(stream, status, fields);
+    if (exchange->has_known_caller) {
+        http_conn_leave_newcomers(&conn->conn);
+    }
+    timer_stop(&stream->timer);
+    stream->exchange = NULL;
+    struct stream *tunnel = http2_tunnel_new(stream, &body);
+    if (nghttp2_submit_response(conn->session, stream->id, fields, count, &body) != 0) {
+        (void)nghttp2_submit_rst_stream(conn->session, NGHTTP2_FLAG_NONE, stream->id,
+                                        NGHTTP2_INTERNAL_ERROR);
+    }
+    on_upgraded(owner, tunnel, SLICE(""));
+    exchange_end(exchange);
+    http2_conn_flush(conn);
+}
+
 const struct exchange_transport http2_transport = {
     .answer = http2_answer,
     .send = http2_send,
     .finish = http2_finish,
     .abort = http2_abort,
-    .upgrade = NULL,
+    .upgrade = http2_upgrade,
 };

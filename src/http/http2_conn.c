@@ -189,6 +189,7 @@ static void http2_conn_make_session(struct http2_conn *conn)
     must(nghttp2_option_new(&option) == 0);
     http2_set_callbacks(callbacks);
     nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_no_auto_window_update(option, 1); /* a tunnel is read when it is */
     nghttp2_option_set_max_outbound_ack(option, LIMIT_HTTP2_ACKS);
     nghttp2_option_set_max_settings(option, LIMIT_HTTP2_SETTINGS);
     nghttp2_option_set_stream_reset_rate_limit(option, LIMIT_HTTP2_RESETS,
@@ -202,6 +203,7 @@ static void http2_conn_make_session(struct http2_conn *conn)
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, LIMIT_HTTP2_STREAMS},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, LIMIT_HTTP_HEAD_SIZE},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, LIMIT_HTTP2_WINDOW_SIZE},
+        {NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1}, /* RFC 8441 */
     };
     must(nghttp2_submit_settings(conn->session, NGHTTP2_FLAG_NONE, settings, COUNT_OF(settings)) ==
          0);

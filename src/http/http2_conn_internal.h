@@ -21,12 +21,16 @@ struct http2_conn {
     bool is_closed;
 };
 
+struct http2_tunnel;
+
 /* One request and its answer. */
 struct http2_stream {
     struct list link;
     struct http2_conn *conn;
     int32_t id;
-    struct exchange *exchange;
+    struct exchange *exchange; /* NULL: a tunnel became of it */
+    bool is_connect;           /* an extended CONNECT, whose body is a tunnel's bytes */
+    struct http2_tunnel *tunnel;
     struct timer timer;
     struct http_header *headers;
     size_t header_count;
@@ -52,6 +56,13 @@ void http2_conn_stream_ended(struct http2_conn *conn);
 /* http2_request.c */
 void http2_set_callbacks(nghttp2_session_callbacks *callbacks);
 void http2_stream_end(struct http2_stream *stream);
+
+/* http2_tunnel.c: of a stream that was answered; what comes of it goes to these until it ends. */
+struct stream *http2_tunnel_new(struct http2_stream *below, nghttp2_data_provider *ret_body);
+/* False: nobody reads it any more. The stream's window opens again when it is read. */
+bool http2_tunnel_take(struct http2_tunnel *tunnel, struct slice bytes);
+void http2_tunnel_end_input(struct http2_tunnel *tunnel);
+void http2_tunnel_break(struct http2_tunnel *tunnel);
 
 /* http2_answer.c */
 void http2_stream_part_sent(void *owner);

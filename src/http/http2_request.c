@@ -24,6 +24,13 @@ void http2_stream_end(struct http2_stream *stream)
     loop_defer(conn->conn.http->loop, &stream->free_task);
     list_remove(&stream->link);
     http2_conn_stream_ended(conn);
+    if (stream->tunnel != NULL) {
+        http2_tunnel_break(stream->tunnel);
+        stream->tunnel = NULL;
+    }
+    if (exchange == NULL) {
+        return;
+    }
     if (stream->is_answer_done && stream->is_last_part) {
         exchange_end(exchange);
     } else {
@@ -34,7 +41,7 @@ void http2_stream_end(struct http2_stream *stream)
 static void http2_stream_on_deadline(void *owner)
 {
     struct http2_stream *stream = owner;
-    if (!stream->exchange->answered && !stream->is_request_ended) {
+    if (stream->exchange != NULL && !stream->exchange->answered && !stream->is_request_ended) {
         exchange_answer_error(stream->exchange, 408, SLICE("the body did not come in time"));
         return;
     }
@@ -72,6 +79,9 @@ static void http2_stream_pseudo(struct http2_stream *stream, struct slice name, 
         request->path = slice_cut(value, '?', &request->query);
     } else if (slice_equals(name, SLICE(":authority"))) {
         request->host = value;
+    } else if (slice_equals(name, SLICE(":protocol"))) {
+        stream->is_connect = true;
+        request->tunnel_protocol = value;
     }
 }
 
@@ -123,6 +133,9 @@ static void http2_stream_start(struct http2_stream *stream)
     request->header_count = stream->header_count;
     request->peer = stream->conn->conn.peer;
     request->is_encrypted = stream_is_encrypted(stream->conn->stream);
+    if (stream->is_connect) {
+        request->method = SLICE("GET"); /* as the same over HTTP/1.1 has it (RFC 8441, 5) */
+    }
     if (stream->is_too_large) {
         exchange_answer_error(exchange, 431, SLICE("the headers are too large"));
         return;
@@ -139,7 +152,11 @@ static void http2_stream_start(struct http2_stream *stream)
     if (exchange_start(exchange, http2_body_size(stream)) == EXCHANGE_REFUSED) {
         return;
     }
-    if (stream->is_request_ended) {
+    if (stream->is_connect && (exchange->route == NULL || !exchange->route->is_websocket)) {
+        exchange_answer_error(exchange, 405, SLICE("this is not for CONNECT"));
+        return;
+    }
+    if (stream->is_request_ended || stream->is_connect) {
         exchange_run(exchange);
     } else {
         timer_start(stream->conn->conn.http->loop, &stream->timer,
@@ -150,6 +167,13 @@ static void http2_stream_start(struct http2_stream *stream)
 static void http2_stream_request_ended(struct http2_stream *stream)
 {
     stream->is_request_ended = true;
+    if (stream->tunnel != NULL) {
+        http2_tunnel_end_input(stream->tunnel);
+        return;
+    }
+    if (stream->exchange == NULL || stream->is_connect) {
+        return;
+    }
     timer_stop(&stream->timer);
     if (!stream->exchange->answered) {
         exchange_run(stream->exchange);
@@ -180,7 +204,17 @@ static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream
     (void)flags;
     (void)owner;
     struct http2_stream *stream = nghttp2_session_get_stream_user_data(session, stream_id);
-    if (stream == NULL || stream->exchange->answered) {
+    if (stream != NULL && stream->tunnel != NULL &&
+        http2_tunnel_take(stream->tunnel, slice_of(data, size))) {
+        /* The window of all streams together: who does not read one holds up no other. */
+        return nghttp2_session_consume_connection(session, size);
+    }
+    (void)nghttp2_session_consume(session, stream_id, size);
+    if (stream != NULL && stream->is_connect && stream->tunnel == NULL) {
+        return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream_id,
+                                         NGHTTP2_PROTOCOL_ERROR); /* it speaks too early */
+    }
+    if (stream == NULL || stream->exchange == NULL || stream->exchange->answered) {
         return 0;
     }
     enum err err = exchange_body(stream->exchange, slice_of(data, size));

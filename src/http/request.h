@@ -30,10 +30,11 @@ struct http_request {
     /* The decoded {parts} of the route's pattern, in its order. */
     struct slice values[HTTP_PATH_VALUES_MAX];
     struct http_peer peer;
-    bool has_trusted_peer;    /* a proxy's address that is believed in who asks it */
-    bool needs_credential;    /* the route is open to others than who asks */
-    bool is_encrypted;        /* here, or as far as the first trusted proxy */
-    struct slice cors_origin; /* of the page that asks, if it may; else empty */
+    bool has_trusted_peer;        /* a proxy's address that is believed in who asks it */
+    bool needs_credential;        /* the route is open to others than who asks */
+    bool is_encrypted;            /* here, or as far as the first trusted proxy */
+    struct slice tunnel_protocol; /* of an extended CONNECT; else empty */
+    struct slice cors_origin;     /* of the page that asks, if it may; else empty */
 };
 
 struct slice http_request_header(const struct http_request *request, struct slice name);

@@ -32,6 +32,7 @@ struct route {
     const void *detail;        /* for on_pool: what else is known about the route */
     bool is_slow;              /* on the pool for what takes long, apart from all others */
     bool is_long;              /* on the pool for answers that wait for their readers */
+    bool is_websocket;         /* what GET makes a WebSocket of, or CONNECT with ':protocol' */
 };
 
 enum route_result {
