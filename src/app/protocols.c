@@ -15,7 +15,8 @@
     X(postgres_protocol, SETTING_POSTGRES_LISTEN, SETTING_POSTGRES_TLS, SETTING_COUNT)             \
     X(mysql_protocol, SETTING_MYSQL_LISTEN, SETTING_MYSQL_TLS, SETTING_MYSQL_GREETING)             \
     X(tcp_protocol, SETTING_TCP_LISTEN, SETTING_COUNT, SETTING_COUNT)                              \
-    X(exec_protocol, SETTING_COUNT, SETTING_COUNT, SETTING_COUNT)
+    X(exec_protocol, SETTING_COUNT, SETTING_COUNT, SETTING_COUNT)                                  \
+    X(terminal_protocol, SETTING_COUNT, SETTING_COUNT, SETTING_COUNT)
 
 #define PROTOCOL_ITEM(protocol, listen, tls, greeting) &(protocol),
 static const struct protocol *const protocol_items[] = {PROTOCOL_LIST(PROTOCOL_ITEM)};

@@ -33,9 +33,12 @@ struct family {
     size_t count;
 };
 
-void command_family_ask(pid_t leader)
+void command_family_ask(pid_t leader, bool is_terminal)
 {
-    (void)kill(-leader, SIGTERM);
+    (void)kill(-leader, is_terminal ? SIGHUP : SIGTERM); /* shells ignore SIGTERM there */
+    if (is_terminal) {
+        (void)kill(-leader, SIGCONT); /* who was stopped hears of it, too */
+    }
 }
 
 /* Its parent; 0: it is gone. The name of a program, in front of it, may hold anything. */

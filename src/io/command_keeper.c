@@ -8,6 +8,7 @@
 #include "io/command_box.h"
 #include "io/command_family.h"
 #include "io/command_plan.h"
+#include "io/command_terminal.h"
 #include "wire/execwire.h"
 
 #include <errno.h>
@@ -48,6 +49,7 @@ struct keeper {
     bool was_started;
     uint64_t output_size;
     int64_t end_at; /* by clock_monotonic() */
+    struct command_echo echo;
     struct execwire_exit exit;
     struct error error;
 };
@@ -105,13 +107,14 @@ static void keeper_become(const struct keeper *self, const int pipes[3], int sta
 {
     sigset_t none;
     (void)setsid();
+    int cause = self->plan.is_terminal ? command_terminal_take(pipes[0]) : 0;
     for (int i = 0; i < 3; i++) {
         (void)dup2(pipes[i], i);
     }
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    int cause = command_box_enter(&self->box);
+    cause = cause == 0 ? command_box_enter(&self->box) : cause;
     if (cause == 0) {
         command_box_limit_memory();
         cause = command_plan_execute(&self->plan);
@@ -121,11 +124,18 @@ static void keeper_become(const struct keeper *self, const int pipes[3], int sta
     _exit(127);
 }
 
-static bool keeper_make_pipes(int pipes[4][2])
+/* A terminal is all three of the command's at once. */
+static bool keeper_make_pipes(const struct keeper *self, int pipes[4][2])
 {
-    bool is_made = true;
-    for (int i = 0; i < 4; i++) {
-        pipes[i][0] = pipes[i][1] = -1;
+    const struct command_plan *plan = &self->plan;
+    memset(pipes, 0xff, 4 * sizeof(pipes[0]));
+    bool is_made = pipe2(pipes[3], O_CLOEXEC) == 0;
+    if (is_made && plan->is_terminal) {
+        is_made = command_terminal_open(&plan->size, self->box.user, &pipes[0][1], &pipes[0][0]);
+        pipes[1][0] = is_made ? fcntl(pipes[0][1], F_DUPFD_CLOEXEC, 0) : -1;
+        return is_made && pipes[1][0] >= 0;
+    }
+    for (int i = 0; i < 3; i++) {
         is_made = is_made && pipe2(pipes[i], O_CLOEXEC) == 0;
     }
     return is_made;
@@ -151,6 +161,7 @@ static void keeper_take_pipes(struct keeper *self, int pipes[4][2])
     for (int i = KEEPER_INPUT; i <= KEEPER_ERRORS; i++) {
         (void)fcntl(self->fds[i], F_SETFL, O_NONBLOCK);
     }
+    command_echo_init(&self->echo, self->plan.is_terminal);
     (void)fcntl(self->fds[KEEPER_OUTPUT], F_SETPIPE_SZ, (int)LIMIT_COMMAND_OUT_SIZE);
 }
 
@@ -171,10 +182,12 @@ static void keeper_tell_cause(struct keeper *self, int cause)
 static void keeper_start(struct keeper *self)
 {
     int pipes[4][2];
-    int cause = keeper_make_pipes(pipes) ? 0 : errno;
+    bool is_terminal = self->plan.is_terminal;
+    int cause = keeper_make_pipes(self, pipes) ? 0 : errno;
     pid_t pid = cause == 0 ? fork() : -1;
     if (pid == 0) {
-        const int own[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
+        const int own[3] = {pipes[0][0], pipes[is_terminal ? 0 : 1][is_terminal ? 0 : 1],
+                            pipes[is_terminal ? 0 : 2][is_terminal ? 0 : 1]};
         keeper_become(self, own, pipes[3][1]);
     }
     cause = pid < 0 && cause == 0 ? errno : cause;
@@ -196,6 +209,13 @@ static void keeper_start(struct keeper *self)
 
 /* What comes to it ---------------------------------------------------------------------------- */
 
+static void keeper_begin(struct keeper *self)
+{
+    self->was_started = true;
+    self->end_at = clock_monotonic() + LIMIT_COMMAND_S * INT64_C(1000000);
+    keeper_start(self);
+}
+
 static enum err keeper_take_plan(struct keeper *self, struct slice items)
 {
     struct error *error = &self->error;
@@ -208,6 +228,20 @@ static enum err keeper_take_plan(struct keeper *self, struct slice items)
     }
     if (err != ERR_NONE) {
         keeper_finish(self, EXECWIRE_NOT_RUN, 126, slice_of_text(error->message));
+    } else if (self->plan.is_terminal) {
+        keeper_begin(self); /* somebody sits before it; nothing need be typed */
+    }
+    return ERR_NONE;
+}
+
+static enum err keeper_resize(struct keeper *self, struct slice payload)
+{
+    struct execwire_size size;
+    if (!self->plan.is_terminal || execwire_size_read(payload, &size) != ERR_NONE) {
+        return ERR_INPUT;
+    }
+    if (self->fds[KEEPER_OUTPUT] >= 0) {
+        command_terminal_resize(self->fds[KEEPER_OUTPUT], &size);
     }
     return ERR_NONE;
 }
@@ -221,16 +255,18 @@ static enum err keeper_take(struct keeper *self, const struct execwire_frame *fr
         return ERR_INPUT;
     }
     if (!self->is_over && !self->was_started) {
-        self->was_started = true;
-        self->end_at = clock_monotonic() + LIMIT_COMMAND_S * INT64_C(1000000);
-        keeper_start(self);
+        keeper_begin(self);
     }
     switch (frame->type) {
     case EXECWIRE_INPUT:
         return self->fds[KEEPER_INPUT] < 0 ? ERR_NONE : buf_append(&self->input, frame->payload);
     case EXECWIRE_INPUT_END:
         self->has_input_ended = true;
-        return ERR_NONE;
+        return self->plan.is_terminal ? ERR_INPUT : ERR_NONE;
+    case EXECWIRE_RESIZE:
+        return keeper_resize(self, frame->payload);
+    case EXECWIRE_ECHO:
+    case EXECWIRE_HIDDEN:
     case EXECWIRE_HELLO:
     case EXECWIRE_ACCEPT:
     case EXECWIRE_START:
@@ -277,10 +313,21 @@ static void keeper_give_input(struct keeper *self)
     }
 }
 
+/* What a program shows behind having turned the echo off goes out behind the word of that. */
+static void keeper_look_at_echo(struct keeper *self)
+{
+    int fd = self->fds[KEEPER_OUTPUT];
+    if (self->echo.is_watched && fd >= 0 && command_echo_changed(&self->echo, fd)) {
+        struct slice is_shown = self->echo.is_shown ? SLICE("\1") : SLICE("\0");
+        must(execwire_write(&self->out, EXECWIRE_ECHO, is_shown) == ERR_NONE);
+    }
+}
+
 static void keeper_take_output(struct keeper *self, enum keeper_fd which)
 {
     static char bytes[LIMIT_EXEC_FRAME_SIZE];
     ssize_t len = read(self->fds[which], bytes, sizeof(bytes));
+    keeper_look_at_echo(self);
     if (len > 0) {
         enum execwire_type type = which == KEEPER_OUTPUT ? EXECWIRE_OUTPUT : EXECWIRE_ERRORS;
         must(execwire_write(&self->out, type, slice_of(bytes, (size_t)len)) == ERR_NONE);
@@ -331,8 +378,12 @@ static void keeper_wait(struct keeper *self, int timeout_ms, struct pollfd waits
         bool is_wanted = is_output ? has_room : i != KEEPER_INPUT || self->input.len > 0;
         waits[i] = (struct pollfd){.fd = is_wanted ? self->fds[i] : -1, .events = events[i]};
     }
-    if (poll(waits, KEEPER_FDS, timeout_ms) < 0) {
+    timeout_ms = command_echo_wait(&self->echo, timeout_ms);
+    int count = poll(waits, KEEPER_FDS, timeout_ms);
+    if (count < 0) {
         memset(waits, 0, KEEPER_FDS * sizeof(*waits));
+    } else if (count > 0) {
+        command_echo_stir(&self->echo);
     }
 }
 
@@ -345,6 +396,7 @@ static void keeper_turn(struct keeper *self, int timeout_ms)
     } else if ((waits[KEEPER_SOCKET].revents & (POLLHUP | POLLERR)) != 0) {
         self->is_left = true;
     }
+    keeper_look_at_echo(self);
     if (waits[KEEPER_INPUT].revents != 0) {
         keeper_give_input(self);
     }
@@ -414,7 +466,7 @@ static void keeper_end_command(struct keeper *self)
 {
     keeper_close(self, KEEPER_INPUT);
     if (self->leader != 0) {
-        command_family_ask(self->leader);
+        command_family_ask(self->leader, self->plan.is_terminal);
         int64_t until = clock_monotonic() + LIMIT_COMMAND_TERM_MS * INT64_C(1000);
         struct pollfd wait = {.fd = self->fds[KEEPER_LEADER], .events = POLLIN};
         int left = (int)((until - clock_monotonic()) / 1000);

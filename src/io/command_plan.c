@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "wire/execwire.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -50,7 +49,8 @@ static enum err plan_check(const struct execwire_item *item, struct error *reter
     bool is_path = slice_find_byte(item->name, '/') < item->name.len ||
                    slice_find_byte(item->name, '=') < item->name.len;
     bool is_named = item->kind == EXECWIRE_ARGUMENT || item->name.len > 0;
-    if (is_path || !is_named || (has_nul && item->kind != EXECWIRE_FILE)) {
+    bool may_have_nul = item->kind == EXECWIRE_FILE || item->kind == EXECWIRE_TERMINAL;
+    if (is_path || !is_named || (has_nul && !may_have_nul)) {
         return fail(reterr, ERR_INPUT,
                     "'%.*s' of the connection cannot be a variable's name, or "
                     "has a NUL in its value",
@@ -81,6 +81,12 @@ static enum err plan_take(struct command_plan *plan, const struct command_box *b
     case EXECWIRE_FILE:
         plan_add_variable(plan, item->name, slice_of_text(path));
         return ERR_NONE;
+    case EXECWIRE_TERMINAL:
+        plan->is_terminal = true;
+        plan_add_variable(plan, SLICE("TERM"), item->name);
+        return execwire_size_read(item->value, &plan->size) == ERR_NONE
+                   ? ERR_NONE
+                   : fail(reterr, ERR_INPUT, "the terminal has no size");
     default:
         return fail(reterr, ERR_INPUT, "a command is told what is not for it");
     }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "io/command_box.h"
+#include "wire/execwire.h"
 
 struct command_plan {
     struct arena arena; /* wiped */
@@ -13,6 +14,8 @@ struct command_plan {
     size_t argument_count; /* 0: nothing was told */
     char **variables;
     size_t variable_count;
+    bool is_terminal; /* its input and output are one */
+    struct execwire_size size;
 };
 
 void command_plan_init(struct command_plan *plan);

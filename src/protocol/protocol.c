@@ -57,7 +57,19 @@ const struct protocol *protocols_find_run(const struct protocols *protocols, str
     const struct protocol *own = protocols_find(protocols, subtype);
     const struct protocol *found = own != NULL && own->run != NULL ? own : NULL;
     for (size_t i = 0; i < protocols->count && found == NULL; i++) {
-        found = protocols->items[i]->is_inside ? protocols->items[i] : NULL;
+        bool is_it = protocols->items[i]->is_inside && protocols->items[i]->run != NULL;
+        found = is_it ? protocols->items[i] : NULL;
+    }
+    return found;
+}
+
+const struct protocol *protocols_find_terminal(const struct protocols *protocols,
+                                               struct slice subtype)
+{
+    bool is_spoken = protocols_find(protocols, subtype) != NULL;
+    const struct protocol *found = NULL;
+    for (size_t i = 0; i < protocols->count && found == NULL && !is_spoken; i++) {
+        found = protocols->items[i]->is_terminal ? protocols->items[i] : NULL;
     }
     return found;
 }

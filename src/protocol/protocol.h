@@ -83,6 +83,7 @@ struct protocol {
     bool stops_abandoned;    /* what runs for a client that has gone is cancelled: its server would
                                 not notice */
     bool is_inside;          /* the gateway alone speaks it: no subtype, no client */
+    bool is_terminal;        /* likewise, for somebody who types and looks */
     unsigned can;            /* bits of protocol_can */
     enum native_proof proof; /* that its clients give */
     uint64_t row_limit; /* bytes of data recorded of each side, where the connection says nothing */
@@ -130,6 +131,10 @@ struct slice protocol_channel_in(struct arena *arena, const struct protocol *pro
 
 /* NULL: no protocol that clients speak is for connections of this subtype. */
 const struct protocol *protocols_find(const struct protocols *protocols, struct slice subtype);
+
+/* Who sits at a terminal on connections of this subtype; NULL: such have none. */
+const struct protocol *protocols_find_terminal(const struct protocols *protocols,
+                                               struct slice subtype);
 
 /* What scripts are executed by on connections of this subtype: that protocol, or their commands. */
 const struct protocol *protocols_find_run(const struct protocols *protocols, struct slice subtype);

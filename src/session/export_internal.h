@@ -10,6 +10,7 @@
 struct export
 {
     struct recording *recording;
+    const struct replay *replay; /* that tells it the events; asciicast alone asks */
     recording_sink_fn sink;
     void *sink_context;
     bool is_cast;       /* text goes out as what a terminal printed */
@@ -18,6 +19,11 @@ struct export
     int64_t time;       /* of the event */
     bool has_result;    /* CSV: one was begun */
     bool has_columns;   /* CSV: and its names */
+    bool has_cast_head; /* asciicast: its first line is out */
+    int64_t cast_width;
+    int64_t cast_height;
+    struct buf cast_input; /* of a terminal: the first bytes of a character */
+    struct buf cast_output;
     struct buf out;
     struct buf scratch; /* of one value */
     struct error *reterr;
@@ -46,5 +52,7 @@ void export_json_end(struct export *export, const struct recording_state *state)
 /* asciicast: its first line, and 'text' as a line of its own. */
 void export_cast_start(struct export *export);
 void export_cast_send(struct export *export, struct slice text);
+/* Likewise, of a terminal: what was typed and shown. */
+void export_cast_terminal(struct export *export, const struct replay_event *event);
 
 #endif

@@ -18,6 +18,7 @@ static const char *const json_types[] = {
     [REPLAY_NOTIFICATION] = "notification",
     [REPLAY_COPY] = "copy",
     [REPLAY_OUTPUT] = "output",
+    [REPLAY_TERMINAL] = "terminal",
     [REPLAY_COPY_FAILED] = "copy_failed",
     [REPLAY_BYTES] = "bytes",
     [REPLAY_TOTAL] = "total",
@@ -168,6 +169,7 @@ static void json_body(struct export *export, struct json_writer *json,
         json_copy(json, event);
         break;
     case REPLAY_OUTPUT:
+    case REPLAY_TERMINAL:
         json_member_text(json, "stream", event->name);
         json_copy(json, event);
         break;

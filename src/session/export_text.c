@@ -6,9 +6,6 @@
 
 #include <inttypes.h>
 
-#define CAST_WIDTH  160
-#define CAST_HEIGHT 48
-
 static void text_literal(struct export *export, const char *text)
 {
     struct writer writer = writer_to(&export->out);
@@ -219,6 +216,7 @@ void export_text_event(struct export *export, const struct replay_event *event)
                   event->side == RECORD_FROM_CLIENT ? "copied in: " : "copied out: ");
         break;
     case REPLAY_OUTPUT:
+    case REPLAY_TERMINAL:
         text_output(export, event);
         break;
     case REPLAY_COPY_FAILED:
@@ -242,49 +240,4 @@ void export_text_end(struct export *export, const struct recording_state *state)
     text_literal(export, state->is_written_to ? "(the session goes on)\n"
                          : state->is_cut      ? "(the recording is cut off here)\n"
                                               : "(the recording ends here: it was not closed)\n");
-}
-
-/* asciicast ------------------------------------------------------------------------------------ */
-
-void export_cast_start(struct export *export)
-{
-    struct json_writer json = json_writer_to(&export->out);
-    json_begin_object(&json);
-    json_member_int(&json, "version", 2);
-    json_member_int(&json, "width", CAST_WIDTH);
-    json_member_int(&json, "height", CAST_HEIGHT);
-    json_member_int(&json, "timestamp", export->started_at / TIMESTAMP_SECOND);
-    json_member_text(&json, "title", recording_session_id(export->recording));
-    json_end_object(&json);
-    text_literal(export, "\n");
-    export_send(export);
-}
-
-/* A terminal needs the carriage to return. 'text' is what is in 'out'. */
-void export_cast_send(struct export *export, struct slice text)
-{
-    struct buf lines;
-    struct buf line;
-    int64_t since = export->time < export->started_at ? 0 : export->time - export->started_at;
-    buf_init(&lines, text.len * 2);
-    buf_init(&line, text.len * 12 + LIMIT_KIB(1));
-    struct writer writer = writer_to(&lines);
-    while (text.len > 0) {
-        struct slice rest = SLICE_NONE;
-        writer_bytes(&writer, slice_cut(text, '\n', &rest));
-        writer_bytes(&writer, rest.at == NULL ? SLICE("") : SLICE("\r\n"));
-        text = rest;
-    }
-    struct writer head = writer_to(&line);
-    writer_format(&head, "[%" PRId64 ".%06" PRId64 ",\"o\",", since / TIMESTAMP_SECOND,
-                  since % TIMESTAMP_SECOND);
-    struct json_writer json = json_writer_to(&line);
-    json_text(&json, buf_view(&lines));
-    writer_bytes(&head, SLICE("]\n"));
-    buf_truncate(&export->out, 0);
-    if (export->err == ERR_NONE) {
-        export->err = export->sink(export->sink_context, buf_view(&line), export->reterr);
-    }
-    buf_release(&lines);
-    buf_release(&line);
 }

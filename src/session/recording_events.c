@@ -27,6 +27,11 @@ static char recording_event_type(const struct replay_event *event)
     case REPLAY_COPY:
     case REPLAY_BYTES:
         return event->side == RECORD_FROM_CLIENT ? 'i' : 'o';
+    case REPLAY_TERMINAL:
+        return slice_equals(event->name, SLICE("size"))     ? 'r'
+               : slice_equals(event->name, SLICE("hidden")) ? 'm'
+               : event->side == RECORD_FROM_CLIENT          ? 'i'
+                                                            : 'o';
     case REPLAY_OUTPUT:
         return event->side == RECORD_FROM_CLIENT            ? 'i'
                : slice_equals(event->name, SLICE("stderr")) ? 'e'

@@ -7,6 +7,9 @@
 #include "session/export_internal.h"
 
 /* A value of a message, each of its bytes written as \u{202e} at the worst. */
+#define CAST_WIDTH      160 /* where nobody had a terminal */
+#define CAST_HEIGHT     48
+#define CAST_CHARACTER  4 /* bytes */
 #define EXPORT_OUT_SIZE (LIMIT_RECORDING_MESSAGE_SIZE * 10)
 
 static const struct {
@@ -124,6 +127,22 @@ static enum err export_visit_text(void *context, const struct replay_event *even
     return export->err;
 }
 
+/* What a person saw, where there was one. */
+static enum err export_visit_cast(void *context, const struct replay_event *event,
+                                  struct error *reterr)
+{
+    struct export *export = context;
+    if (!replay_is_terminal(export->replay)) {
+        if (!export->has_cast_head) {
+            export_cast_start(export);
+        }
+        return export_visit_text(context, event, reterr);
+    }
+    export->time = event->time > export->time ? event->time : export->time;
+    export_cast_terminal(export, event);
+    return export->err;
+}
+
 static enum err export_visit_json(void *context, const struct replay_event *event,
                                   struct error *reterr)
 {
@@ -162,9 +181,6 @@ static enum err export_run(struct export *export, struct replay *replay, struct 
     struct record record;
     enum err err = recording_next(export->recording, &record, reterr);
     export->started_at = err == ERR_NONE ? record.time : 0;
-    if (export->is_cast && err == ERR_NONE) {
-        export_cast_start(export);
-    }
     while (err == ERR_NONE) {
         err = replay_add(replay, &record, reterr);
         err = err == ERR_NONE ? recording_next(export->recording, &record, reterr) : err;
@@ -180,7 +196,7 @@ enum err recording_export(struct recording *recording, replay_find_fn find,
         [RECORDING_TEXT] = export_visit_text,
         [RECORDING_JSONL] = export_visit_json,
         [RECORDING_CSV] = export_visit_csv,
-        [RECORDING_ASCIICAST] = export_visit_text,
+        [RECORDING_ASCIICAST] = export_visit_cast,
     };
     struct error broken = {0};
     struct export export = {
@@ -188,11 +204,16 @@ enum err recording_export(struct recording *recording, replay_find_fn find,
         .sink = sink,
         .sink_context = context,
         .is_cast = format == RECORDING_ASCIICAST,
+        .cast_width = CAST_WIDTH,
+        .cast_height = CAST_HEIGHT,
         .reterr = reterr,
     };
     buf_init(&export.out, EXPORT_OUT_SIZE);
     buf_init(&export.scratch, LIMIT_RECORDING_MESSAGE_SIZE * 2 + 2);
+    buf_init(&export.cast_input, CAST_CHARACTER);
+    buf_init(&export.cast_output, CAST_CHARACTER);
     struct replay *replay = replay_new(find, visits[format], &export);
+    export.replay = replay;
     enum err err = export_run(&export, replay, &broken);
     if (export.err == ERR_NONE) {
         /* What is left is told of; whether that works is known by 'export.err'. */
@@ -207,6 +228,8 @@ enum err recording_export(struct recording *recording, replay_find_fn find,
     replay_free(replay);
     buf_release(&export.out);
     buf_release(&export.scratch);
+    buf_release(&export.cast_input);
+    buf_release(&export.cast_output);
     if (export.err != ERR_NONE) {
         return export.err;
     }

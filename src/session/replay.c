@@ -103,6 +103,11 @@ enum sql_dialect replay_dialect(const struct replay *replay)
     return replay->ops->dialect;
 }
 
+bool replay_is_terminal(const struct replay *replay)
+{
+    return replay->ops->is_terminal;
+}
+
 bool replay_value_next(struct replay_values *values, struct buf *scratch,
                        struct replay_value *ret_value)
 {

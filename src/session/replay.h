@@ -22,6 +22,7 @@ struct replay_ops {
     bool (*next_value)(struct replay_values *values, struct buf *scratch,
                        struct replay_value *ret_value);
     enum sql_dialect dialect; /* of its statements */
+    bool is_terminal;         /* its events are those of somebody's screen */
 };
 
 /* By the subtype of the session's connection; "": the recording is too old to name one. NULL: that
@@ -41,6 +42,9 @@ enum err replay_end(struct replay *replay, struct error *reterr) MUST_USE;
 
 /* Of the statements, once the first record was added. */
 enum sql_dialect replay_dialect(const struct replay *replay);
+
+/* Likewise. */
+bool replay_is_terminal(const struct replay *replay);
 
 /* Takes the first, as text; false when none is left. It lies in 'scratch', which is overwritten, or
  * in the event. */

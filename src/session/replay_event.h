@@ -21,6 +21,9 @@ enum replay_kind {
     REPLAY_NOTIFICATION, /* text: the payload; name: the channel */
     REPLAY_COPY,         /* text: data, from either side */
     REPLAY_OUTPUT,       /* text: of a program; name: stdin, stdout or stderr */
+    REPLAY_TERMINAL,     /* text, by name: what was typed (input) or is shown (output); its size
+                            from now on (size: "80x24"); words about something that was typed and
+                            not shown (hidden) */
     REPLAY_COPY_FAILED,  /* text: why the client ended it */
     REPLAY_BYTES,        /* count.bytes: nothing more is known of what that side said */
     REPLAY_TOTAL,        /* count: of those of that side, and of their bytes */

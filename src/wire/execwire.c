@@ -19,6 +19,9 @@ static const struct {
     {EXECWIRE_OUTPUT, LIMIT_EXEC_FRAME_SIZE},
     {EXECWIRE_ERRORS, LIMIT_EXEC_FRAME_SIZE},
     {EXECWIRE_EXIT, LIMIT_EXEC_WORDS_SIZE + 5},
+    {EXECWIRE_RESIZE, EXECWIRE_SIZE_SIZE},
+    {EXECWIRE_ECHO, 1},
+    {EXECWIRE_HIDDEN, 0},
 };
 
 static bool execwire_may_be(uint8_t type, size_t size)
@@ -103,7 +106,8 @@ enum err execwire_item_write(struct buf *buf, const struct execwire_item *item)
 static bool execwire_is_kind(uint8_t kind)
 {
     static const uint8_t kinds[] = {EXECWIRE_ARGUMENT, EXECWIRE_VARIABLE,    EXECWIRE_FILE,
-                                    EXECWIRE_NAME,     EXECWIRE_APPLICATION, EXECWIRE_METADATA};
+                                    EXECWIRE_NAME,     EXECWIRE_APPLICATION, EXECWIRE_METADATA,
+                                    EXECWIRE_TERMINAL};
     bool is_one = false;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         is_one = is_one || kinds[i] == kind;
@@ -126,6 +130,29 @@ bool execwire_item_next(struct reader *reader, struct execwire_item *ret_item)
     *ret_item = (struct execwire_item){(enum execwire_kind)kind, name, value};
     *reader = next;
     return true;
+}
+
+/* Terminals ----------------------------------------------------------------------------------- */
+
+struct slice execwire_size_write(const struct execwire_size *size, char text[EXECWIRE_SIZE_SIZE])
+{
+    text[0] = (char)(size->columns >> 8);
+    text[1] = (char)(size->columns & 0xff);
+    text[2] = (char)(size->rows >> 8);
+    text[3] = (char)(size->rows & 0xff);
+    return slice_of(text, EXECWIRE_SIZE_SIZE);
+}
+
+enum err execwire_size_read(struct slice payload, struct execwire_size *ret_size)
+{
+    struct reader reader = reader_of(payload);
+    struct execwire_size size = {.columns = reader_u16(&reader)};
+    size.rows = reader_u16(&reader);
+    if (reader_done(&reader) != ERR_NONE || size.columns == 0 || size.rows == 0) {
+        return ERR_INPUT;
+    }
+    *ret_size = size;
+    return ERR_NONE;
 }
 
 /* The end ------------------------------------------------------------------------------------- */

@@ -20,6 +20,10 @@ enum execwire_type {
     EXECWIRE_OUTPUT = 'O',
     EXECWIRE_ERRORS = 'R', /* what it writes to standard error */
     EXECWIRE_EXIT = 'X',   /* the last of all */
+    /* Of terminals alone: */
+    EXECWIRE_RESIZE = 'W', /* to the keeper: columns, rows */
+    EXECWIRE_ECHO = 'Q',   /* of the keeper: whether what is typed is shown */
+    EXECWIRE_HIDDEN = 'N', /* on record alone, of no bytes: something was typed that is not shown */
 };
 
 struct execwire_frame {
@@ -44,6 +48,7 @@ enum execwire_kind {
     EXECWIRE_NAME = 'n',        /* value: of the connection */
     EXECWIRE_APPLICATION = 'p', /* value */
     EXECWIRE_METADATA = 'm',    /* name, value */
+    EXECWIRE_TERMINAL = 't',    /* name: its kind, as TERM has it; value: as that of RESIZE */
 };
 
 struct execwire_item {
@@ -55,6 +60,19 @@ struct execwire_item {
 enum err execwire_item_write(struct buf *buf, const struct execwire_item *item) MUST_USE;
 /* False: none is left, or what is left is none, which reader_done() tells apart. */
 bool execwire_item_next(struct reader *reader, struct execwire_item *ret_item);
+
+/* Of a terminal, in characters. */
+struct execwire_size {
+    uint16_t columns;
+    uint16_t rows;
+};
+
+#define EXECWIRE_SIZE_SIZE 4
+
+/* A view of 'text'. */
+struct slice execwire_size_write(const struct execwire_size *size, char text[EXECWIRE_SIZE_SIZE]);
+/* ERR_INPUT: it is none, or has no room for a character. */
+enum err execwire_size_read(struct slice payload, struct execwire_size *ret_size) MUST_USE;
 
 enum execwire_end {
     EXECWIRE_EXITED = 1, /* code: of the command */

@@ -56,3 +56,23 @@ const struct protocol exec_protocol = {
     .replay = &exec_replay_ops,
     .run = &exec_run_ops,
 };
+
+/* What rules would look for can be written and shown in pieces, moved and erased: none can act. */
+const struct protocol terminal_protocol = {
+    .subtype = SLICE_INIT("terminal"),
+    .name = "terminals",
+    .is_inside = true,
+    .is_terminal = true,
+    .row_limit = LIMIT_COMMAND_OUTPUT,
+    .front = &exec_front_ops,
+    .target =
+        {
+            .place = {.is_command = true},
+            .open = terminal_open_start,
+            .check_arrival = exec_arrival_check,
+            .read_answer = exec_answer_read,
+            .write_answer = exec_answer_write,
+        },
+    .passage = &terminal_passage_ops,
+    .replay = &terminal_replay_ops,
+};

@@ -84,6 +84,23 @@ static enum err exec_front_open(struct front *front, const struct arrival *arriv
     return front_exchange_open(front, buf_view(&answer));
 }
 
+/* What the terminal is, for whoever keeps the command. */
+static struct shape_pairs exec_front_terminal_in(struct arena *arena,
+                                                 const struct execwire_item *item)
+{
+    struct execwire_size size = {.columns = 80, .rows = 24};
+    struct shape_pair *pairs = arena_alloc_array(arena, 3, sizeof(*pairs));
+    enum err err = execwire_size_read(item->value, &size);
+    must(err == ERR_NONE); /* the gateway has written it */
+    pairs[0] = (struct shape_pair){.key = SLICE(EXEC_TERMINAL_KIND),
+                                   .value = arena_copy(arena, item->name)};
+    pairs[1] = (struct shape_pair){.key = SLICE(EXEC_TERMINAL_COLUMNS),
+                                   .value = arena_format(arena, "%u", (unsigned)size.columns)};
+    pairs[2] = (struct shape_pair){.key = SLICE(EXEC_TERMINAL_ROWS),
+                                   .value = arena_format(arena, "%u", (unsigned)size.rows)};
+    return (struct shape_pairs){.pairs = pairs, .count = 3};
+}
+
 static struct hello exec_front_hello_in(struct arena *arena, const struct front *front)
 {
     const struct front_exchange *exchange = CONTAINER_OF_CONST(front, struct front_exchange, front);
@@ -98,7 +115,9 @@ static struct hello exec_front_hello_in(struct arena *arena, const struct front 
         arena_alloc_array(arena, SESSION_METADATA_COUNT + 1, sizeof(*hello.metadata.pairs));
     while (execwire_item_next(&reader, &item)) {
         struct slice value = arena_copy(arena, item.value);
-        if (item.kind == EXECWIRE_NAME) {
+        if (item.kind == EXECWIRE_TERMINAL) {
+            hello.parameters = exec_front_terminal_in(arena, &item);
+        } else if (item.kind == EXECWIRE_NAME) {
             hello.name = value;
         } else if (item.kind == EXECWIRE_APPLICATION) {
             hello.application_name = value;

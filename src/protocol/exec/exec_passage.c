@@ -306,6 +306,9 @@ static enum err exec_take(struct exec_passage *self, enum pump_side side,
     case EXECWIRE_HELLO:
     case EXECWIRE_ACCEPT:
     case EXECWIRE_START:
+    case EXECWIRE_RESIZE:
+    case EXECWIRE_ECHO:
+    case EXECWIRE_HIDDEN:
         break;
     }
     return ERR_INPUT;

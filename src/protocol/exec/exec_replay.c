@@ -77,6 +77,9 @@ static enum err exec_replay_frame(struct exec_replay *self, enum record_side sid
     case EXECWIRE_ACCEPT:
     case EXECWIRE_START:
     case EXECWIRE_INPUT_END:
+    case EXECWIRE_RESIZE:
+    case EXECWIRE_ECHO:
+    case EXECWIRE_HIDDEN:
         return ERR_NONE;
     }
     return self->visit(self->context, &event, reterr);

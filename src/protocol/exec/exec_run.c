@@ -130,6 +130,9 @@ static enum err exec_run_take(struct exec_run *self, const struct execwire_frame
     case EXECWIRE_START:
     case EXECWIRE_INPUT:
     case EXECWIRE_INPUT_END:
+    case EXECWIRE_RESIZE:
+    case EXECWIRE_ECHO:
+    case EXECWIRE_HIDDEN:
         break;
     }
     return ERR_INPUT;

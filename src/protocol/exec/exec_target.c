@@ -2,6 +2,7 @@
 /* The way to a command: a keeper is made for it, and told what it is to run. */
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "io/commands.h"
 #include "io/socket_stream.h"
 #include "model/secret_map.h"
@@ -14,7 +15,8 @@ struct exec_open {
     struct opening opening;
     struct loop *loop;
     struct stream *stream; /* to the keeper; NULL: there is none */
-    struct buf out;        /* what it is told; wiped */
+    bool is_terminal;
+    struct buf out; /* what it is told; wiped */
     struct error error;
     opened_fn on_done;
     void *owner;
@@ -131,6 +133,35 @@ static enum err exec_check_word(const struct open_request *request, struct slice
     return ERR_NONE;
 }
 
+/* ERR_INPUT: a gateway that knows terminals says more. */
+static enum err exec_write_terminal(struct buf *items, const struct open_request *request,
+                                    struct error *reterr)
+{
+    const struct shape_pairs *parameters = &request->parameters;
+    struct execwire_item item = {.kind = EXECWIRE_TERMINAL, .name = SLICE("")};
+    uint64_t columns = 0;
+    uint64_t rows = 0;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < parameters->count && err == ERR_NONE; i++) {
+        const struct shape_pair *pair = &parameters->pairs[i];
+        if (slice_equals(pair->key, SLICE(EXEC_TERMINAL_KIND))) {
+            item.name = pair->value;
+        } else if (slice_equals(pair->key, SLICE(EXEC_TERMINAL_COLUMNS))) {
+            err = text_parse_u64(pair->value, &columns);
+        } else if (slice_equals(pair->key, SLICE(EXEC_TERMINAL_ROWS))) {
+            err = text_parse_u64(pair->value, &rows);
+        }
+    }
+    if (err != ERR_NONE || item.name.len == 0 || columns < 1 || columns > UINT16_MAX || rows < 1 ||
+        rows > UINT16_MAX) {
+        return fail(reterr, ERR_INPUT, "it is not said what the terminal is");
+    }
+    const struct execwire_size size = {.columns = (uint16_t)columns, .rows = (uint16_t)rows};
+    char text[EXECWIRE_SIZE_SIZE];
+    item.value = execwire_size_write(&size, text);
+    return execwire_item_write(items, &item);
+}
+
 static enum err exec_write_items(struct buf *items, const struct open_request *request,
                                  struct error *reterr)
 {
@@ -163,6 +194,9 @@ static enum err exec_write_start(struct exec_open *self, const struct open_reque
     struct buf items;
     buf_init(&items, LIMIT_EXEC_START_SIZE);
     enum err err = exec_write_items(&items, request, &self->error);
+    if (err == ERR_NONE && self->is_terminal) {
+        err = exec_write_terminal(&items, request, &self->error);
+    }
     if (err == ERR_NONE) {
         err = execwire_write(&self->out, EXECWIRE_START, buf_view(&items));
         err = err == ERR_NONE ? err : fail(&self->error, err, "the command is too long");
@@ -172,11 +206,13 @@ static enum err exec_write_start(struct exec_open *self, const struct open_reque
     return err;
 }
 
-struct opening *exec_open_start(const struct dial_context *context,
-                                const struct open_request *request, opened_fn on_done, void *owner)
+static struct opening *exec_open_any(const struct dial_context *context,
+                                     const struct open_request *request, bool is_terminal,
+                                     opened_fn on_done, void *owner)
 {
     struct exec_open *self = memory_new(sizeof(*self));
     int fd = -1;
+    self->is_terminal = is_terminal;
     self->opening.cancel = exec_open_cancel;
     self->loop = worker_loop(context->worker);
     self->on_done = on_done;
@@ -196,4 +232,17 @@ struct opening *exec_open_start(const struct dial_context *context,
     }
     loop_defer(self->loop, &self->task);
     return &self->opening;
+}
+
+struct opening *exec_open_start(const struct dial_context *context,
+                                const struct open_request *request, opened_fn on_done, void *owner)
+{
+    return exec_open_any(context, request, false, on_done, owner);
+}
+
+struct opening *terminal_open_start(const struct dial_context *context,
+                                    const struct open_request *request, opened_fn on_done,
+                                    void *owner)
+{
+    return exec_open_any(context, request, true, on_done, owner);
 }
