@@ -103,6 +103,9 @@ enum err api_may_ask(const struct api_call *call, struct error *reterr) MUST_USE
 enum err api_verify_again(const struct api_call *call, struct arena *arena,
                           struct caller *ret_caller, struct error *reterr) MUST_USE;
 
+/* What the caller has proven himself with, for who outlives the call: a secret. */
+struct identity_credential api_credential_in(struct arena *arena, const struct api_call *call);
+
 typedef enum err (*api_handler_fn)(struct api_call *call, struct error *reterr);
 
 /* The body of a route that has one: every member of it is known to the route's shape, or idle

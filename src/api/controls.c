@@ -79,6 +79,7 @@ enum err controls_check(const struct api_call *call, struct store_tx *tx, struct
 struct controls_call {
     struct api_call *call;
     struct slice subtype;
+    bool has_command;
     struct review_need access; /* that the caller must ask for */
     struct review_need command;
 };
@@ -93,6 +94,7 @@ static enum err controls_get_body(struct store_tx *tx, void *context, struct err
         return err;
     }
     self->subtype = connection.subtype;
+    self->has_command = connection.command.count > 0;
     struct review_use use = {.connection = &connection, .caller = &call->caller};
     err = review_need_load(tx, call->arena, &use, &self->access, reterr);
     use.is_command = true;
@@ -105,6 +107,27 @@ static const struct protocol *controls_protocol(const struct protocols *protocol
 {
     const struct protocol *own = protocols_find(protocols, subtype);
     return own != NULL ? own : protocols_find_run(protocols, subtype);
+}
+
+/* On what has a terminal: what is typed and shown there is on record, and nothing holds it up. */
+static void controls_write_terminal(const struct controls_call *self, struct json_writer *json)
+{
+    const struct protocol *terminal =
+        protocols_find_terminal(self->call->api->protocols, self->subtype);
+    if (terminal == NULL || !self->has_command) {
+        json_member_no_value(json, "terminal");
+        return;
+    }
+    struct controls controls = protocol_controls(terminal);
+    json_member_object(json, "terminal");
+    json_member_text(json, "input", control_word(CONTROL_OBSERVED));
+    json_member_text(json, "output", control_word(CONTROL_OBSERVED));
+    json_member_text(json, "guardrails", control_word(controls.guard_text));
+    json_member_text(json, "masking", control_word(controls.masking));
+    json_member_text(json, "recording", control_word(controls.recording));
+    json_member_text(json, "review", control_word(CONTROL_IMPOSSIBLE));
+    json_member_text(json, "note", SLICE("recorded, not filtered"));
+    json_end_object(json);
 }
 
 enum err connection_controls(struct api_call *call, struct error *reterr)
@@ -129,6 +152,7 @@ enum err connection_controls(struct api_call *call, struct error *reterr)
     json_member_text(&json, "masking", control_word(controls.masking));
     json_member_text(&json, "recording", control_word(controls.recording));
     json_member_text(&json, "review", control_word(controls.review));
+    controls_write_terminal(&self, &json);
     json_member_object(&json, "access_requests");
     review_write_requirements(&json, "jit", &self.access);
     review_write_requirements(&json, "command", &self.command);

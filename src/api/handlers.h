@@ -53,6 +53,7 @@ HANDLER(connection_tags_list);
 HANDLER(connection_access_get);
 HANDLER(connection_access_put);
 extern const struct shape connection_query_shape;
+extern const struct shape terminal_query_shape;
 extern const struct shape connection_access_shape;
 
 /* connection_catalog.c */
@@ -247,6 +248,7 @@ extern const struct shape device_decision_shape;
 
 /* client_tunnel.c */
 HANDLER(client_tunnel_get);
+HANDLER(terminal_get);
 extern const struct shape auth_config_shape;
 extern const struct shape register_shape;
 extern const struct shape login_shape;

@@ -57,7 +57,7 @@ static enum err review_look_compare(struct store_tx *tx, struct arena *arena,
     struct review_need now = {0};
     const struct review_use use = {.connection = &look->grant.connection.connection,
                                    .caller = &look->grant.caller,
-                                   .is_command = look->grant.credential.is_execution};
+                                   .is_command = credential_is_command(&look->grant.credential)};
     enum err err = review_need_load(tx, arena, &use, &now, reterr);
     bool is_pending = slice_equals(review->state, review_state_word(REVIEW_PENDING));
     if (err == ERR_NONE && is_pending &&

@@ -178,6 +178,10 @@ const struct api_route api_routes[] = {
     {"GET", "/api/connections/{nameOrID}/tunnel", API_MEMBER, 0, client_tunnel_get, "connections",
      "Where a native client comes in over HTTP: an upgrade to gatehouse-client/1", .status = 101,
      .answer = API_NOTHING, .errors = {400, 403, 404}},
+    {"GET", "/api/connections/{nameOrID}/terminal", API_MEMBER, 0, terminal_get, "sessions",
+     "A terminal on the connection's command: a WebSocket (docs/terminals.md)",
+     .query = &terminal_query_shape, .status = 101, .answer = API_NOTHING, .is_websocket = true,
+     .errors = {400, 403, 404}},
     {"GET", "/api/connection-credentials", API_MEMBER, 0, credentials_list,
      "connection_credentials", "Credentials that are good now, without their secrets",
      .status = 200, .answer = API_ARRAY, .shape = &credential_shape},
@@ -530,6 +534,7 @@ struct route *api_http_routes_in(struct arena *arena)
             .body_size_max = route->body_size_max,
             .on_pool = api_run,
             .is_slow = route->is_slow,
+            .is_websocket = route->is_websocket,
             .is_long = route->is_long,
             .detail = route,
         };

@@ -48,6 +48,7 @@ struct api_route {
     bool is_long;               /* its answer lasts as long as its reader likes: likewise */
     bool hands_out_tokens;      /* to somebody who is not signed in: no cache keeps the answer */
     bool may_go_on;             /* 202: what was asked for takes longer than an answer waits */
+    bool is_websocket;          /* a GET that does something: pages of others may not ask for it */
     bool may_be_forged;         /* what is wrong with it is in the audit log, whoever sent it */
     int errors[API_ERRORS_MAX]; /* besides 401, 403, 500 and 503, which follow from the rest */
 };

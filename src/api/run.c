@@ -192,6 +192,9 @@ static const char *api_action(const struct api_call *call)
     if (slice_equals(method, SLICE("DELETE"))) {
         return "delete";
     }
+    if (call->route->is_websocket) {
+        return "connect";
+    }
     bool is_read = slice_equals(method, SLICE("GET")) || slice_equals(method, SLICE("HEAD"));
     return is_read ? "read" : "update";
 }
@@ -387,6 +390,14 @@ static enum err api_authenticate(struct api_call *call, struct error *reterr)
         return api_check_origin(call, reterr);
     }
     return ERR_NONE;
+}
+
+struct identity_credential api_credential_in(struct arena *arena, const struct api_call *call)
+{
+    struct identity_credential credential = api_credential(call);
+    credential.text = arena_copy(arena, credential.text);
+    credential.organization = arena_copy(arena, credential.organization);
+    return credential;
 }
 
 enum err api_verify_again(const struct api_call *call, struct arena *arena,

@@ -10,7 +10,7 @@ struct guest_admission {
     struct gate_guest guest;
 };
 
-static struct gate_worker *gate_guest_worker(const struct gate *gate, const struct loop *loop)
+struct gate_worker *gate_worker_on(const struct gate *gate, const struct loop *loop)
 {
     for (size_t i = 0; i < gate->worker_count; i++) {
         if (gate->workers[i]->loop == loop) {
@@ -24,7 +24,7 @@ static struct gate_worker *gate_guest_worker(const struct gate *gate, const stru
 static void gate_guest_on_upgraded(void *owner, struct stream *take_stream, struct slice bytes)
 {
     const struct guest_admission *admission = owner;
-    struct gate_worker *worker = gate_guest_worker(admission->gate, take_stream->loop);
+    struct gate_worker *worker = gate_worker_on(admission->gate, take_stream->loop);
     if (worker == NULL || worker->is_draining || bytes.len > 0 ||
         worker->session_count >= LIMIT_GATE_SESSIONS) {
         log_line(LOG_GATE, LOG_WARN, "a client over HTTP was turned away",

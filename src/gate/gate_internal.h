@@ -48,8 +48,9 @@ struct gate {
     size_t worker_count;
     struct execution_table *executions; /* whose answers come in pages */
     atomic_size_t execution_count;      /* that are under way */
-    atomic_size_t execution_size;       /* of their scripts */
-    atomic_size_t execution_number;     /* of the last one */
+    atomic_size_t terminal_count;
+    atomic_size_t execution_size;   /* of their scripts */
+    atomic_size_t execution_number; /* of the last one */
 };
 
 /* Where clients of one protocol come in, on one worker. */
@@ -79,7 +80,7 @@ struct gate_worker {
     size_t session_count;
     uint64_t session_number; /* of the last one that came */
     size_t job_count;        /* on pools */
-    size_t execution_count;  /* whose clients are here */
+    size_t execution_count;  /* whose clients are here, and terminals */
     struct list executions;  /* those that wait for somebody to ask for a page */
     struct gate_counters counters;
     bool is_draining;
@@ -98,6 +99,9 @@ struct gate_worker {
     struct timer reads_timer;
     struct loop_task drained;
 };
+
+/* The gate's part on a loop; NULL: it has none there. */
+struct gate_worker *gate_worker_on(const struct gate *gate, const struct loop *loop);
 
 /* From any thread, to the worker's: what becomes of a session of it. Nothing when it is gone. */
 void gate_worker_kill(struct gate_worker *worker, struct slice session_id, struct slice reason);

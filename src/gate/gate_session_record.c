@@ -29,7 +29,7 @@ void gate_session_describe(struct gate_session *session)
     row->user_email = arena_copy(arena, grant->caller.email);
     row->user_name = arena_copy(arena, grant->caller.name);
     row->identity_type = grant->caller.is_key ? SLICE("machine") : SLICE("user");
-    row->verb = grant->credential.is_execution ? SLICE("exec") : SLICE("connect");
+    row->verb = credential_is_command(&grant->credential) ? SLICE("exec") : SLICE("connect");
     row->status = SLICE(SESSION_OPEN);
     row->started_at = clock_now();
     row->guardrails_info = SLICE("[]"); /* none yet */

@@ -93,6 +93,11 @@ const struct shape credential_request_shape = {.name = "CredentialRequest",
                                                .size = sizeof(struct credential_request),
                                                SHAPE_FIELDS(credential_request_fields)};
 
+bool credential_is_command(const struct credential *credential)
+{
+    return credential->is_execution && !credential->is_terminal;
+}
+
 enum err credential_check_connection(const struct connection *connection, bool is_execution,
                                      struct error *reterr)
 {

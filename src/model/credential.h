@@ -31,7 +31,8 @@ struct credential {
     struct slice member_email;
     struct slice member_name;
     struct credential_access *access;
-    bool is_execution;       /* it opens one session, of a script that is executed */
+    bool is_execution;       /* it opens one session, of a script that is executed, or: */
+    bool is_terminal;        /* of somebody at a terminal */
     struct slice review_id;  /* by whose leave; empty: nobody had to approve */
     struct slice session_id; /* of the review, as the API shows it */
     struct shape_bool has_review;
@@ -48,6 +49,10 @@ struct credential_request {
 };
 
 extern const struct shape credential_request_shape;
+
+/* It opens the session of a script: what rules say of commands holds, not what they say of access.
+ */
+bool credential_is_command(const struct credential *credential);
 
 /* Whether native clients, or scripts, may be let through to the connection at all, whose document
  * is open. ERR_INPUT says why not: for a client, or for who asks for a credential. Whether others

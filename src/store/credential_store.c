@@ -15,7 +15,7 @@
 #define COLUMNS                                                                                    \
     "SELECT d.id, d.organization_id, d.connection_id, c.name, c.type, c.subtype, d.member_id, "    \
     "d.member_email, d.member_name, d.created_at, d.expires_at, d.revoked_at, d.is_execution, "    \
-    "d.review_id, coalesce(v.session_id, '') "                                                     \
+    "d.review_id, coalesce(v.session_id, ''), d.is_terminal "                                      \
     "FROM credential d "                                                                           \
     "JOIN connection c ON c.id = d.connection_id LEFT JOIN review v ON v.id = d.review_id "
 #define IS_GOOD(now) "d.revoked_at = 0 AND (d.expires_at = 0 OR d.expires_at > " now ") "
@@ -42,6 +42,7 @@ static void credential_store_take(struct arena *arena, const struct store_rows *
         .is_execution = store_rows_int(rows, 12) != 0,
         .review_id = rows_text_in(arena, rows, 13),
         .session_id = rows_text_in(arena, rows, 14),
+        .is_terminal = store_rows_int(rows, 15) != 0,
     };
     credential->has_review =
         (struct shape_bool){.value = credential->review_id.len > 0, .is_given = true};
@@ -96,14 +97,15 @@ enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
     return store_exec(
         tx,
         "INSERT INTO credential (id, organization_id, connection_id, member_id, member_email, "
-        "member_name, hash, verifier, created_at, expires_at, is_execution, review_id) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+        "member_name, hash, verifier, created_at, expires_at, is_execution, review_id, "
+        "is_terminal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         PARAMS(store_text(credential->id), store_text(credential->organization_id),
                store_text(credential->connection_id), store_text(credential->member_id),
                store_text(credential->member_email), store_text(credential->member_name),
                store_blob(proof->hash), store_blob(sealed), store_int(credential->created_at),
                store_int(credential->expires_at), store_int(credential->is_execution ? 1 : 0),
-               store_text(credential->review_id.len > 0 ? credential->review_id : SLICE(""))),
+               store_text(credential->review_id.len > 0 ? credential->review_id : SLICE("")),
+               store_int(credential->is_terminal ? 1 : 0)),
         NULL, reterr);
 }
 
@@ -385,7 +387,8 @@ static enum err credential_store_read_connection(struct store_tx *tx, struct are
         row->connection.agent_id = agent_id;
     }
     if (err == ERR_NONE) {
-        err = credential_check_connection(&row->connection, grant->credential.is_execution, reterr);
+        err = credential_check_connection(&row->connection,
+                                          credential_is_command(&grant->credential), reterr);
         err = err == ERR_INPUT ? ERR_DENIED : err;
     }
     return err;
@@ -408,7 +411,7 @@ static enum err credential_store_check_review(struct store_tx *tx, struct arena 
     const struct credential *credential = &grant->credential;
     const struct review_use use = {.connection = &grant->connection.connection,
                                    .caller = &grant->caller,
-                                   .is_command = credential->is_execution};
+                                   .is_command = credential_is_command(credential)};
     struct review_need need;
     if (credential->review_id.len > 0) {
         return review_store_check(tx, arena, credential, question->now, reterr);

@@ -47,6 +47,7 @@ def flat(controls):
     """{control: word}, as the API says it."""
     rails = controls.pop("guardrails")
     assert set(controls.pop("access_requests")) == {"jit", "command"}
+    assert controls.pop("terminal") is None  # none of them has a command; see test_terminals.py
     return {**rails, **controls}
 
 

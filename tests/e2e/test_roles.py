@@ -63,6 +63,7 @@ ROUTES = {
     "POST /connections/{nameOrID}/credentials": MEMBER,
     "GET /connections/{nameOrID}/credentials": MEMBER,
     "GET /connections/{nameOrID}/tunnel": MEMBER,
+    "GET /connections/{nameOrID}/terminal": MEMBER,
     "POST /connections/{nameOrID}/credentials/{credentialID}/revoke": MEMBER,
     "GET /connection-credentials": MEMBER,
     "GET /sessions": MEMBER,
@@ -162,7 +163,7 @@ FAKETIME = os.path.dirname(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")[0])
 # These need an identity provider, which there is none of here.
 LOGIN = {"/login", "/login/start", "/callback"}
 # For people, which keys are not; and what may ask for TLS.
-PEOPLE = {"/device", "/connections/{nameOrID}/tunnel"}
+PEOPLE = {"/device", "/connections/{nameOrID}/tunnel", "/connections/{nameOrID}/terminal"}
 
 MAY_CALL = {
     ANYONE: {"nobody", "stranger", "member", "auditor", "admin"},

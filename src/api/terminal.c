@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* A terminal on a connection's command: who asks is let through to it, and the request becomes a
+ * WebSocket. */
+#include "gate/terminal.h"
+#include "api/credentials.h"
+#include "api/handlers.h"
+#include "api/review_run.h"
+#include "codec/json.h"
+#include "io/clock.h"
+#include "model/session.h"
+#include "protocol/protocol.h"
+#include "store/credential_store.h"
+#include "store/review_need.h"
+#include "store/row_id.h"
+
+#define METADATA_LENGTH 4096 /* in a path, which holds little more */
+#define KIND_PATTERN    "^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+
+struct terminal_query {
+    struct shape_int columns;
+    struct shape_int rows;
+    struct slice term;
+    struct shape_int idle_seconds;
+    struct slice metadata;
+    struct slice client;
+};
+
+/* It goes into the environment of programs, and those look for a file of that name. */
+static enum err terminal_check_kind(struct slice text, struct error *reterr)
+{
+    bool is_good = text.len > 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = text.at[i];
+        bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                         (byte >= '0' && byte <= '9');
+        is_good =
+            is_good &&
+            (is_letter || (i > 0 && (byte == '.' || byte == '_' || byte == '+' || byte == '-')));
+    }
+    return is_good ? ERR_NONE
+                   : fail(reterr, ERR_INPUT, "must be a kind of terminal, as TERM has it");
+}
+
+#define AT(member) .offset = offsetof(struct terminal_query, member)
+
+static const struct shape_field terminal_query_fields[] = {
+    {.name = "columns",
+     .kind = SHAPE_INT,
+     AT(columns),
+     .min = 1,
+     .max = LIMIT_TERMINAL_COLUMNS,
+     .about = "of the terminal; 80 when it is left out"},
+    {.name = "rows",
+     .kind = SHAPE_INT,
+     AT(rows),
+     .min = 1,
+     .max = LIMIT_TERMINAL_ROWS,
+     .about = "likewise; 24 when it is left out"},
+    {.name = "term",
+     .kind = SHAPE_TEXT,
+     AT(term),
+     .min = 1,
+     .max = LIMIT_TERMINAL_KIND_SIZE,
+     .check = terminal_check_kind,
+     .pattern = KIND_PATTERN,
+     .about = "its kind, for the program's TERM; xterm-256color when it is left out"},
+    {.name = "idle_seconds",
+     .kind = SHAPE_INT,
+     AT(idle_seconds),
+     .min = 1,
+     .max = LIMIT_TERMINAL_IDLE_S,
+     .about = "it ends when nothing was typed or shown for so long; 1800 when it is left out"},
+    {.name = "metadata",
+     .kind = SHAPE_TEXT,
+     AT(metadata),
+     .max = METADATA_LENGTH,
+     .about = "why it is opened: an object of text to text, as JSON"},
+    {.name = "client",
+     .kind = SHAPE_TEXT,
+     AT(client),
+     .max = 254,
+     .about = "the name of the program that shows it, for the session"},
+};
+
+const struct shape terminal_query_shape = {.name = "TerminalQuery",
+                                           .size = sizeof(struct terminal_query),
+                                           SHAPE_FIELDS(terminal_query_fields)};
+
+struct terminal_call {
+    struct api_call *call;
+    struct terminal_query query;
+    struct shape_pairs metadata;
+    struct connection connection; /* as the caller sees it */
+    struct credential credential;
+    struct credential_proof proof;
+};
+
+static enum err terminal_read_metadata(struct terminal_call *self, struct error *reterr)
+{
+    struct arena *arena = self->call->arena;
+    struct slice text = self->query.metadata;
+    struct json json;
+    struct slice name;
+    struct json value;
+    self->metadata.pairs =
+        arena_alloc_array(arena, SESSION_METADATA_COUNT + 1, sizeof(*self->metadata.pairs));
+    if (text.len == 0) {
+        return ERR_NONE;
+    }
+    enum err err = json_parse_in(arena, text, &json, reterr);
+    err = err == ERR_NONE ? json_as_object(json, reterr) : err;
+    if (err != ERR_NONE) {
+        error_prefix(reterr, "'metadata': ");
+        return ERR_INPUT;
+    }
+    struct json_members members = json_members_of(&json);
+    while (err == ERR_NONE && json_next_member(&members, &name, &value)) {
+        if (self->metadata.count == SESSION_METADATA_COUNT) {
+            return fail(reterr, ERR_INPUT, "'metadata' has more than %d members",
+                        SESSION_METADATA_COUNT);
+        }
+        struct shape_pair *pair = &self->metadata.pairs[self->metadata.count++];
+        pair->key = arena_copy(arena, name);
+        err = json_as_text(value, &pair->value, reterr);
+    }
+    return err == ERR_NONE ? session_metadata_check(&self->metadata, reterr) : err;
+}
+
+/* Who waits for others has no terminal to wait before. */
+static enum err terminal_check_review(struct terminal_call *self, struct store_tx *tx,
+                                      struct error *reterr)
+{
+    struct api_call *call = self->call;
+    struct review_need need = {0};
+    const struct review_use use = {.connection = &self->connection, .caller = &call->caller};
+    enum err err = review_need_load(tx, call->arena, &use, &need, reterr);
+    return err == ERR_NONE && need.count > 0
+               ? fail(reterr, ERR_DENIED,
+                      "access denied: others must approve access to the connection '%.*s', which "
+                      "terminals cannot ask for; scripts can (POST /api/sessions)",
+                      SLICE_ARG(self->connection.name))
+               : err;
+}
+
+static enum err terminal_check_connection(struct terminal_call *self, struct store_tx *tx,
+                                          struct error *reterr)
+{
+    struct api_call *call = self->call;
+    const struct connection *connection = &self->connection;
+    enum err err =
+        credential_connection(call, tx, call->request->values[0], &self->connection, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (protocols_find_terminal(call->api->protocols, connection->subtype) == NULL) {
+        return fail(reterr, ERR_INPUT,
+                    "the connection '%.*s' is of subtype '%.*s', which has no terminal",
+                    SLICE_ARG(connection->name), SLICE_ARG(connection->subtype));
+    }
+    if (connection->command.count == 0) {
+        return fail(reterr, ERR_INPUT,
+                    "the connection '%.*s' has no 'command' that would run in a terminal",
+                    SLICE_ARG(connection->name));
+    }
+    err = credential_check_connection(connection, false, reterr);
+    if (err == ERR_NONE) {
+        err = session_metadata_check_fields(&connection->mandatory_metadata_fields, &self->metadata,
+                                            reterr);
+        err = err == ERR_DENIED ? ERR_INPUT : err;
+    }
+    return err == ERR_NONE ? terminal_check_review(self, tx, reterr) : err;
+}
+
+static enum err terminal_write_credential(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct terminal_call *self = context;
+    struct api_call *call = self->call;
+    struct credential *credential = &self->credential;
+    const struct shape_int longest = {.value = LIMIT_TERMINAL_S, .is_given = true};
+    enum err err = terminal_check_connection(self, tx, reterr);
+    if (err == ERR_NONE) {
+        err = http_call_check_websocket(call->http, reterr);
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    credential->connection_id = self->connection.id;
+    credential->expires_at = credential_expiry(&self->connection, &longest, credential->created_at);
+    err = credential_store_insert(tx, call->arena, credential, &self->proof, reterr);
+    struct api_text text;
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_text(&text.json, "id", credential->id);
+    json_member_text(&text.json, "connection", self->connection.name);
+    json_end_object(&text.json);
+    struct slice payload = api_text_end_in(call->arena, &text);
+    return err == ERR_NONE ? api_audit(call, tx, "connect", 101, payload, reterr) : err;
+}
+
+static int64_t terminal_number(const struct shape_int *given, int64_t usual)
+{
+    return given->is_given ? given->value : usual;
+}
+
+static enum err terminal_open(struct terminal_call *self, struct error *reterr)
+{
+    struct api_call *call = self->call;
+    const struct terminal_query *query = &self->query;
+    const struct terminal_request request = {
+        .protocol = protocols_find_terminal(call->api->protocols, self->connection.subtype),
+        .id = self->credential.id,
+        .connection_name = self->connection.name,
+        .application_name = query->client.len > 0 ? query->client : SLICE("gatehouse"),
+        .metadata = self->metadata,
+        .kind = query->term.len > 0 ? query->term : SLICE("xterm-256color"),
+        .size = {.columns = (uint16_t)terminal_number(&query->columns, 80),
+                 .rows = (uint16_t)terminal_number(&query->rows, 24)},
+        .idle_s = terminal_number(&query->idle_seconds, LIMIT_TERMINAL_IDLE_S),
+        .client = call->request->peer.ip,
+        .credential = api_credential_in(call->arena, call),
+        .member_id = call->caller.id,
+    };
+    return terminal_admit(call->api->gate, call->http, &request, reterr);
+}
+
+enum err terminal_get(struct api_call *call, struct error *reterr)
+{
+    struct terminal_call self = {.call = call};
+    const struct caller *caller = &call->caller;
+    enum err err = api_read_query(call, &terminal_query_shape, &self.query, reterr);
+    if (err == ERR_NONE) {
+        err = terminal_read_metadata(&self, reterr);
+    }
+    if (err == ERR_NONE && call->api->gate == NULL) {
+        err = fail(reterr, ERR_INPUT,
+                   "this gateway opens no terminals: no protocol of native clients is turned on");
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    self.proof = review_run_proof_in(call->arena);
+    self.credential = (struct credential){
+        .id = row_id_new(call->arena),
+        .organization_id = caller->organization_id,
+        .member_id = caller->id,
+        .member_email = caller->email,
+        .member_name = caller->name,
+        .is_execution = true,
+        .is_terminal = true,
+        .created_at = clock_now(),
+    };
+    err = store_write(call->api->store, terminal_write_credential, &self, reterr);
+    return err == ERR_NONE ? terminal_open(&self, reterr) : err;
+}
