@@ -59,12 +59,19 @@ enum err client_stream(struct client *client, struct slice path, client_sink_fn 
 enum err client_refusal(const struct client *client, const struct client_answer *answer,
                         struct error *reterr) MUST_USE;
 
-/* An upgraded connection, for client/tunnel.c. */
+/* An upgraded connection, for client/tunnel.c and client/terminal.c. */
 struct client_link;
 
-/* Blocks until the gateway has agreed to 'protocol'. From any thread, several at once. */
-enum err client_link_open(const struct client *client, struct slice path, const char *protocol,
-                          struct client_link **ret_link, struct error *reterr) MUST_USE;
+struct client_upgrade {
+    const char *protocol;
+    struct slice headers; /* further lines of the request, each with its end; may be empty */
+    struct slice answer;  /* a line that the answer must have; may be empty */
+};
+
+/* Blocks until the gateway has agreed to that. From any thread, several at once. */
+enum err client_link_open(const struct client *client, struct slice path,
+                          const struct client_upgrade *upgrade, struct client_link **ret_link,
+                          struct error *reterr) MUST_USE;
 void client_link_close(struct client_link *link);
 int client_link_fd(const struct client_link *link);
 /* Says a line and waits for the one that answers, which is on 'arena' then, without its end. What

@@ -87,8 +87,9 @@ const struct client_command client_commands[] = {
      .word_min = 1,
      .word_max = 1,
      .takes_child = true,
-     .options = GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_PORT),
-     .summary = "a port on this machine for a connection; or run a client there",
+     .options =
+         GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_PORT) | CLIENT_TAKES(CLIENT_METADATA),
+     .summary = "a port on this machine for a connection, a client run there, or a terminal",
      .about =
          "Clients connect to a port of 127.0.0.1; what they say is carried over the gateway's "
          "one HTTP(S) port, so that no port of a database has to be open. Lines to connect "
@@ -101,7 +102,11 @@ const struct client_command client_commands[] = {
          "user and password, which a command that begins with mysql or mariadb also gets as "
          "--defaults-file. TCP: GATEHOUSE_HOST and GATEHOUSE_PORT. The files have mode 0600 "
          "and go when the command ends. When the gateway restarts, sessions end, and new "
-         "connections go on as soon as it is back.",
+         "connections go on as soon as it is back.\n\n"
+         "Where the connection runs a command, its terminal opens here: what you type goes "
+         "there, Ctrl-C too. At the start of a line ~. leaves, which ends the session, and "
+         "~? says what else there is. Both sides are on record. The exit code is that of the "
+         "command.",
      .run = client_connect},
     {.words = {"sessions", "list"},
      .form = "",

@@ -7,6 +7,7 @@
 #include "client/credential.h"
 #include "client/files.h"
 #include "client/show.h"
+#include "client/terminal.h"
 #include "client/tunnel.h"
 #include "codec/url.h"
 
@@ -277,7 +278,15 @@ enum err client_connect_port(struct client_run *run, const struct client_target 
 enum err client_connect(struct client_run *run, struct error *reterr)
 {
     struct client_target target;
+    bool is_terminal = false;
     enum err err = client_open(run, reterr);
+    if (err == ERR_NONE) {
+        err = client_terminal_find(run, &is_terminal, reterr);
+    }
+    if (err == ERR_NONE && is_terminal) {
+        err = client_catch_signals(&run->client, reterr);
+        return err == ERR_NONE ? client_terminal(run, reterr) : err;
+    }
     if (err == ERR_NONE) {
         err = client_target_find(run, run->given.words[0], &target, reterr);
     }

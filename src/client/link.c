@@ -143,18 +143,19 @@ enum err client_link_ask(struct client_link *link, struct arena *arena, struct s
 }
 
 static struct slice link_request_in(struct arena *arena, const struct client *client,
-                                    struct slice path, const char *protocol)
+                                    struct slice path, const struct client_upgrade *upgrade)
 {
     struct url url = {0};
     struct slice base = client->context.url;
     must(url_parse(base, &url, NULL) == ERR_NONE);
     struct slice authority = slice_from(base, slice_find(base, SLICE("://")) + 3);
     authority = slice_sub(authority, 0, slice_find_byte(authority, '/'));
-    return arena_format(arena,
-                        "GET %.*s%.*s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: gatehouse\r\n"
-                        "Authorization: Bearer %.*s\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
-                        SLICE_ARG(url.path), SLICE_ARG(path), SLICE_ARG(authority),
-                        SLICE_ARG(client->token), protocol);
+    return arena_format(
+        arena,
+        "GET %.*s%.*s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: gatehouse\r\n"
+        "Authorization: Bearer %.*s\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%.*s\r\n",
+        SLICE_ARG(url.path), SLICE_ARG(path), SLICE_ARG(authority), SLICE_ARG(client->token),
+        upgrade->protocol, SLICE_ARG(upgrade->headers));
 }
 
 /* A refusal is a whole answer with a length, and is read as far as it comes at once. */
@@ -189,7 +190,7 @@ static enum err link_refused(struct client_link *link, const struct client *clie
 }
 
 static enum err link_upgrade(struct client_link *link, const struct client *client,
-                             struct slice request, struct error *reterr)
+                             struct slice request, struct slice wanted, struct error *reterr)
 {
     int64_t end = clock_monotonic() + LIMIT_CLIENT_CONNECT_MS * INT64_C(1000);
     size_t head_size = 0;
@@ -204,14 +205,20 @@ static enum err link_upgrade(struct client_link *link, const struct client *clie
     if (!slice_starts_with(buf_view(&link->early), SLICE("HTTP/1.1 101 "))) {
         return link_refused(link, client, end, head_size, reterr);
     }
+    struct slice head = slice_sub(buf_view(&link->early), 0, head_size);
+    if (wanted.len > 0 && slice_find(head, wanted) == head.len) {
+        return fail(reterr, ERR_UNAVAILABLE, "what answers at %.*s does not understand the upgrade",
+                    SLICE_ARG(client->context.url));
+    }
     buf_consume(&link->early, head_size);
     return ERR_NONE;
 }
 
 /* The client is another's, maybe of another thread: what is needed for a moment has an arena of its
  * own. */
-enum err client_link_open(const struct client *client, struct slice path, const char *protocol,
-                          struct client_link **ret_link, struct error *reterr)
+enum err client_link_open(const struct client *client, struct slice path,
+                          const struct client_upgrade *upgrade, struct client_link **ret_link,
+                          struct error *reterr)
 {
     struct arena arena CLEANUP(arena_release);
     struct client own = *client;
@@ -236,7 +243,8 @@ enum err client_link_open(const struct client *client, struct slice path, const 
     if (code != CURLE_OK) {
         err = client_curl_fail(&own, code, link->cause, reterr);
     } else {
-        err = link_upgrade(link, &own, link_request_in(&arena, &own, path, protocol), reterr);
+        err = link_upgrade(link, &own, link_request_in(&arena, &own, path, upgrade),
+                           upgrade->answer, reterr);
     }
     if (err != ERR_NONE) {
         client_link_close(link);

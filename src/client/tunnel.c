@@ -199,12 +199,13 @@ static enum err tunnel_sign_in(struct tunnel *self, struct error *reterr)
 
 static enum err tunnel_open(struct tunnel *self, struct error *reterr)
 {
+    const struct client_upgrade upgrade = {
+        .protocol = TUNNEL_PROTOCOL, .headers = SLICE(""), .answer = SLICE("")};
     const struct tunnels_config *config = &self->all->config;
     if (config->secret.len > 0 && !client_peer_is_own(self->fd)) {
         return fail(reterr, ERR_DENIED, "it is another user's of this machine, or was gone");
     }
-    enum err err =
-        client_link_open(config->client, config->path, TUNNEL_PROTOCOL, &self->link, reterr);
+    enum err err = client_link_open(config->client, config->path, &upgrade, &self->link, reterr);
     return err == ERR_NONE && config->secret.len > 0 ? tunnel_sign_in(self, reterr) : err;
 }
 

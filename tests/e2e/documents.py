@@ -35,6 +35,9 @@ NOT_TYPED = {
                                                        "drivers/ has JDBC itself"},
     "docs/secrets.md": {'{ "Version": "2012-1': "a policy of AWS", 'path "secret/data/pr':
                         "a policy of Vault"},
+    "docs/terminals.md": {"gatehouse connect cl": "test_connect_terminal.py sits before one",
+                          '{"type": "resize", "': "test_terminals.py sends it",
+                          '{"type": "open", "se': "test_terminals.py reads them"},
     "docs/tcp.md": {"GATEHOUSE <secret>": "a protocol: test_tcp.py speaks it"},
     "docs/sign-in/auth0.md": {"exports.onExecutePos": "runs at the provider",
                               "curl -d grant_type=c": "asks the provider"},
