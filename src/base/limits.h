@@ -220,6 +220,10 @@
 #define LIMIT_CLIENT_CONNECT_MS   10000         /* to the gateway */
 #define LIMIT_CLIENT_QUIET_MS     75000         /* of an answer that is waited for */
 #define LIMIT_CLIENT_SIGN_IN_MS   600000        /* that a person may take in a browser */
+#define LIMIT_YAML_SIZE           LIMIT_MIB(1)  /* of a file */
+#define LIMIT_YAML_DEPTH          32            /* of values in each other */
+#define LIMIT_YAML_VALUES         10000         /* of a document */
+#define LIMIT_CLIENT_MANIFESTS    2000          /* documents of one 'apply' */
 #define LIMIT_CLIENT_TUNNELS      256           /* connections of one 'connect', at once */
 #define LIMIT_CLIENT_TABLE_SIZE   LIMIT_MIB(1)  /* of rows that a table's widths are made of */
 #define LIMIT_CLIENT_EXEC_WAIT_MS 400           /* for the end of a short script */

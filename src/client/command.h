@@ -41,6 +41,9 @@ enum client_option {
     CLIENT_METADATA,
     CLIENT_TIMEOUT,
     CLIENT_PORT,
+    CLIENT_FROM,
+    CLIENT_PLAN,
+    CLIENT_SECRETS,
     CLIENT_CONNECTION,
     CLIENT_LIMIT,
     CLIENT_FORMAT,
@@ -150,6 +153,8 @@ CLIENT_COMMAND(client_show);
 CLIENT_COMMAND(client_why);
 CLIENT_COMMAND(client_exec);
 CLIENT_COMMAND(client_connect);
+CLIENT_COMMAND(client_apply);
+CLIENT_COMMAND(client_export);
 CLIENT_COMMAND(client_sessions_list);
 CLIENT_COMMAND(client_sessions_show);
 CLIENT_COMMAND(client_sessions_follow);

@@ -155,6 +155,29 @@ const struct client_command client_commands[] = {
      .summary = "whether the recording of a session is what was written",
      .about = "",
      .run = client_sessions_verify},
+    {.words = {"apply", NULL},
+     .form = "",
+     .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_FROM) | CLIENT_TAKES(CLIENT_PLAN) |
+                CLIENT_TAKES(CLIENT_SECRETS),
+     .summary = "make the gateway have what files say: resources, connections, rules, groups",
+     .about =
+         "Documents of YAML, each with a kind (group, resource, connection, access, attribute, "
+         "guardrail, masking-rule, access-rule), a name, and members as the API has them. "
+         "Agents and connections are named: 'agent' and 'connections'. What a document leaves "
+         "out stays as it is, and nothing is deleted.\n\n"
+         "Secrets do not stand in files: a value is a reference, or {env: VARIABLE}, of which "
+         "the environment of this command has the value. What the gateway has of them cannot "
+         "be compared: it stays, unless there is --secrets.\n\n"
+         "What would change is shown first, then done in one pass, in the order in which "
+         "things need each other; what the gateway refuses ends it, with file, line and "
+         "member.",
+     .run = client_apply},
+    {.words = {"export", NULL},
+     .form = "",
+     .options = GATEWAY,
+     .summary = "what the gateway has, as documents that 'apply' takes",
+     .about = "Of values that are secrets there are the references, and variables to be set.",
+     .run = client_export},
     {.words = {"doctor", NULL},
      .form = "",
      .options = GATEWAY | OUTPUT,

@@ -64,6 +64,14 @@ const struct client_option_row client_options[CLIENT_OPTION_COUNT] = {
                      .value = "PORT",
                      .help = "on 127.0.0.1; the protocol's own, else a free one, when it is left "
                              "out"},
+    [CLIENT_FROM] = {.name = "from",
+                     .letter = 'f',
+                     .value = "PATH",
+                     .help = "a folder, of which all files *.yaml and *.yml are read, or one file"},
+    [CLIENT_PLAN] = {.name = "plan", .help = "show what would change, and change nothing"},
+    [CLIENT_SECRETS] = {.name = "secrets",
+                        .help = "write again what cannot be compared: values of secrets that the "
+                                "gateway has and does not show"},
     [CLIENT_CONNECTION] = {.name = "connection",
                            .value = "NAME",
                            .help = "only of this connection"},

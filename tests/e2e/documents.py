@@ -26,7 +26,8 @@ NOT_TYPED = {
         "a protocol", '{"variables":{"envva': "a protocol", '{"version":196608,"t': "a protocol",
         '{"message":"…","sqls': "a protocol"},
     "docs/agents.md": {"install -m 755 gateh": "test_day_one.py installs the same units"},
-    "docs/command-line.md": {"gatehouse login http": "asks a person: test_command_line.py is one"},
+    "docs/command-line.md": {"gatehouse login http": "asks a person: test_command_line.py is one",
+                             "kind: connection name": "test_apply.py applies such files"},
     "docs/execution.md": {'{"name": "cluster", "': "test_commands.py makes such connections"},
     "docs/guardrails.md": {"ERROR:  blocked by g": "an answer"},
     "docs/operations.md": {"install -m 644 gateh": "test_restart.py keeps sockets as systemd does; "
