@@ -177,7 +177,7 @@ const struct api_route api_routes[] = {
      .errors = {404}},
     {"GET", "/api/connections/{nameOrID}/tunnel", API_MEMBER, 0, client_tunnel_get, "connections",
      "Where a native client comes in over HTTP: an upgrade to gatehouse-client/1", .status = 101,
-     .answer = API_NOTHING, .errors = {400, 403, 404}},
+     .answer = API_NOTHING, .errors = {400, 403, 404, 409}},
     {"GET", "/api/connections/{nameOrID}/terminal", API_MEMBER, 0, terminal_get, "sessions",
      "A terminal on the connection's command: a WebSocket (docs/terminals.md)",
      .query = &terminal_query_shape, .status = 101, .answer = API_NOTHING, .is_websocket = true,

@@ -223,6 +223,7 @@
 #define LIMIT_YAML_SIZE           LIMIT_MIB(1)  /* of a file */
 #define LIMIT_YAML_DEPTH          32            /* of values in each other */
 #define LIMIT_YAML_VALUES         10000         /* of a document */
+#define LIMIT_CLIENT_PORTS        256           /* that 'up' keeps */
 #define LIMIT_CLIENT_MANIFESTS    2000          /* documents of one 'apply' */
 #define LIMIT_CLIENT_TUNNELS      256           /* connections of one 'connect', at once */
 #define LIMIT_CLIENT_TABLE_SIZE   LIMIT_MIB(1)  /* of rows that a table's widths are made of */

@@ -63,15 +63,15 @@ enum err client_refusal(const struct client *client, const struct client_answer 
 struct client_link;
 
 struct client_upgrade {
+    struct slice path;
     const char *protocol;
-    struct slice headers; /* further lines of the request, each with its end; may be empty */
-    struct slice answer;  /* a line that the answer must have; may be empty */
+    struct slice headers; /* more of them, whole lines; may be empty */
+    struct slice answer;  /* a line that the answer must have; of no length: none */
 };
 
-/* Blocks until the gateway has agreed to that. From any thread, several at once. */
-enum err client_link_open(const struct client *client, struct slice path,
-                          const struct client_upgrade *upgrade, struct client_link **ret_link,
-                          struct error *reterr) MUST_USE;
+/* Blocks until the gateway has agreed to the protocol. From any thread, several at once. */
+enum err client_link_open(const struct client *client, const struct client_upgrade *upgrade,
+                          struct client_link **ret_link, struct error *reterr) MUST_USE;
 void client_link_close(struct client_link *link);
 int client_link_fd(const struct client_link *link);
 /* Says a line and waits for the one that answers, which is on 'arena' then, without its end. What

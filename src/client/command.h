@@ -53,6 +53,7 @@ enum client_option {
 #define CLIENT_TAKES(option) (UINT64_C(1) << (option))
 /* Of each command that asks a gateway. */
 #define CLIENT_TAKES_GATEWAY (CLIENT_TAKES(CLIENT_CONTEXT) | CLIENT_TAKES(CLIENT_CA_FILE))
+#define CLIENT_WORDS_MAX     64 /* of a command that takes several */
 #define CLIENT_VALUES_MAX    20 /* of an option that may come several times */
 
 struct client_option_row {
@@ -116,6 +117,10 @@ enum err client_given_seconds(const struct client_run *run, enum client_option o
                               int64_t fallback, int64_t *ret_seconds,
                               struct error *reterr) MUST_USE;
 
+/* --port; leaves the port when it is not given. */
+enum err client_given_port(const struct client_run *run, uint16_t *port, bool *ret_is_given,
+                           struct error *reterr) MUST_USE;
+
 /* The page of one command. */
 void client_command_print_help(const struct client_command *command, FILE *out);
 /* A line for each of them. */
@@ -131,6 +136,9 @@ int client_command_run(const struct client_command *command, char **arguments, c
 /* The context that --context, GATEHOUSE_URL or the file name, and its token. ERR_UNAUTHENTICATED:
  * nobody is signed in there. */
 enum err client_open(struct client_run *run, struct error *reterr) MUST_USE;
+
+/* The token of the gateway that was chosen, as it is now. */
+enum err client_token_read(struct client_run *run, struct error *reterr) MUST_USE;
 
 enum err client_contexts_read(struct client_run *run, struct client_contexts *ret_contexts,
                               struct error *reterr) MUST_USE;
@@ -153,6 +161,7 @@ CLIENT_COMMAND(client_show);
 CLIENT_COMMAND(client_why);
 CLIENT_COMMAND(client_exec);
 CLIENT_COMMAND(client_connect);
+CLIENT_COMMAND(client_up);
 CLIENT_COMMAND(client_apply);
 CLIENT_COMMAND(client_export);
 CLIENT_COMMAND(client_sessions_list);

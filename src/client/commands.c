@@ -108,6 +108,20 @@ const struct client_command client_commands[] = {
          "~? says what else there is. Both sides are on record. The exit code is that of the "
          "command.",
      .run = client_connect},
+    {.words = {"up", NULL},
+     .form = "[NAME ...]",
+     .word_max = CLIENT_WORDS_MAX,
+     .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_DURATION) | CLIENT_TAKES(CLIENT_PORT),
+     .summary = "ports on this machine that stay: one address and one password for good",
+     .about =
+         "Like 'connect', for several connections at once, but a connection has the same port "
+         "and the same password each time, so that what is saved in a client works for good. "
+         "Behind that are credentials that end: the next one is made when less than half of "
+         "--duration is left. The password counts at this port alone, while this command runs "
+         "and you are signed in. Without names all are meant that were up before.\n\n"
+         "--port chooses the port of one connection for good; else it is a free one from 25000 "
+         "on.",
+     .run = client_up},
     {.words = {"sessions", "list"},
      .form = "",
      .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_CONNECTION) | CLIENT_TAKES(CLIENT_LIMIT),

@@ -33,18 +33,18 @@ struct connect {
 
 /* The port ------------------------------------------------------------------------------------- */
 
-static int connect_bind(unsigned port)
+int client_listen(uint16_t port, uint16_t *ret_port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
     int one = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0) {
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     }
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(fd, 64) != 0) {
+        listen(fd, 64) != 0 || getsockname(fd, (struct sockaddr *)&address, &len) != 0) {
         int problem = errno;
         if (fd >= 0) {
             (void)close(fd);
@@ -52,30 +52,29 @@ static int connect_bind(unsigned port)
         errno = problem;
         return -1;
     }
+    *ret_port = ntohs(address.sin_port);
     return fd;
 }
 
 /* The one that was asked for, and no other; or the protocol's own, or any. */
 static enum err connect_listen(struct connect *self, int *ret_fd, struct error *reterr)
 {
-    const char *given = client_given(self->run, CLIENT_PORT);
-    struct sockaddr_in address;
-    socklen_t len = sizeof(address);
-    uint64_t port = self->credential.target.protocol->port;
-    if (given != NULL &&
-        (text_parse_u64(slice_of_text(given), &port) != ERR_NONE || port < 1 || port > 65535)) {
-        return fail(reterr, ERR_INPUT, "--port: a number from 1 to 65535 is expected");
+    uint16_t port = self->credential.target.protocol->port;
+    bool is_given = false;
+    enum err err = client_given_port(self->run, &port, &is_given, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
-    int fd = connect_bind((unsigned)port);
-    if (fd < 0 && given == NULL) {
-        fd = connect_bind(0);
+    int fd = client_listen(port, &port);
+    if (fd < 0 && !is_given) {
+        fd = client_listen(0, &port);
     }
-    if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &len) != 0) {
-        return fail(reterr, ERR_IO, "127.0.0.1:%llu: %s%s", (unsigned long long)port,
-                    strerror(errno), given != NULL ? " (another --port, or none)" : "");
+    if (fd < 0) {
+        return fail(reterr, ERR_IO, "127.0.0.1:%u: %s%s", port, strerror(errno),
+                    is_given ? " (another --port, or none)" : "");
     }
     self->credential.host = SLICE("127.0.0.1");
-    self->credential.port = ntohs(address.sin_port);
+    self->credential.port = port;
     self->credential.uses_tls = false; /* what leaves this machine is the gateway's HTTPS */
     *ret_fd = fd;
     return ERR_NONE;
@@ -83,8 +82,7 @@ static enum err connect_listen(struct connect *self, int *ret_fd, struct error *
 
 /* What is printed ------------------------------------------------------------------------------ */
 
-/* The address, who one is there, and a line for each kind of client. */
-static void connect_print(const struct connect *self)
+void client_connect_print(struct client_run *run, const struct client_credential *credential)
 {
     static const struct {
         const char *name;
@@ -94,9 +92,9 @@ static void connect_print(const struct connect *self)
                  {"mariadb", "mariadb", CLIENT_FORM_MARIADB},
                  {"URL", "url", CLIENT_FORM_URL},
                  {"JDBC", "jdbc", CLIENT_FORM_JDBC}};
-    const struct client_credential *it = &self->credential;
+    const struct client_credential *it = credential;
     const struct client_protocol *protocol = it->target.protocol;
-    struct arena *arena = self->run->arena;
+    struct arena *arena = run->arena;
     struct show_pair pairs[5 + COUNT_OF(lines)] = {
         {"host", "host", it->host},
         {"port", "port", arena_format(arena, "%u", it->port)},
@@ -111,7 +109,7 @@ static void connect_print(const struct connect *self)
             pairs[count++] = (struct show_pair){lines[i].name, lines[i].member, line};
         }
     }
-    show_pairs(self->run, pairs, count);
+    show_pairs(run, pairs, count);
     (void)fflush(stdout);
     show_problem("'%.*s' is at 127.0.0.1:%u until Ctrl-C", SLICE_ARG(it->target.connection),
                  it->port);
@@ -221,6 +219,21 @@ static void connect_reap(struct connect *self)
 
 /* The whole ------------------------------------------------------------------------------------ */
 
+/* The one credential of the command: each client proves its secret, or the tunnel does. */
+static enum err connect_pass(void *context, struct arena *arena, bool was_refused,
+                             struct tunnel_pass *ret_pass, struct error *reterr)
+{
+    const struct connect *self = context;
+    (void)arena;
+    (void)reterr;
+    (void)was_refused;
+    *ret_pass = (struct tunnel_pass){.client = self->run->client,
+                                     .credential_id = SLICE(""),
+                                     .password = SLICE(""),
+                                     .secret = self->credential.password};
+    return ERR_NONE;
+}
+
 static enum err connect_run(struct connect *self, struct error *reterr)
 {
     struct client_run *run = self->run;
@@ -231,18 +244,19 @@ static enum err connect_run(struct connect *self, struct error *reterr)
         return err;
     }
     const struct tunnels_config config = {
-        .client = &run->client,
         .path = arena_format(run->arena, "/api/connections/%.*s/tunnel",
                              SLICE_ARG(url_encode(run->arena, target->connection))),
-        .secret = target->protocol->is_signed_in_by_tunnel ? self->credential.password : SLICE(""),
         .connection = target->connection,
+        .pass = connect_pass,
+        .context = self,
+        .signs_in = target->protocol->is_signed_in_by_tunnel,
         .take_fd = fd,
     };
     err = tunnels_new(&config, &self->tunnels, reterr);
     if (err == ERR_NONE && run->given.child != NULL) {
         err = connect_start_child(self, reterr);
     } else if (err == ERR_NONE) {
-        connect_print(self);
+        client_connect_print(run, &self->credential);
     }
     if (err == ERR_NONE) {
         connect_wait(self);
@@ -257,7 +271,7 @@ enum err client_connect_port(struct client_run *run, const struct client_target 
     struct connect self = {.run = run, .child_fd = -1};
     enum err err = client_catch_signals(&run->client, reterr);
     if (err == ERR_NONE) {
-        err = client_credential_make(run, target, &self.credential, reterr);
+        err = client_credential_await(run, target, &self.credential, reterr);
     }
     if (err != ERR_NONE) {
         return err;

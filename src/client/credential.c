@@ -3,12 +3,25 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/timestamp.h"
 #include "client/show.h"
 #include "codec/url.h"
 #include "model/name.h"
 
-#define DURATION_S     (8 * 3600)
-#define DURATION_MAX_S 172800 /* that the gateway takes */
+#define DURATION_S      (8 * 3600)
+#define DURATION_MAX_S  172800 /* that the gateway takes */
+#define REVIEW_PAUSE_MS 2000
+
+/* By the gateway's clock alone. */
+static int64_t credential_seconds(const struct json *answer)
+{
+    int64_t begin = 0;
+    int64_t end = 0;
+    bool is_known = timestamp_parse(show_text(answer, "created_at"), &begin) == ERR_NONE &&
+                    timestamp_parse(show_text(answer, "expire_at"), &end) == ERR_NONE &&
+                    end > begin;
+    return is_known ? (end - begin) / TIMESTAMP_SECOND : 0;
+}
 
 #define CREDENTIAL_ID_MAX 64
 
@@ -43,6 +56,7 @@ static enum err credential_read(const struct client_run *run, const struct json 
     credential->user = show_text(&access, "username");
     credential->password = show_text(&access, "password");
     credential->database = show_text(&access, "database_name");
+    credential->seconds = credential_seconds(answer);
     credential->uses_tls = slice_find(whole, SLICE("sslmode=disable")) == whole.len;
     if (!credential_is_plain(credential) ||
         text_parse_u64(show_text(&access, "port"), &port) != ERR_NONE || port > 65535) {
@@ -86,7 +100,56 @@ enum err client_credential_make(struct client_run *run, const struct client_targ
                     SLICE_ARG(target->connection));
     }
     *ret_credential = (struct client_credential){.target = *target};
+    if (err == ERR_NONE && answer.status == 202) {
+        ret_credential->review_id = show_text(&answer.json, "review_id");
+        run->exit_code = CLIENT_EXIT_REVIEW;
+        return fail(reterr, ERR_DENIED, "it waits for others to approve: %.*s",
+                    SLICE_ARG(show_text(&answer.json, "review_url")));
+    }
     return err == ERR_NONE ? credential_read(run, &answer.json, ret_credential, reterr) : err;
+}
+
+/* A request that was turned down is not made anew. */
+static enum err credential_await_answer(struct client_run *run, struct slice review_id,
+                                        struct error *reterr)
+{
+    struct slice path =
+        arena_format(run->arena, "/api/reviews/%.*s", SLICE_ARG(url_encode(run->arena, review_id)));
+    for (;;) {
+        struct json review;
+        enum err err = client_pause(&run->client, REVIEW_PAUSE_MS, reterr);
+        if (err == ERR_NONE) {
+            err = client_get(&run->client, path, &review, reterr);
+        }
+        if (err != ERR_NONE) {
+            return err;
+        }
+        struct slice status = show_text(&review, "status");
+        if (slice_equals(status, SLICE("APPROVED"))) {
+            return ERR_NONE;
+        }
+        if (!slice_equals(status, SLICE("PENDING"))) {
+            run->exit_code = CLIENT_EXIT_NO_ACCESS;
+            return fail(reterr, ERR_DENIED, "the request was not approved: it is %.*s",
+                        SLICE_ARG(text_lower_in(run->arena, status)));
+        }
+    }
+}
+
+enum err client_credential_await(struct client_run *run, const struct client_target *target,
+                                 struct client_credential *ret_credential, struct error *reterr)
+{
+    enum err err = client_credential_make(run, target, ret_credential, reterr);
+    if (err != ERR_DENIED || ret_credential->review_id.len == 0) {
+        return err;
+    }
+    (void)fprintf(stderr, "gatehouse: %s\n", reterr->message);
+    err = credential_await_answer(run, ret_credential->review_id, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    run->exit_code = 0;
+    return client_credential_make(run, target, ret_credential, reterr);
 }
 
 void client_credential_end(struct client_run *run, const struct client_credential *credential)

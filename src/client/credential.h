@@ -14,13 +14,19 @@ struct client_credential {
     struct slice password;
     struct slice database; /* may be empty */
     bool uses_tls;
+    struct slice review_id; /* that it waits for; empty: it is there */
+    int64_t seconds;        /* that it is good; 0: until it is ended */
 };
 
 /* By the command's --duration and --replace. Others of the same person stay good without the
- * latter. */
+ * latter. Where others must approve, and have not, that is told by the exit code. */
 enum err client_credential_make(struct client_run *run, const struct client_target *target,
                                 struct client_credential *ret_credential,
                                 struct error *reterr) MUST_USE;
+/* Waits for those, and says so; a signal ends it. */
+enum err client_credential_await(struct client_run *run, const struct client_target *target,
+                                 struct client_credential *ret_credential,
+                                 struct error *reterr) MUST_USE;
 /* What it opens ends, too. As far as that can be done. */
 void client_credential_end(struct client_run *run, const struct client_credential *credential);
 

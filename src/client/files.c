@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,16 @@ enum err client_pass_path_in(struct arena *arena, struct slice credential_id, co
         *ret_path =
             arena_format(arena, "%.*s/%.*s/%s", SLICE_ARG(folder), SLICE_ARG(credential_id), name)
                 .at;
+    }
+    return err;
+}
+
+enum err client_ports_path_in(struct arena *arena, const char **ret_path, struct error *reterr)
+{
+    struct slice folder = SLICE_NONE;
+    enum err err = files_folder_in(arena, "XDG_STATE_HOME", ".local/state", &folder, reterr);
+    if (err == ERR_NONE) {
+        *ret_path = arena_format(arena, "%.*s/ports.json", SLICE_ARG(folder)).at;
     }
     return err;
 }
@@ -168,6 +179,25 @@ enum err client_file_write(struct arena *arena, const char *path, struct slice t
         (void)unlink(beside);
     }
     return fail(reterr, ERR_IO, "cannot write '%s': %s", path, strerror(problem));
+}
+
+enum err client_file_lock(struct arena *arena, const char *path, int *ret_fd, struct error *reterr)
+{
+    enum err err = files_make_folders(arena, path, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const char *beside = arena_format(arena, "%s.lock", path).at;
+    int fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX) != 0) {
+        int problem = errno;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return fail(reterr, ERR_IO, "cannot lock '%s': %s", beside, strerror(problem));
+    }
+    *ret_fd = fd;
+    return ERR_NONE;
 }
 
 void client_pass_remove(struct arena *arena, const char *path)

@@ -22,6 +22,13 @@ enum err client_pass_path_in(struct arena *arena, struct slice credential_id, co
 /* With its folder, as far as they are there. */
 void client_pass_remove(struct arena *arena, const char *path);
 
+/* What 'up' keeps. */
+enum err client_ports_path_in(struct arena *arena, const char **ret_path,
+                              struct error *reterr) MUST_USE;
+/* Until the descriptor is closed nobody else changes what lies there. */
+enum err client_file_lock(struct arena *arena, const char *path, int *ret_fd,
+                          struct error *reterr) MUST_USE;
+
 /* And may be read. */
 bool client_file_is_there(const char *path);
 

@@ -143,7 +143,7 @@ enum err client_link_ask(struct client_link *link, struct arena *arena, struct s
 }
 
 static struct slice link_request_in(struct arena *arena, const struct client *client,
-                                    struct slice path, const struct client_upgrade *upgrade)
+                                    const struct client_upgrade *upgrade)
 {
     struct url url = {0};
     struct slice base = client->context.url;
@@ -154,8 +154,8 @@ static struct slice link_request_in(struct arena *arena, const struct client *cl
         arena,
         "GET %.*s%.*s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: gatehouse\r\n"
         "Authorization: Bearer %.*s\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%.*s\r\n",
-        SLICE_ARG(url.path), SLICE_ARG(path), SLICE_ARG(authority), SLICE_ARG(client->token),
-        upgrade->protocol, SLICE_ARG(upgrade->headers));
+        SLICE_ARG(url.path), SLICE_ARG(upgrade->path), SLICE_ARG(authority),
+        SLICE_ARG(client->token), upgrade->protocol, SLICE_ARG(upgrade->headers));
 }
 
 /* A refusal is a whole answer with a length, and is read as far as it comes at once. */
@@ -216,9 +216,8 @@ static enum err link_upgrade(struct client_link *link, const struct client *clie
 
 /* The client is another's, maybe of another thread: what is needed for a moment has an arena of its
  * own. */
-enum err client_link_open(const struct client *client, struct slice path,
-                          const struct client_upgrade *upgrade, struct client_link **ret_link,
-                          struct error *reterr)
+enum err client_link_open(const struct client *client, const struct client_upgrade *upgrade,
+                          struct client_link **ret_link, struct error *reterr)
 {
     struct arena arena CLEANUP(arena_release);
     struct client own = *client;
@@ -243,8 +242,8 @@ enum err client_link_open(const struct client *client, struct slice path,
     if (code != CURLE_OK) {
         err = client_curl_fail(&own, code, link->cause, reterr);
     } else {
-        err = link_upgrade(link, &own, link_request_in(&arena, &own, path, upgrade),
-                           upgrade->answer, reterr);
+        err = link_upgrade(link, &own, link_request_in(&arena, &own, upgrade), upgrade->answer,
+                           reterr);
     }
     if (err != ERR_NONE) {
         client_link_close(link);

@@ -225,3 +225,17 @@ enum err client_given_seconds(const struct client_run *run, enum client_option o
     *ret_seconds = (int64_t)number * unit;
     return ERR_NONE;
 }
+
+enum err client_given_port(const struct client_run *run, uint16_t *port, bool *ret_is_given,
+                           struct error *reterr)
+{
+    const char *given = client_given(run, CLIENT_PORT);
+    uint64_t number = *port;
+    *ret_is_given = given != NULL;
+    if (given != NULL && (text_parse_u64(slice_of_text(given), &number) != ERR_NONE || number < 1 ||
+                          number > 65535)) {
+        return fail(reterr, ERR_INPUT, "--port: a number from 1 to 65535 is expected");
+    }
+    *port = (uint16_t)number;
+    return ERR_NONE;
+}

@@ -102,7 +102,7 @@ static enum err run_choose(struct client_run *run, struct error *reterr)
     return ERR_NONE;
 }
 
-static enum err run_read_token(struct client_run *run, struct error *reterr)
+enum err client_token_read(struct client_run *run, struct error *reterr)
 {
     const char *given = getenv("GATEHOUSE_TOKEN");
     const char *path = NULL;
@@ -132,7 +132,7 @@ enum err client_open(struct client_run *run, struct error *reterr)
         run->client.context.ca_file = slice_of_text(ca_file);
     }
     if (err == ERR_NONE) {
-        err = run_read_token(run, reterr);
+        err = client_token_read(run, reterr);
     }
     for (size_t i = 0; i < run->client.token.len && err == ERR_NONE; i++) {
         if (run->client.token.at[i] <= ' ' || run->client.token.at[i] > '~') {

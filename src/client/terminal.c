@@ -329,13 +329,14 @@ static enum err terminal_open(struct terminal *self, struct error *reterr)
     must(getrandom(raw, sizeof(raw), 0) == (ssize_t)sizeof(raw));
     struct slice key = base64_encode_in(arena, BASE64_STANDARD, slice_of(raw, sizeof(raw)));
     const struct client_upgrade upgrade = {
+        .path = path,
         .protocol = "websocket",
         .headers = arena_format(arena, "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %.*s\r\n",
                                 SLICE_ARG(key)),
         .answer = arena_format(arena, "Sec-WebSocket-Accept: %.*s\r\n",
                                SLICE_ARG(websocket_accept_in(arena, key))),
     };
-    return client_link_open(&self->run->client, path, &upgrade, &self->link, reterr);
+    return client_link_open(&self->run->client, &upgrade, &self->link, reterr);
 }
 
 static enum err terminal_catch_resize(struct terminal *self, struct error *reterr)

@@ -173,18 +173,13 @@ static void tunnel_carry(struct tunnel *self)
 }
 
 /* As docs/tcp.md has it: a line with the secret, and one that answers. */
-static enum err tunnel_sign_in(struct tunnel *self, struct error *reterr)
+static enum err tunnel_sign_in(struct tunnel *self, struct arena *arena, struct slice secret,
+                               struct error *reterr)
 {
-    const struct tunnels_config *config = &self->all->config;
-    struct arena arena CLEANUP(arena_release);
     struct slice answer = SLICE("");
-    arena_init(&arena);
-    arena_hold_secrets(&arena);
-    enum err err =
-        client_link_ask(self->link, &arena,
-                        arena_format(&arena, "GATEHOUSE %.*s %.*s\n", SLICE_ARG(config->secret),
-                                     SLICE_ARG(config->connection)),
-                        &answer);
+    struct slice line = arena_format(arena, "GATEHOUSE %.*s %.*s\n", SLICE_ARG(secret),
+                                     SLICE_ARG(self->all->config.connection));
+    enum err err = client_link_ask(self->link, arena, line, &answer);
     if (err != ERR_NONE) {
         return fail(reterr, err, "the gateway does not answer: %s", err_text(err));
     }
@@ -197,16 +192,46 @@ static enum err tunnel_sign_in(struct tunnel *self, struct error *reterr)
                : fail(reterr, ERR_UNAVAILABLE, "what answers is no gateway");
 }
 
+static enum err tunnel_try(struct tunnel *self, struct arena *arena, bool was_refused,
+                           struct error *reterr)
+{
+    const struct tunnels_config *config = &self->all->config;
+    struct tunnel_pass pass;
+    enum err err = config->pass(config->context, arena, was_refused, &pass, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const struct client_upgrade upgrade = {
+        .path = config->path,
+        .protocol = TUNNEL_PROTOCOL,
+        .headers =
+            pass.credential_id.len == 0
+                ? SLICE("")
+                : arena_format(arena, "Gatehouse-Credential: %.*s\r\nGatehouse-Password: %.*s\r\n",
+                               SLICE_ARG(pass.credential_id), SLICE_ARG(pass.password)),
+    };
+    err = client_link_open(&pass.client, &upgrade, &self->link, reterr);
+    return err == ERR_NONE && config->signs_in ? tunnel_sign_in(self, arena, pass.secret, reterr)
+                                               : err;
+}
+
+/* Once more with what is new: a credential ends, or is ended, while a port stays. */
 static enum err tunnel_open(struct tunnel *self, struct error *reterr)
 {
-    const struct client_upgrade upgrade = {
-        .protocol = TUNNEL_PROTOCOL, .headers = SLICE(""), .answer = SLICE("")};
-    const struct tunnels_config *config = &self->all->config;
-    if (config->secret.len > 0 && !client_peer_is_own(self->fd)) {
+    struct arena arena;
+    if (self->all->config.signs_in && !client_peer_is_own(self->fd)) {
         return fail(reterr, ERR_DENIED, "it is another user's of this machine, or was gone");
     }
-    enum err err = client_link_open(config->client, config->path, &upgrade, &self->link, reterr);
-    return err == ERR_NONE && config->secret.len > 0 ? tunnel_sign_in(self, reterr) : err;
+    arena_init(&arena);
+    arena_hold_secrets(&arena);
+    enum err err = tunnel_try(self, &arena, false, reterr);
+    if (err == ERR_CONFLICT) { /* by its words: not a credential that is good */
+        client_link_close(self->link);
+        self->link = NULL;
+        err = tunnel_try(self, &arena, true, reterr);
+    }
+    arena_release(&arena);
+    return err;
 }
 
 static void *tunnel_run(void *at)

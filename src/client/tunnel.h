@@ -8,14 +8,27 @@
 
 struct tunnels;
 
+/* By what the next connection comes in at the gateway. */
+struct tunnel_pass {
+    struct client client;       /* with the token of now */
+    struct slice credential_id; /* empty: its client proves a credential's secret */
+    struct slice password;      /* that it proves else, which counts here alone */
+    struct slice secret;        /* with which the tunnel signs in for it */
+};
+
+/* On the thread of a connection, several at once. 'was_refused': what it gave before is no longer
+ * good. What it gives lives in the arena. */
+typedef enum err (*tunnel_pass_fn)(void *context, struct arena *arena, bool was_refused,
+                                   struct tunnel_pass *ret_pass, struct error *reterr);
+
 /* What it points to must outlive them. */
 struct tunnels_config {
-    const struct client *client;
     struct slice path;       /* where the gateway takes them */
     struct slice connection; /* its name */
-    /* Of clients that cannot prove who they are: the tunnel signs in with it, and takes those of
-     * the same user alone. Empty: clients do it themselves. */
-    struct slice secret;
+    tunnel_pass_fn pass;
+    void *context;
+    /* Clients cannot prove who they are: the tunnel signs in for those of the same user alone. */
+    bool signs_in;
     int take_fd; /* that listens */
 };
 

@@ -9,11 +9,20 @@
 
 #define GATE_GUEST_PROTOCOL "gatehouse-client/1"
 
+/* What clients of a tunnel prove in the place of a credential's secret: a password that counts
+ * there and nowhere else. */
+struct gate_guest_proof {
+    struct slice credential_id; /* empty: they prove a secret */
+    struct slice hash;
+    struct slice verifier;
+};
+
 /* Copied. */
 struct gate_guest {
     const struct protocol *protocol;
     struct slice member_id;
     struct slice connection_id;
+    struct gate_guest_proof proof;
     struct address address;
 };
 

@@ -293,8 +293,11 @@ static void gate_session_on_name(void *owner, struct slice name)
     struct error error;
     if (session->worker->turns_away) {
         gate_session_refuse_plainly(session, ENDING_STOPPING, STOPPING);
-    } else if (candidates_job_start(session->worker, name, gate_session_on_candidates, session,
-                                    &session->job, &error) != ERR_NONE) {
+        return;
+    }
+    const struct candidates_request request = {.name = name, .proof = &session->guest_proof};
+    if (candidates_job_start(session->worker, &request, gate_session_on_candidates, session,
+                             &session->job, &error) != ERR_NONE) {
         gate_session_refuse_for(session, &error);
     }
 }
@@ -459,6 +462,11 @@ void gate_session_start_guest(struct gate_worker *worker, const struct gate_gues
     struct gate_session *session = gate_session_new(worker, guest->protocol, &guest->address);
     session->guest_member = arena_copy(&session->arena, guest->member_id);
     session->guest_connection = arena_copy(&session->arena, guest->connection_id);
+    session->guest_proof = (struct gate_guest_proof){
+        .credential_id = arena_copy(&session->arena, guest->proof.credential_id),
+        .hash = arena_copy(&session->arena, guest->proof.hash),
+        .verifier = arena_copy(&session->arena, guest->proof.verifier),
+    };
     session->front =
         session->protocol->front->start(take_stream, &config, &gate_session_events, session);
 }

@@ -54,6 +54,7 @@ struct gate_session {
     struct slice inside_id;    /* see struct gate_inside; empty: its client came over the network */
     struct slice guest_member; /* whose credentials count; empty: it did not come over HTTP */
     struct slice guest_connection; /* likewise, of which connection */
+    struct gate_guest_proof guest_proof;
     struct gate_worker *worker;
     const struct protocol *protocol;
     enum session_state state;

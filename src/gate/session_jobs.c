@@ -39,12 +39,30 @@ static enum err candidates_read(struct store_tx *tx, void *context, struct error
     return credential_store_candidates(tx, &self->job.arena, &search, &self->found, reterr);
 }
 
+/* A tunnel that says by which credential its clients come has a password of its own for them. */
+static void candidates_narrow(struct candidates_job *self)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < self->found.count; i++) {
+        struct credential_candidate *candidate = &self->found.candidates[i];
+        if (slice_equals(candidate->credential_id, self->proof.credential_id)) {
+            candidate->hash = self->proof.hash;
+            candidate->verifier = self->proof.verifier;
+            self->found.candidates[count++] = *candidate;
+        }
+    }
+    self->found.count = count;
+}
+
 static void candidates_run(struct gate_job *job)
 {
     struct candidates_job *self = JOB_OF(job, candidates_job);
     const struct gate_settings *settings = &job->worker->gate->settings;
     const struct secret *key = identity_scram_key(settings->identity);
     job->err = store_read(settings->store, candidates_read, self, &job->error);
+    if (job->err == ERR_NONE && self->proof.credential_id.len > 0) {
+        candidates_narrow(self);
+    }
     size_t count = job->err == ERR_NONE ? self->found.count : 0;
     struct scram_verifier *scram = arena_alloc_array(&job->arena, count + 1, sizeof(*scram));
     struct slice *hashes = arena_alloc_array(&job->arena, count + 1, sizeof(*hashes));
@@ -70,11 +88,18 @@ static enum err session_job_start(struct gate_job *job, struct pool *pool,
     return err;
 }
 
-enum err candidates_job_start(struct gate_worker *worker, struct slice name, gate_job_fn done,
-                              void *owner, struct gate_job **ret_job, struct error *reterr)
+enum err candidates_job_start(struct gate_worker *worker, const struct candidates_request *request,
+                              gate_job_fn done, void *owner, struct gate_job **ret_job,
+                              struct error *reterr)
 {
     struct candidates_job *self = gate_job_new(sizeof(*self), worker, owner);
-    self->name = arena_copy(&self->job.arena, name);
+    struct arena *arena = &self->job.arena;
+    self->name = arena_copy(arena, request->name);
+    self->proof = (struct gate_guest_proof){
+        .credential_id = arena_copy(arena, request->proof->credential_id),
+        .hash = arena_copy(arena, request->proof->hash),
+        .verifier = arena_copy(arena, request->proof->verifier),
+    };
     self->job.run = candidates_run;
     self->job.done = done;
     return session_job_start(&self->job, worker->gate->settings.pool, ret_job, reterr);

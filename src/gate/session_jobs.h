@@ -5,6 +5,7 @@
 #ifndef GH_GATE_SESSION_JOBS_H
 #define GH_GATE_SESSION_JOBS_H
 
+#include "gate/gate_guest.h"
 #include "gate/gate_job.h"
 #include "model/session.h"
 #include "protocol/protocol.h"
@@ -14,12 +15,18 @@
 struct candidates_job {
     struct gate_job job;
     struct slice name;
+    struct gate_guest_proof proof; /* then of its credential alone */
     struct credential_candidates found;
     struct front_verifiers verifiers; /* as many, in the same order */
 };
 
-enum err candidates_job_start(struct gate_worker *worker, struct slice name, gate_job_fn done,
-                              void *owner, struct gate_job **ret_job,
+struct candidates_request {
+    struct slice name;
+    const struct gate_guest_proof *proof;
+};
+
+enum err candidates_job_start(struct gate_worker *worker, const struct candidates_request *request,
+                              gate_job_fn done, void *owner, struct gate_job **ret_job,
                               struct error *reterr) MUST_USE;
 
 /* May the credential be used now, and what does it open? ERR_UNAUTHENTICATED, ERR_DENIED, ERR_INPUT

@@ -60,13 +60,12 @@ bool native_credential_is_hash(struct slice kept, const char *hash)
     return sodium_memcmp(kept.at, hash, NATIVE_HASH_SIZE) == 0;
 }
 
-void native_credential_make_in(struct arena *arena, const struct secret *key,
-                               struct slice connection_name, enum native_proof proof,
-                               struct native_credential *ret_credential)
+void native_credential_of_in(struct arena *arena, const struct secret *key,
+                             struct slice connection_name, enum native_proof proof,
+                             struct slice secret, struct native_credential *ret_credential)
 {
     bool is_mysql = proof == NATIVE_PROOF_MYSQL;
     char *hash = arena_alloc(arena, NATIVE_HASH_SIZE);
-    struct slice secret = native_credential_secret_in(arena);
     struct slice hashed =
         is_mysql ? arena_format(arena, MYSQL_MARK "%.*s", SLICE_ARG(secret)) : secret;
     native_credential_hash(hashed, hash);
@@ -76,6 +75,14 @@ void native_credential_make_in(struct arena *arena, const struct secret *key,
         .verifier = is_mysql ? native_credential_mysql_in(arena, secret)
                              : native_credential_keys_in(arena, key, connection_name, secret),
     };
+}
+
+void native_credential_make_in(struct arena *arena, const struct secret *key,
+                               struct slice connection_name, enum native_proof proof,
+                               struct native_credential *ret_credential)
+{
+    native_credential_of_in(arena, key, connection_name, proof, native_credential_secret_in(arena),
+                            ret_credential);
 }
 
 void native_credential_mysql(struct slice kept, struct mysql_verifier *ret_verifier)

@@ -31,6 +31,10 @@ struct native_credential {
 void native_credential_make_in(struct arena *arena, const struct secret *key,
                                struct slice connection_name, enum native_proof proof,
                                struct native_credential *ret_credential);
+/* Likewise, of a secret that somebody else made. */
+void native_credential_of_in(struct arena *arena, const struct secret *key,
+                             struct slice connection_name, enum native_proof proof,
+                             struct slice secret, struct native_credential *ret_credential);
 /* What a proof is held against; 'kept' has NATIVE_VERIFIER_SIZE bytes. */
 void native_credential_verifier(const struct secret *key, struct slice connection_name,
                                 struct slice kept, struct scram_verifier *ret_verifier);

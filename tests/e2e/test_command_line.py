@@ -534,8 +534,8 @@ def test_sessions(me, name):
 # Connecting --------------------------------------------------------------------------------------
 
 class Connected:
-    def __init__(self, person, *arguments):
-        self.process = person.start("connect", *arguments, "--output", "json")
+    def __init__(self, person, *arguments, command="connect"):
+        self.process = person.start(command, *arguments, "--output", "json")
         line = self.process.stdout.readline()
         assert line, self.process.communicate()
         self.given = json.loads(line)
@@ -630,6 +630,7 @@ def test_a_restart_in_the_middle(target, tmp_path):
     me = Person(tmp_path / "me", admin)
     connected = Connected(me, name)
     assert connected.psql("select 1").stdout == "1\n"
+    stays = Connected(me, name, command="up")
     asked = subprocess.Popen(
         ["psql", "-XAtc", "select pg_sleep(30)", connected.given["url"]],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -640,6 +641,7 @@ def test_a_restart_in_the_middle(target, tmp_path):
     assert connected.psql("select 1").returncode != 0
     again = Gateway(tmp_path / "gateway", "--listen", f"127.0.0.1:{gateway.port}")
     assert connected.psql("select 2").stdout == "2\n"
+    assert stays.psql("select 3").stdout == "3\n" and stays.end()[0] == 0
     _, _, err = connected.end()
     assert "a session has ended" in err and "cannot reach the gateway" in err
     assert again.stop() == 0, again.text()

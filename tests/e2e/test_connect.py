@@ -12,7 +12,7 @@ import pytest
 
 from api import PASSWORD, login, register, unique
 from command_line import Person
-from conftest import PATIENCE, Gateway, lasting_port, receive_all, wait_for
+from conftest import PATIENCE, Gateway, lasting_port, wait_for
 from mariadb import MariadbServer, MysqlTarget
 from test_tcp import Echo
 from test_tcp import connection as tcp_connection
@@ -36,7 +36,9 @@ def admin(tmp_path_factory, files):
 
 @pytest.fixture(scope="module")
 def me(admin, files, tmp_path_factory):
-    return Person(tmp_path_factory.mktemp("me"), admin, ["--ca-file", files[0]])
+    person = Person(tmp_path_factory.mktemp("me"), admin, ["--ca-file", files[0]])
+    person.ca_file = str(files[0])
+    return person
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +140,7 @@ def test_what_show_prints_fits_the_protocol(me, admin, mysql, echo):
 def say(port, words):
     with socket.create_connection(("127.0.0.1", port), timeout=2 * PATIENCE) as client:
         client.sendall(words)
-        client.shutdown(socket.SHUT_WR)
-        return receive_all(client)
+        return client.recv(100)
 
 
 def test_bytes_of_tcp_are_carried(me, admin, echo):
@@ -188,3 +189,131 @@ def test_a_target_of_tcp_that_is_not_there_is_said(me, admin):
         assert client.recv(100) == b""
     code, _, err = connected.end()
     assert code == 0 and "turned away: the target" in err, err
+
+
+class Ports:
+    """What 'up' says of each connection, one line each."""
+
+    def __init__(self, person, *arguments, count=1):
+        self.process = person.start("up", *arguments, "--output", "json")
+        self.given = []
+        for _ in range(count):
+            line = self.process.stdout.readline()
+            assert line, self.process.communicate()
+            self.given.append(json.loads(line))
+
+    end = Connected.end
+
+
+def psql(given, text, **changed):
+    given = {**given, **changed}
+    return subprocess.run(
+        ["psql", "-X", "-A", "-t", "-c", text, "-h", given["host"], "-p", given["port"], "-U",
+         given["user"], given["database"]], env={**os.environ, "PGPASSWORD": given["password"]},
+        capture_output=True, text=True, timeout=4 * PATIENCE, check=False)
+
+
+def credentials(admin, name):
+    return [row for row in admin.get("/connection-credentials").json
+            if row["connection_name"] == name]
+
+
+def test_a_port_stays_with_its_password(me, admin, target, mysql, echo, tmp_path):
+    names = [target.connection(admin), mysql.connection(admin), tcp_connection(admin, echo.port)]
+    ports = Ports(me, *names, count=3)
+    first, second, third = ports.given
+    service = tmp_path / "service.conf"
+    service.write_text("[orders]\n" + "".join(
+        f"{key}={first[value]}\n" for key, value in (
+            ("host", "host"), ("port", "port"), ("user", "user"), ("password", "password"),
+            ("dbname", "database"))))
+
+    def by_service(text):
+        return subprocess.run(["psql", "-XAtc", text, "service=orders"], capture_output=True,
+                              text=True, check=False, timeout=2 * PATIENCE,
+                              env={**me.env, "PGSERVICEFILE": str(service)})
+    assert by_service("select 1").stdout == "1\n", by_service("select 1")
+    assert "authentication failed" in psql(first, "select 1", password="x" * 43).stderr
+    with mysql_open(second) as one:
+        assert value(one, "select 2") == 2
+    assert say(int(third["port"]), b"three") == b"three"
+    native = int(me.run("show", names[0], "--dsn").split("port=")[1].split()[0])
+    elsewhere = psql(first, "select 1", port=str(native))
+    assert "authentication failed" in elsewhere.stderr, "it counts at this port alone"
+    assert "127.0.0.1" in me.refused(1, "up", names[0])
+    assert ports.end()[0] == 0
+    assert by_service("select 1").returncode != 0
+    assert [row["connection_name"] for row in admin.get("/connection-credentials").json
+            if row["connection_name"] in names[1:]] == []
+    again = Ports(me, count=3)
+    assert again.given == [first, second, third], "as they were"
+    assert by_service("select 1").stdout == "1\n"
+    with mysql_open(second) as one:
+        assert value(one, "select 2") == 2
+    assert again.end()[0] == 0
+    port = lasting_port()
+    moved = Ports(me, names[0], "--port", port)
+    assert moved.given[0]["port"] == str(port) and moved.given[0]["password"] == first["password"]
+    assert moved.end()[0] == 0
+    assert "kept for another" in me.refused(2, "up", names[1], "--port", port)
+    assert "--port is for one" in me.refused(2, "up", *names, "--port", port)
+    assert me.files()[".local/state/gatehouse/ports.json"] == 0o600
+
+
+def test_credentials_are_renewed_behind_a_port(me, admin, target, tmp_path):
+    email = admin.get("/userinfo").json["email"]
+    me = Person(tmp_path, login(admin.gateway, email), ["--ca-file", me.ca_file])
+    name = target.connection(admin)
+    ports = Ports(me, name, "--duration", "8s")
+    [given] = ports.given
+    [first] = credentials(admin, name)
+    slow = subprocess.Popen(
+        ["psql", "-XAtc", "select pg_sleep(5.5), 'lasted'", given["url"]], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True)
+    wait_for(lambda: me.json("sessions", "list", "--connection", name)[0:1], what="the session")
+
+    def renewed():
+        assert psql(given, "select 1").stdout == "1\n"
+        found = credentials(admin, name)
+        return found if len(found) == 2 else None
+    found = wait_for(renewed, what="the second credential")
+    assert first["id"] in [row["id"] for row in found]
+    assert "lasted" in slow.communicate(timeout=2 * PATIENCE)[0], "the second ends nothing"
+    for row in found:
+        assert admin.post(f"/connections/{name}/credentials/{row['id']}/revoke").status == 204
+    assert psql(given, "select 2").stdout == "2\n", "one that was ended is followed by another"
+    me.run("logout")
+    assert psql(given, "select 3").returncode != 0
+    me.run("login", "--token-stdin", text=login(admin.gateway, email).token)
+    assert psql(given, "select 4").stdout == "4\n", "who signs in again goes on"
+    code, _, err = ports.end()
+    assert code == 0 and "you are not signed in" in err, err
+
+
+def test_a_tunnel_with_its_own_password_is_for_ones_own_credential(me, admin, target):
+    name = target.connection(admin)
+    email = unique("eve") + "@example.com"
+    assert admin.post("/users", {"email": email, "password": PASSWORD, "groups": []}).status == 201
+    eve = login(admin.gateway, email)
+    made = admin.post(f"/connections/{name}/credentials", {"keep_others": True}).json
+    upgrade = {"Connection": "Upgrade", "Upgrade": "gatehouse-client/1",
+               "Gatehouse-Credential": made["id"], "Gatehouse-Password": "p" * 43}
+    path = f"/connections/{name}/tunnel"
+    assert eve.get(path, headers=upgrade).status == 409
+    other = target.connection(admin)
+    assert admin.get(f"/connections/{other}/tunnel", headers=upgrade).status == 409
+    for wrong in ({"Gatehouse-Password": "p" * 31}, {"Gatehouse-Password": "p" * 129},
+                  {"Gatehouse-Password": "p" * 20 + " " + "p" * 20}, {"Gatehouse-Credential": ""},
+                  {"Gatehouse-Password": ""}):
+        assert admin.get(path, headers={**upgrade, **wrong}).status == 400, wrong
+    assert admin.post(f"/connections/{name}/credentials/{made['id']}/revoke").status == 204
+    assert admin.get(path, headers=upgrade).status == 409
+
+
+def test_what_up_keeps_is_held_to_its_form(me, admin, target, tmp_path):
+    one = Person(tmp_path, admin, ["--ca-file", me.ca_file])
+    assert "which connections" in one.refused(2, "up")
+    path = os.path.join(one.home, ".local/state/gatehouse/ports.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"ports": [{"gateway": "x", "connection": "y", "port": 1}]}')
+    assert "'ports[0].password'" in one.refused(2, "up", target.connection(admin))

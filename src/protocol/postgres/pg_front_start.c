@@ -48,7 +48,7 @@ static void start_encryption(struct pg_front *front, bool is_accepted)
                         SLICE("This is a bug of the client, or somebody in between."));
         return;
     }
-    if (stream_is_encrypted(front->stream)) {
+    if (stream_is_encrypted(front->stream) && !front->config.is_guest) {
         pg_front_note(front, ERR_INPUT, "encryption was asked for inside TLS");
         pg_front_refuse(front, PG_FRONT_PROTOCOL_VIOLATION, SLICE_NONE);
         return;
