@@ -157,7 +157,7 @@ enum err http_call_upgrade(struct http_call *call, struct slice protocol,
 {
     struct exchange *exchange = call->exchange;
     struct slice asked = http_request_header(call->request, SLICE("Upgrade"));
-    if (!slice_equals_nocase(asked, protocol) || exchange->transport->upgrade == NULL) {
+    if (!slice_equals_nocase(asked, protocol) || !exchange_can_upgrade(exchange)) {
         return fail(reterr, ERR_INPUT, "this is for HTTP/1.1 with 'Upgrade: %.*s'",
                     SLICE_ARG(protocol));
     }

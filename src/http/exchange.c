@@ -312,10 +312,15 @@ void exchange_finish(struct exchange *exchange)
     exchange->transport->finish(exchange);
 }
 
+bool exchange_can_upgrade(const struct exchange *exchange)
+{
+    return !exchange->transport->needs_connect || exchange->request.tunnel_protocol.len > 0;
+}
+
 bool exchange_upgrade(struct exchange *exchange, struct slice protocol,
                       exchange_upgraded_fn on_upgraded, void *owner)
 {
-    if (exchange->transport->upgrade == NULL) {
+    if (!exchange_can_upgrade(exchange)) {
         return false;
     }
     exchange->answered = true;

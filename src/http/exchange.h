@@ -35,7 +35,8 @@ struct exchange_transport {
     void (*finish)(struct exchange *exchange);
     /* Ends the connection or the HTTP/2 stream in the middle of an answer. */
     void (*abort)(struct exchange *exchange);
-    /* Answers 101 and gives the stream away; NULL where that is impossible. */
+    /* Answers 101, or 200 to a CONNECT, and gives the stream away. */
+    bool needs_connect; /* it is possible for requests with a tunnel_protocol alone */
     void (*upgrade)(struct exchange *exchange, struct slice protocol,
                     exchange_upgraded_fn on_upgraded, void *owner);
 };
@@ -112,6 +113,7 @@ void exchange_answer_error(struct exchange *exchange, int status, struct slice m
 /* 'part' must stay valid until on_sent. */
 void exchange_send(struct exchange *exchange, struct slice part);
 void exchange_finish(struct exchange *exchange);
+bool exchange_can_upgrade(const struct exchange *exchange);
 /* Instead of exchange_answer. False where the connection cannot be upgraded: answer otherwise. */
 bool exchange_upgrade(struct exchange *exchange, struct slice protocol,
                       exchange_upgraded_fn on_upgraded, void *owner);

@@ -175,5 +175,6 @@ const struct exchange_transport http2_transport = {
     .send = http2_send,
     .finish = http2_finish,
     .abort = http2_abort,
+    .needs_connect = true,
     .upgrade = http2_upgrade,
 };
