@@ -163,7 +163,7 @@ def test_who_leaves_ends_it(shell):
     wait_for(lambda: processes(f"sleep {word}"), what="the program")
     shell.close()
     wait_for(lambda: not processes(f"sleep {word}"), what="the program's end")
-    assert ended(shell.place.admin, shell.session)["end_reason"] == "the client hung up"
+    assert ended(shell.place.admin, shell.session)["end_reason"].startswith("the client")
 
 
 def test_nobody_types(place):  # noqa: F811
@@ -348,7 +348,7 @@ def test_what_breaks_the_protocol(here):  # noqa: F811
     terminal.send(CLOSE, (1001).to_bytes(2, "big") + b"bye")
     done, code = terminal.ended()
     assert done is None and code == 1001
-    assert ended(admin, terminal.session)["end_reason"] == "the client hung up"
+    assert ended(admin, terminal.session)["end_reason"].startswith("the client")
     assert re.match("HTTP/1.1 101", terminal.head)
 
 
@@ -375,7 +375,7 @@ def test_over_http2(tmp_path):
     assert (done["code"], code) == (3, 1000), done
     shell = Terminal(admin, name, is_h2=True).opened()
     shell.close()
-    assert "hung up" in ended(admin, shell.session)["end_reason"]
+    assert ended(admin, shell.session)["end_reason"].startswith("the client")
     bearer = {"authorization": f"Bearer {admin.token}", "sec-websocket-version": "13"}
     path = f"/api/connections/{name}/terminal"
     for headers, where, protocol, status in (
