@@ -7,8 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/landlock.h>
 #include <sched.h>
@@ -26,7 +26,6 @@
 
 #define NOBODY          65534
 #define FOLDERS_AT      "/tmp"
-#define FOLDER_DEPTHS   16 /* descriptors of nftw */
 #define SECRET_FILE_MAX ((off_t)1024 * 1024)
 
 /* The folder ---------------------------------------------------------------------------------- */
@@ -58,11 +57,17 @@ enum err command_box_open(struct command_box *box, const struct commands_setting
     return ERR_NONE;
 }
 
-/* As well as it goes: a disk may write elsewhere. */
-static void box_wipe(const char *path, off_t size)
+/* As well as it goes: a disk may write elsewhere. What is no file is left alone: a pipe would have
+ * somebody wait for its other end. */
+static void box_wipe(int folder, const char *name)
 {
     static const char zeros[4096];
-    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) {
+        return;
+    }
+    int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    off_t size = status.st_size < SECRET_FILE_MAX ? status.st_size : SECRET_FILE_MAX;
     for (off_t at = 0; fd >= 0 && at < size; at += (off_t)sizeof(zeros)) {
         off_t left = size - at;
         size_t len = left < (off_t)sizeof(zeros) ? (size_t)left : sizeof(zeros);
@@ -76,14 +81,82 @@ static void box_wipe(const char *path, off_t size)
     }
 }
 
-static int box_remove(const char *path, const struct stat *status, int type, struct FTW *where)
+/* A folder that a command has closed to its own user is opened again. Its processes are gone. */
+static DIR *box_open_folder(int parent, const char *name)
 {
-    (void)where;
-    if (type == FTW_F && strstr(path, "/" COMMAND_SECRETS "/") != NULL) {
-        box_wipe(path, status->st_size < SECRET_FILE_MAX ? status->st_size : SECRET_FILE_MAX);
+    struct stat status;
+    bool is_folder = fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     S_ISDIR(status.st_mode) && fchmodat(parent, name, 0700, 0) == 0;
+    int fd = is_folder ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (folder == NULL && fd >= 0) {
+        (void)close(fd);
     }
-    (void)remove(path);
-    return 0;
+    return folder;
+}
+
+static const char *box_next_name(DIR *folder)
+{
+    const struct dirent *entry = readdir(folder);
+    while (entry != NULL && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)) {
+        entry = readdir(folder);
+    }
+    return entry == NULL ? NULL : entry->d_name;
+}
+
+/* Folders in it come to the top, so that however deep they were, none is below a path that is too
+ * long, and none is recursed into. True: there is less than before. */
+static bool box_remove_folder(int top, const char *name, uint64_t *number)
+{
+    DIR *folder = box_open_folder(top, name);
+    bool has_secrets = strcmp(name, COMMAND_SECRETS) == 0;
+    const char *inner = folder == NULL ? NULL : box_next_name(folder);
+    bool is_less = false;
+    for (; inner != NULL; inner = box_next_name(folder)) {
+        char there[32];
+        if (has_secrets) {
+            box_wipe(dirfd(folder), inner);
+        }
+        (void)snprintf(there, sizeof(there), "%" PRIx64, (*number)++);
+        bool is_gone = unlinkat(dirfd(folder), inner, 0) == 0 ||
+                       (fchmodat(dirfd(folder), inner, 0700, 0) == 0 &&
+                        renameat(dirfd(folder), inner, top, there) == 0);
+        is_less = is_less || is_gone;
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return unlinkat(top, name, AT_REMOVEDIR) == 0 || is_less;
+}
+
+/* One look finds what was there when it began; what came to the top meanwhile, the next. */
+static bool box_remove_once(int top, uint64_t *number)
+{
+    bool is_less = false;
+    DIR *folder = box_open_folder(top, ".");
+    const char *name = folder == NULL ? NULL : box_next_name(folder);
+    for (; name != NULL; name = box_next_name(folder)) {
+        bool is_gone = unlinkat(top, name, 0) == 0 || box_remove_folder(top, name, number);
+        is_less = is_less || is_gone;
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return is_less;
+}
+
+static void box_remove(const char *path)
+{
+    uint64_t number = 0; /* for names that nobody has taken */
+    bool is_less = getentropy(&number, sizeof(number)) == 0 && chmod(path, 0700) == 0;
+    int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    while (top >= 0 && is_less) {
+        is_less = box_remove_once(top, &number);
+    }
+    if (top >= 0) {
+        (void)close(top);
+    }
+    (void)rmdir(path);
 }
 
 static enum err box_write_file(const struct command_box *box, const char *path, struct slice value,
@@ -121,7 +194,7 @@ enum err command_box_write(const struct command_box *box, const char *name, stru
 void command_box_close(struct command_box *box)
 {
     if (box->folder[0] != '\0') {
-        (void)nftw(box->folder, box_remove, FOLDER_DEPTHS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        box_remove(box->folder);
         box->folder[0] = '\0';
     }
 }

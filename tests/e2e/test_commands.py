@@ -154,6 +154,25 @@ subprocess.run(["echo", "child"])
 """
 
 
+def folders_of_commands():
+    return {name for name in os.listdir("/tmp") if name.startswith("gatehouse-command-")}
+
+
+def test_whatever_it_leaves_is_gone(place):
+    """A pipe among its secrets, folders closed to itself, or deeper than a path can be."""
+    before = folders_of_commands()
+    for script in ("mkfifo \"$(dirname $KEY)/pipe\"; ln -s /etc/passwd \"$(dirname $KEY)/link\"",
+                   "mkdir -p a/b/c; cp $KEY a/b/c/; chmod 0 a/b/c a/b a .",
+                   "/usr/bin/python3 -c 'import os\n"
+                   "for i in range(1500):\n  os.mkdir(\"x\" * 200); os.chdir(\"x\" * 200)\n"
+                   "open(\"copy\", \"w\").write(\"a\")\n'"):
+        done = place.shell(script, secret={"filesystem:KEY": b64("-- a key --")})
+        assert done["output_status"] == "success", done
+        place.ended(done)
+    assert folders_of_commands() - before == set()
+    assert os.path.getsize("/etc/passwd") > 0
+
+
 SOCKETS = """
 import socket
 for family, kind in ((1, 1), (2, 1), (10, 1), (16, 3), (17, 3), (21, 5), (29, 3), (38, 5), (40, 1),
