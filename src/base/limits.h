@@ -104,6 +104,8 @@
 #define LIMIT_PG_FILTER_TEXT_SIZE    LIMIT_MIB(4)  /* of a Query or a Parse; beyond is refused */
 #define LIMIT_PG_FILTER_MESSAGE_SIZE LIMIT_MIB(16) /* of a Bind, likewise */
 #define LIMIT_PASSAGE_OUT_SIZE       LIMIT_MIB(18) /* to one side at once */
+#define LIMIT_HELD_BEHIND_SIZE       LIMIT_KIB(64) /* read behind a statement that is held */
+#define LIMIT_HELD_WORDS_SIZE        LIMIT_KIB(4)  /* of what a client is told of it */
 #define LIMIT_PG_FILTER_NAMES        4096          /* of prepared statements, and of portals */
 #define LIMIT_PG_FILTER_NAMES_SIZE   LIMIT_MIB(16) /* of the texts that they stand for */
 #define LIMIT_PG_FILTER_WORDS_SIZE   LIMIT_KIB(64) /* of one message of ours */

@@ -162,6 +162,8 @@ static bool gate_session_on_read(void *owner, const struct read_amount *more,
 static struct slice gate_session_action_word(const struct guard_event *event)
 {
     switch (event->finding == NULL ? GUARD_BLOCK : event->finding->action) {
+    case GUARD_REVIEW:
+        return SLICE("review");
     case GUARD_WARN:
         return SLICE("warn");
     case GUARD_OBSERVE:

@@ -14,6 +14,7 @@ enum guard_action {
     GUARD_PASS,
     GUARD_OBSERVE, /* on record only */
     GUARD_WARN,    /* and told to the client */
+    GUARD_REVIEW,  /* held until people have decided; where nothing can be held, as good as BLOCK */
     GUARD_BLOCK,
 };
 
@@ -85,6 +86,7 @@ struct guard_scope {
     const uint64_t *bits; /* bit i: rule i */
     bool looks_at[2];     /* by direction: whether any rule is left */
     bool asks_names;      /* a rule rests on whose the functions are that statements call */
+    bool asks_review;     /* a rule has statements held until people have decided */
     bool is_read_only;    /* a rule has the session run in READ ONLY transactions */
     bool is_broken;       /* memory is out: all is blocked */
     uint64_t id[2];       /* a digest: the same for the same rules, whoever compiled them */

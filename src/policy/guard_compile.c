@@ -274,10 +274,16 @@ static void compile_digest_rule(crypto_generichash_state *state, const struct gu
 
 static enum guard_action compile_action(struct slice word)
 {
-    if (slice_equals(word, SLICE("observe"))) {
-        return GUARD_OBSERVE;
+    static const struct {
+        const char *word;
+        enum guard_action action;
+    } actions[] = {{"observe", GUARD_OBSERVE}, {"warn", GUARD_WARN}, {"review", GUARD_REVIEW}};
+    for (size_t i = 0; i < COUNT_OF(actions); i++) {
+        if (slice_equals(word, slice_of_text(actions[i].word))) {
+            return actions[i].action;
+        }
     }
-    return slice_equals(word, SLICE("warn")) ? GUARD_WARN : GUARD_BLOCK;
+    return GUARD_BLOCK;
 }
 
 static struct slice *compile_groups_in(struct arena *arena, const struct shape_texts *groups)

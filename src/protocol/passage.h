@@ -21,6 +21,8 @@ struct passage_policy {
     bool is_empty;        /* there are no rules at all */
     bool is_read_only;    /* the target is to write nothing for the session, whatever runs */
     bool looks_at_values; /* of parameters: a rule looks for text */
+    bool asks_review;     /* a rule may hold a statement */
+    bool is_reviewed;     /* people have approved all that the session does */
     /* guard_cache_judge() */
     void (*judge)(void *context, const struct sql_settings *settings, struct slice text,
                   struct guard_verdict *ret_verdict, struct guard_facts *ret_facts);
@@ -74,6 +76,36 @@ struct guard_event {
     uint64_t rows;
 };
 
+/* The value of a parameter; at == NULL: NULL. */
+struct held_value {
+    struct slice bytes;
+    uint32_t type; /* as the client said; 0: it did not */
+    bool is_binary;
+};
+
+/* A statement that waits until people have decided on it. Valid during the call. */
+struct held_statement {
+    uint64_t request; /* the number of the client's message */
+    const struct guard_verdict *verdict;
+    struct slice text; /* UTF-8 */
+    const struct held_value *values;
+    size_t value_count;
+    bool is_backslash_quoted;
+    bool has_locks; /* a transaction is open at the target */
+};
+
+enum hold_end {
+    HOLD_PASSES,    /* it goes on, as it came */
+    HOLD_REFUSED,   /* it does not */
+    HOLD_CANCELLED, /* likewise: the client gave it up */
+};
+
+struct hold_answer {
+    enum hold_end end;
+    struct slice message; /* for the client, of what does not pass */
+    struct slice hint;
+};
+
 /* When something was, as what concerns a catalog goes: how many changes of it sessions of the
  * gateway have begun to make hold, and how many of these are over; and the time. */
 struct catalog_stamp {
@@ -108,6 +140,8 @@ struct passage_events {
     /* What the session does to the catalog may hold from now on; or holds, if it ever will: as many
      * of the one as of the other. */
     void (*on_change)(void *owner, enum catalog_change what, bool is_over);
+    /* A statement is held, and all that the client says behind it, until 'decided'. */
+    void (*on_hold)(void *owner, const struct held_statement *held);
     /* An answer is blocked: what the target does is to be cancelled; then 'stopped'. */
     void (*on_block)(void *owner);
     /* Another session, of this credential and with this number, is to be cancelled, or to end;
@@ -169,6 +203,10 @@ struct passage_ops {
     void (*informed)(struct passage *passage);
     /* What on_block asked for was done, or cannot be. */
     void (*stopped)(struct passage *passage);
+    /* What a client whose statement is held is told meanwhile, and what was decided. Nothing when
+     * none is held. NULL: the protocol holds none. */
+    void (*hold_notice)(struct passage *passage, struct slice message, struct slice hint);
+    void (*decided)(struct passage *passage, const struct hold_answer *answer);
     /* What the client is told at the end, in the protocol's bytes. 'is_discarded': what the target
      * said last will not pass. ERR_AGAIN: words cannot stand where the target's messages are. */
     enum err (*last_words)(const struct passage *passage, const struct ending_words *words,

@@ -54,7 +54,7 @@ static const struct {
     {SLICE_INIT("rollback"), SQL_ROLLBACK},     {SLICE_INIT("copy"), SQL_COPY},
     {SLICE_INIT("prepare"), SQL_PREPARE},       {SLICE_INIT("execute"), SQL_EXECUTE},
     {SLICE_INIT("deallocate"), SQL_DEALLOCATE}, {SLICE_INIT("send"), SQL_COPY},
-    {SLICE_INIT("returning"), SQL_INSERT},
+    {SLICE_INIT("returning"), SQL_INSERT},      {SLICE_INIT("reviewed"), SQL_GRANT},
 };
 
 /* The rules ----------------------------------------------------------------------------------- */
@@ -138,8 +138,13 @@ static void play_judge_script(void *context, const struct sql_settings *settings
         if (!rules->is_lenient && (statement->without_where || !is_known)) {
             find(verdict, GUARD_BLOCK, "words", statement->without_where ? "" : "unknown");
         }
-        if (slice_equals(play_word(&rest), SLICE("warned"))) {
+        struct slice word = play_word(&rest);
+        if (slice_equals(word, SLICE("warned"))) {
             find(verdict, GUARD_WARN, "words", "");
+        }
+        if ((statement->operations & SQL_BIT(SQL_GRANT)) != 0 ||
+            slice_equals(word, SLICE("worded"))) {
+            find(verdict, GUARD_REVIEW, "review", "");
         }
         if ((statement->operations & SQL_BIT(SQL_UPDATE)) != 0) {
             verdict->max_rows = rules->max_rows;
@@ -156,6 +161,9 @@ static void play_judge_script(void *context, const struct sql_settings *settings
     if (script != NULL && script->count == 0 && !rules->is_lenient &&
         slice_equals(text, SLICE("bad value"))) {
         find(verdict, GUARD_BLOCK, "value", "");
+    }
+    if (script != NULL && script->count == 0 && slice_equals(text, SLICE("doubtful value"))) {
+        find(verdict, GUARD_REVIEW, "value", "");
     }
 }
 
@@ -183,6 +191,7 @@ void play_policy(struct play_rules *rules, uint64_t generation, struct passage_p
     *policy = (struct passage_policy){
         .generation = generation,
         .looks_at_values = true,
+        .asks_review = true,
         .judge = play_judge,
         .analyze = play_analyze,
         .judge_script = play_judge_script,
@@ -336,6 +345,21 @@ static bool on_read(void *owner, const struct read_amount *more, const struct re
     return is_read;
 }
 
+static void on_hold(void *owner, const struct held_statement *held)
+{
+    struct play *play = owner;
+    must(!play->is_held);
+    play->is_held = true;
+    append(&play->held, held->text);
+    append(&play->held, SLICE("("));
+    for (size_t i = 0; i < held->value_count; i++) {
+        const struct held_value *value = &held->values[i];
+        append(&play->held, i > 0 ? SLICE(",") : SLICE(""));
+        append(&play->held, value->bytes.at == NULL ? SLICE("NULL") : value->bytes);
+    }
+    append(&play->held, held->has_locks ? SLICE(") locked;") : SLICE(");"));
+}
+
 void play_start(struct play *play)
 {
     const struct pg_filter_settings settings = {
@@ -344,6 +368,7 @@ void play_start(struct play *play)
         .catalog = &catalog,
         .catalog_owner = play,
         .on_block = on_block,
+        .on_hold = on_hold,
         .on_read = on_read,
         .owner = play,
     };
@@ -354,6 +379,7 @@ void play_start(struct play *play)
     buf_init(&play->client, SIZE_MAX_OF_ALL);
     buf_init(&play->got, SIZE_MAX_OF_ALL);
     buf_init(&play->events, SIZE_MAX_OF_ALL);
+    buf_init(&play->held, SIZE_MAX_OF_ALL);
 }
 
 void play_end(struct play *play)
@@ -366,6 +392,7 @@ void play_end(struct play *play)
     buf_release(&play->client);
     buf_release(&play->got);
     buf_release(&play->events);
+    buf_release(&play->held);
 }
 
 /* What passes lies in memory of its own, so that nothing can point into what is gone. */
@@ -402,6 +429,20 @@ static enum err go_on(struct play *play)
     return pass(play, PUMP_TARGET, &nothing);
 }
 
+static enum err decide(struct play *play)
+{
+    static const enum hold_end ends[] = {[PLAY_APPROVE] = HOLD_PASSES,
+                                         [PLAY_DENY] = HOLD_REFUSED,
+                                         [PLAY_CANCEL] = HOLD_CANCELLED};
+    const struct hold_answer answer = {
+        .end = ends[play->next], .message = SLICE("no"), .hint = SLICE("ask")};
+    struct buf nothing;
+    play->is_held = false;
+    pg_filter_decided(play->filter, &answer);
+    buf_init(&nothing, 0);
+    return pass(play, PUMP_TARGET, &nothing);
+}
+
 enum err play_run(struct play *play)
 {
     enum err err = ERR_NONE;
@@ -409,6 +450,16 @@ enum err play_run(struct play *play)
         /* Who asked the catalog is answered, also where it is the client that waits for that. */
         if (pg_filter_waits(play->filter) || play->is_asked) {
             err = go_on(play);
+            if (err != ERR_NONE) {
+                return err;
+            }
+            continue;
+        }
+        bool is_decided = play->is_held && play->next != PLAY_UNDECIDED;
+        bool is_idle = play->client.len == 0 && play->server.in.len == 0 &&
+                       play->server.out.len == 0;
+        if (is_decided && (!play->is_patient || is_idle)) {
+            err = decide(play);
             if (err != ERR_NONE) {
                 return err;
             }

@@ -4,7 +4,8 @@
  *
  *   select N · update N (changes N rows) · fail · begin · commit · rollback · copy (from the
  * client) show TEXT (one row of it) prepare NAME as … · execute NAME · deallocate NAME · blocked …
- * · warned … (both select 1) · send N (N rows of a copy to the client) · returning N (inserts N
+ * · warned … · reviewed … · worded … (all select 1; what is found of 'worded' is found in the text
+ * only, not in an execute of it) · send N (N rows of a copy to the client) · returning N (inserts N
  * rows, and gives them)
  *
  * A reference server knows the rules itself and answers as a client should see it through a filter:
@@ -75,6 +76,8 @@ void play_bind(struct buf *buf, const char *portal, const char *name);
 void play_execute(struct buf *buf, const char *portal, int32_t rows);
 void play_sync(struct buf *buf);
 
+enum play_answer { PLAY_UNDECIDED, PLAY_APPROVE, PLAY_DENY, PLAY_CANCEL };
+
 /* A session through a filter. */
 struct play {
     struct play_rules rules;
@@ -92,6 +95,10 @@ struct play {
     struct read_amount hour; /* what its user has read in the last hour */
     unsigned lookup_count;
     unsigned block_count;
+    struct buf held;       /* what was: "text(values)" each, then " locked" if it was */
+    bool is_held;          /* and waits for */
+    enum play_answer next; /* to all that is held; PLAY_UNDECIDED: nothing yet */
+    bool is_patient;       /* only when there is nothing else to do */
     struct error error;
 };
 

@@ -218,6 +218,7 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     pg_filter_mask_set(filter);
     pg_filter_budget_init(filter);
     pg_filter_budget_set(filter, &filter->policy);
+    pg_filter_hold_init(filter);
     return filter;
 }
 
@@ -233,6 +234,7 @@ void pg_filter_free(struct pg_filter *filter)
     pg_filter_mask_release(filter);
     pg_filter_budget_release(filter);
     pg_filter_known_release(filter);
+    pg_filter_hold_release(filter);
     for (int i = 0; i < 2; i++) {
         buf_wipe(&filter->directions[i].body);
         buf_wipe(&filter->directions[i].out.buf);
@@ -257,9 +259,14 @@ void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy 
     pg_filter_budget_set(filter, policy);
 }
 
+/* While people decide on a statement, what is behind it is read on, so that a client that goes is
+ * noticed. */
 bool pg_filter_holds(const struct pg_filter *filter)
 {
     enum pg_filter_limit_phase phase = filter->limit.phase;
+    if (pg_filter_is_on_hold(filter)) {
+        return filter->pending.len > filter->hold.message_size + LIMIT_HELD_BEHIND_SIZE;
+    }
     return filter->is_waiting || pg_filter_known_holds(filter) || phase == PG_FILTER_BEGINNING ||
            phase == PG_FILTER_RUNNING || phase == PG_FILTER_FINISHING || filter->pending.len > 0 ||
            pg_filter_waits(filter);
@@ -271,6 +278,7 @@ static bool pg_filter_may_go_on(struct pg_filter *filter)
     enum pg_filter_limit_phase phase = filter->limit.phase;
     filter->is_waiting = filter->is_waiting && pgwire_state_owes_ready(&filter->state);
     return !filter->is_waiting && !pg_filter_waits(filter) && !pg_filter_asks(filter) &&
+           !pg_filter_is_on_hold(filter) &&
            (phase == PG_FILTER_UNLIMITED || phase == PG_FILTER_IN_BATCH);
 }
 
@@ -387,6 +395,7 @@ enum err pg_filter_pass_behind(struct pg_filter *filter, enum pump_side side, st
         err = pg_filter_pass_client(filter, rest, reterr_error);
     } else {
         err = pg_filter_pass_target(filter, rest, reterr_error);
+        err = err == ERR_NONE ? pg_filter_hold_tell(filter, reterr_error) : err;
         err = err == ERR_NONE ? pg_filter_go_on(filter, reterr_error) : err;
     }
     direction->start = SLICE_NONE;

@@ -38,6 +38,8 @@ struct pg_filter_settings {
     /* An answer is blocked: what the server does is to be cancelled; then pg_filter_cancelled().
      * NULL: it goes on, unseen. */
     void (*on_block)(void *owner);
+    /* A statement is held until pg_filter_decided(). NULL: what would be is refused. */
+    void (*on_hold)(void *owner, const struct held_statement *held);
     /* For budgets of an hour: 'more' is added to what was read, unless that would then be beyond
      * 'most'; whether it was, and what was read then. NULL: nothing may be read where there is such
      * a budget. */
@@ -89,6 +91,10 @@ bool pg_filter_holds(const struct pg_filter *filter);
 /* Whether what the server said waits for one of the two below, and nothing more is to be read of
  * it. When this has become false, pg_filter_pass() of nothing that it said goes on with it. */
 bool pg_filter_waits(const struct pg_filter *filter);
+/* What a client whose statement is held is told meanwhile; and what was decided on it. Nothing when
+ * none is. Both take effect with the next pg_filter_pass() of nothing that the server said. */
+void pg_filter_hold_notice(struct pg_filter *filter, struct slice message, struct slice hint);
+void pg_filter_decided(struct pg_filter *filter, const struct hold_answer *answer);
 void pg_filter_informed(struct pg_filter *filter);
 void pg_filter_cancelled(struct pg_filter *filter);
 /* NULL: nothing was ever masked. */

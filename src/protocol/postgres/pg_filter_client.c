@@ -13,6 +13,17 @@ enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct gua
 {
     struct buf words CLEANUP(buf_release);
     buf_init(&words, LIMIT_PG_FILTER_WORDS_SIZE);
+    bool needs_review = pg_filter_needs_review(filter, verdict);
+    *ret_passes = needs_review && filter->hold.phase == PG_FILTER_APPROVED;
+    if (*ret_passes) {
+        return ERR_NONE; /* what was found was told when it was held */
+    }
+    if (needs_review) {
+        return pg_filter_refuse_unheld(filter, type, verdict,
+                                       "what is asked for in this way cannot be held: send it as a "
+                                       "statement, or bind it again",
+                                       reterr_error);
+    }
     pg_filter_tell_findings(filter, verdict);
     *ret_passes = verdict->action != GUARD_BLOCK;
     if (*ret_passes) {
@@ -50,7 +61,7 @@ enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_messag
 {
     enum err err = ERR_NONE;
     *ret_passes = true;
-    if (judgement->verdict.action != GUARD_BLOCK) {
+    if (!pg_filter_stops(filter, &judgement->verdict)) {
         err =
             pg_filter_mask_check(filter, message->type, text, judgement, ret_passes, reterr_error);
     }
@@ -117,6 +128,12 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
                                     "more prepared statements than can be followed", reterr_error);
     }
     if (judgement.verdict.action != GUARD_BLOCK) {
+        const struct pg_filter_held held = {
+            .text = text,
+            .facts = &judgement.facts,
+            .is_backslash_quoted = filter->is_backslash_quoted,
+            .is_ambiguous = judgement.is_ambiguous,
+        };
         err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
                                         reterr_error);
         if (err == ERR_NONE && passes) {
@@ -126,6 +143,10 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
         if (err == ERR_NONE && passes) {
             err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
                                          reterr_error);
+        }
+        if (err == ERR_NONE && passes) {
+            err = pg_filter_hold_check(filter, message->type, &held, &judgement.verdict, &passes,
+                                       reterr_error);
         }
         if (err != ERR_NONE || !passes) {
             return err;
@@ -168,7 +189,7 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
     uint64_t id = 0;
     pg_filter_judge_unknown(filter, &judgement);
     enum err err = ERR_NONE;
-    if (judgement.verdict.action != GUARD_BLOCK) {
+    if (!pg_filter_stops(filter, &judgement.verdict)) {
         err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
                                         reterr_error);
         if (err == ERR_NONE && passes) {
@@ -266,9 +287,11 @@ static enum err pg_filter_take_body(struct pg_filter *filter, struct slice body,
             buf_append(&filter->pending, body) != ERR_NONE) {
             err = fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
         }
+        filter->hold.message_size = filter->pending.len;
     } else {
         filter->number++;
         pg_filter_known_end_message(filter);
+        pg_filter_hold_end_message(filter);
     }
     buf_clear(&direction->body);
     filter->has_script = false;

@@ -4,6 +4,37 @@
 #include "base/must.h"
 #include "protocol/postgres/pg_filter_internal.h"
 
+/* A Parse runs nothing: what needs a review is held when it is bound. What SQL prepares would not
+ * be bound under this name. */
+static enum err pg_filter_review_parse(struct pg_filter *filter, char type,
+                                       struct pg_filter_judgement *judgement, bool *ret_is_due,
+                                       bool *ret_passes, struct error *reterr_error)
+{
+    *ret_passes = true;
+    *ret_is_due = pg_filter_needs_review(filter, &judgement->verdict);
+    if (!*ret_is_due) {
+        return ERR_NONE;
+    }
+    if ((judgement->facts.operations & (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE))) != 0) {
+        *ret_passes = false;
+        return pg_filter_refuse_unheld(filter, type, &judgement->verdict,
+                                       "what SQL prepares, or executes by a name, cannot be shown "
+                                       "as what it will be: send the statement itself",
+                                       reterr_error);
+    }
+    pg_filter_drop_reviews(&judgement->verdict);
+    return ERR_NONE;
+}
+
+static void pg_filter_keep_types(struct pg_filter_statement *statement,
+                                 const struct pgwire_oids *types)
+{
+    buf_init(&statement->types, types->bytes.len);
+    must(buf_append(&statement->types, types->bytes) == ERR_NONE);
+    statement->type_count = types->count;
+    statement->has_types = true;
+}
+
 static enum err pg_filter_take_parse(struct pg_filter *filter,
                                      const struct pg_filter_message *message,
                                      struct error *reterr_error)
@@ -12,6 +43,7 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     struct error why;
     struct pg_filter_judgement judgement;
     bool passes = false;
+    bool is_due = false;
     uint64_t id = 0;
     enum err err = pgwire_parse_read(message->body, &parse, &why);
     if (err != ERR_NONE) {
@@ -26,6 +58,10 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
         return ERR_AGAIN;
     }
     err = pg_filter_check_script_names(filter, message->type, &judgement, &passes, reterr_error);
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_review_parse(filter, message->type, &judgement, &is_due, &passes,
+                                     reterr_error);
+    }
     if (err != ERR_NONE || !passes) {
         return err;
     }
@@ -47,6 +83,10 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
         statement->facts = judgement.facts;
         statement->generation = filter->policy.generation;
         statement->known_id = pg_filter_known_id(filter);
+        statement->is_under_review = is_due;
+        if (filter->policy.asks_review) {
+            pg_filter_keep_types(statement, &parse.types);
+        }
         pg_filter_change_add(filter, pg_filter_request_add(filter, id), PG_FILTER_DEFINES_STATEMENT,
                              parse.statement, statement);
     }
@@ -82,11 +122,15 @@ static void pg_filter_judge_named(struct pg_filter *filter, struct pg_filter_sta
         return;
     }
     if (statement->generation != filter->policy.generation || statement->facts.executes ||
-        statement->known_id != pg_filter_known_id(filter)) {
+        statement->is_under_review || statement->known_id != pg_filter_known_id(filter)) {
         pg_filter_judge_statement(filter, statement, judgement);
         if (!judgement->is_early) {
             statement->facts = judgement->facts;
             statement->known_id = pg_filter_known_id(filter);
+            statement->is_under_review = pg_filter_needs_review(filter, &judgement->verdict);
+        }
+        if (statement->is_approved && pg_filter_needs_review(filter, &judgement->verdict)) {
+            pg_filter_drop_reviews(&judgement->verdict);
         }
         return;
     }
@@ -115,6 +159,70 @@ static enum err pg_filter_enforce_named(struct pg_filter *filter, char type,
     return err;
 }
 
+/* All that has to be reviewed of it: the statement, and its values. */
+static void pg_filter_reviews_of_bind(struct pg_filter *filter, struct pgwire_values values,
+                                      struct guard_verdict *verdict)
+{
+    struct slice value;
+    while (filter->policy.looks_at_values && pgwire_value_next(&values, &value)) {
+        struct pg_filter_judgement judgement;
+        if (value.at != NULL) {
+            pg_filter_judge_value(filter, value, &judgement);
+            if (judgement.verdict.action >= GUARD_REVIEW) {
+                pg_filter_join(verdict, &judgement.verdict);
+            }
+        }
+    }
+}
+
+static enum err pg_filter_hold_bind(struct pg_filter *filter, const struct pgwire_bind *bind,
+                                    const struct pg_filter_statement *statement,
+                                    const struct pg_filter_judgement *judgement, bool *ret_is_held,
+                                    bool *ret_passes, struct error *reterr_error)
+{
+    struct guard_verdict verdict = judgement->verdict;
+    *ret_passes = true;
+    if (verdict.action != GUARD_BLOCK) {
+        pg_filter_reviews_of_bind(filter, bind->values, &verdict);
+    }
+    *ret_is_held = statement != NULL && pg_filter_needs_review(filter, &verdict);
+    if (!*ret_is_held) {
+        return ERR_NONE; /* or it is refused by whoever enforces the verdict */
+    }
+    if (pg_filter_is_full(filter, statement->text.len)) {
+        *ret_passes = false;
+        return pg_filter_refuse_for(filter, PGWIRE_CLIENT_BIND, "53400",
+                                    "more portals than can be followed", reterr_error);
+    }
+    const struct pg_filter_held held = {
+        .text = buf_view(&statement->text),
+        .facts = &judgement->facts,
+        .bind = bind,
+        .types = {.count = statement->type_count, .bytes = buf_view(&statement->types)},
+        .has_types = statement->has_types,
+        .is_backslash_quoted = statement->is_backslash_quoted,
+        .is_ambiguous = statement->is_ambiguous,
+    };
+    return pg_filter_hold_check(filter, PGWIRE_CLIENT_BIND, &held, &verdict, ret_passes,
+                                reterr_error);
+}
+
+/* What a portal stands for that was let through: nobody is asked again when it is executed. */
+static struct pg_filter_statement *
+pg_filter_statement_approved(struct pg_filter *filter, const struct pg_filter_statement *statement)
+{
+    const struct pg_filter_text text = {buf_view(&statement->text), statement->is_backslash_quoted,
+                                        statement->is_ambiguous};
+    struct pg_filter_statement *approved = pg_filter_statement_new(filter, &text);
+    approved->facts = statement->facts;
+    approved->generation = filter->policy.generation;
+    approved->known_id = statement->known_id;
+    approved->is_bound = true;
+    approved->bound_at = filter->ended_count;
+    approved->is_approved = true;
+    return approved;
+}
+
 static enum err pg_filter_take_bind(struct pg_filter *filter,
                                     const struct pg_filter_message *message,
                                     struct error *reterr_error)
@@ -124,6 +232,7 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     struct pg_filter_statement *statement = NULL;
     struct pg_filter_judgement judgement;
     bool passes = false;
+    bool is_held = false;
     uint64_t id = 0;
     enum err err = pgwire_bind_read(message->body, &bind, &why);
     if (err != ERR_NONE) {
@@ -140,8 +249,12 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
-                                  reterr_error);
+    err = pg_filter_hold_bind(filter, &bind, statement, &judgement, &is_held, &passes,
+                              reterr_error);
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
+                                      reterr_error);
+    }
     if (err == ERR_NONE && passes) {
         err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
                                         reterr_error);
@@ -162,7 +275,8 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
             statement->is_bound = true;
             pg_filter_change_add(filter, pg_filter_request_add(filter, id),
                                  PG_FILTER_DEFINES_PORTAL, bind.portal,
-                                 pg_filter_statement_ref(statement));
+                                 is_held ? pg_filter_statement_approved(filter, statement)
+                                         : pg_filter_statement_ref(statement));
         }
     }
     return err;
@@ -232,7 +346,7 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    if (judgement.verdict.action != GUARD_BLOCK) {
+    if (!pg_filter_stops(filter, &judgement.verdict)) {
         err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
                                         reterr_error);
         if (err == ERR_NONE && passes) {

@@ -4,7 +4,7 @@
  * _limit.c limits of rows, _read_only.c sessions that write nothing, _known.c whose the names in
  * statements are, _names.c what prepared statements and portals stand for, _watch.c how they are
  * followed before there are rules, _mask.c what pg_mask is told, _budget.c how much is read,
- * _refuse.c what stands in the place of what is refused. */
+ * _hold.c what people decide on, _refuse.c what stands in the place of what is refused. */
 #ifndef GH_POSTGRES_PG_FILTER_INTERNAL_H
 #define GH_POSTGRES_PG_FILTER_INTERNAL_H
 
@@ -62,6 +62,11 @@ struct pg_filter_statement {
     uint64_t bound_at;        /* filter->ended_count at the first time */
     bool is_backslash_quoted; /* as the server read it */
     bool is_ambiguous;        /* or maybe otherwise */
+    bool is_under_review;     /* it needs one each time it is bound, by the rules of 'generation' */
+    bool is_approved;         /* of a portal: what it does was let through */
+    bool has_types;           /* 'types' are those of its Parse: a rule asked for reviews then */
+    struct buf types;         /* of parameters, as they were sent */
+    size_t type_count;
 };
 
 /* What the unnamed statement and the unnamed portal are made of, which most clients use for each
@@ -117,6 +122,20 @@ struct pg_filter_direction {
     bool is_dropped;    /* the message under way does not go on */
     bool is_masked;     /* it is a large one, its parts go to pg_mask */
     struct pg_filter_out out;
+};
+
+enum pg_filter_hold_phase {
+    PG_FILTER_UNHELD,
+    PG_FILTER_HELD,
+    PG_FILTER_APPROVED, /* the message at hand goes on */
+    PG_FILTER_DENIED,   /* it does not, 'words' say why */
+};
+
+struct pg_filter_hold {
+    enum pg_filter_hold_phase phase;
+    size_t message_size; /* of what is held */
+    struct buf notice; /* for the client, where its messages have room for it */
+    struct buf words;
 };
 
 enum pg_filter_limit_phase {
@@ -255,6 +274,7 @@ struct pg_filter {
     bool is_encoding_unsafe; /* bytes of ASCII may be part of other characters */
     bool is_client_utf8;
     bool is_server_utf8;
+    struct pg_filter_hold hold;
     struct pg_filter_limit limit;
     struct pg_filter_reading reading;
     struct pg_filter_read_only read_only;
@@ -417,6 +437,10 @@ void pg_filter_judge_value(struct pg_filter *filter, struct slice value,
 void pg_filter_tell_findings(struct pg_filter *filter, const struct guard_verdict *verdict);
 /* What the client is told of a verdict that blocks or warns: a message, appended to 'buf'. */
 void pg_filter_write_verdict(struct buf *buf, const struct guard_verdict *verdict);
+/* Likewise of one that asks for a review that cannot be. */
+void pg_filter_write_unheld(struct buf *buf, const struct guard_verdict *verdict, const char *why);
+/* Both verdicts hold. */
+void pg_filter_join(struct guard_verdict *verdict, const struct guard_verdict *more);
 /* Of one finding; at == NULL: it has no hint. */
 void pg_filter_write_finding(struct buf *buf, const struct guard_finding *finding,
                              const char *sqlstate, struct slice hint);
@@ -481,6 +505,41 @@ enum err pg_filter_limit_complete(struct pg_filter *filter, const struct pg_filt
 bool pg_filter_limit_passes(struct pg_filter *filter, enum pgwire_server_kind kind);
 enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
                                struct error *reterr_error) MUST_USE;
+
+/* pg_filter_hold.c */
+/* What would be held: a text, and the message that gives it values. */
+struct pg_filter_held {
+    struct slice text;
+    const struct pg_filter_facts *facts;
+    const struct pgwire_bind *bind; /* NULL: a Query */
+    struct pgwire_oids types;
+    bool has_types;
+    bool is_backslash_quoted;
+    bool is_ambiguous;
+};
+void pg_filter_hold_init(struct pg_filter *filter);
+void pg_filter_hold_release(struct pg_filter *filter);
+bool pg_filter_is_on_hold(const struct pg_filter *filter);
+/* The message at hand was dealt with. */
+void pg_filter_hold_end_message(struct pg_filter *filter);
+/* Nobody has approved all that the session does. */
+bool pg_filter_needs_review(const struct pg_filter *filter, const struct guard_verdict *verdict);
+/* Or it is blocked. */
+bool pg_filter_stops(const struct pg_filter *filter, const struct guard_verdict *verdict);
+/* What is left when nobody has to be asked, or was. */
+void pg_filter_drop_reviews(struct guard_verdict *verdict);
+/* Before it is sent, and before anything is done for it: ERR_AGAIN: when it was decided, or what is
+ * owed was answered; if it does not pass, it was refused. */
+enum err pg_filter_hold_check(struct pg_filter *filter, char type,
+                              const struct pg_filter_held *held,
+                              const struct guard_verdict *verdict, bool *ret_passes,
+                              struct error *reterr_error) MUST_USE;
+/* It needs a review, which cannot be for this reason. */
+enum err pg_filter_refuse_unheld(struct pg_filter *filter, char type,
+                                 const struct guard_verdict *verdict, const char *why,
+                                 struct error *reterr_error) MUST_USE;
+/* What the client is to know while it waits, between two messages of the server. */
+enum err pg_filter_hold_tell(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
 
 /* pg_filter_known.c */
 /* policy.judge and .judge_script, by what is known of names. False: when the catalog has answered,

@@ -43,8 +43,7 @@ static void pg_filter_add_finding(struct guard_verdict *verdict,
     }
 }
 
-/* Both hold. */
-static void pg_filter_join(struct guard_verdict *verdict, const struct guard_verdict *more)
+void pg_filter_join(struct guard_verdict *verdict, const struct guard_verdict *more)
 {
     for (size_t i = 0; i < more->count; i++) {
         pg_filter_add_finding(verdict, &more->findings[i]);
@@ -145,6 +144,20 @@ void pg_filter_write_verdict(struct buf *buf, const struct guard_verdict *verdic
                    : SLICE(""));
 }
 
+void pg_filter_write_unheld(struct buf *buf, const struct guard_verdict *verdict, const char *why)
+{
+    struct arena arena CLEANUP(arena_release);
+    const struct guard_finding *reason = pg_filter_reason(verdict);
+    struct slice rule = pg_filter_clean(reason->rule_name);
+    arena_init(&arena);
+    pg_filter_write_error(
+        buf, "42501",
+        arena_format(&arena, "guard rail '%.*s'%s%.*s%s asks for a review, and it cannot be held",
+                     SLICE_ARG(pg_filter_clean(reason->guardrail_name)),
+                     rule.len > 0 ? ", rule '" : "", SLICE_ARG(rule), rule.len > 0 ? "'" : ""),
+        arena_format(&arena, "Why: %s.", why));
+}
+
 /* Names in scripts ------------------------------------------------------------------------------
  */
 
@@ -157,10 +170,31 @@ static bool pg_filter_has_word(struct slice text, struct slice word)
     return is_there;
 }
 
+/* What is found out about the names of a script. */
+struct pg_filter_resolved {
+    bool has_with;
+    struct guard_verdict verdict; /* on statements that were prepared, and let through to be bound */
+};
+
+/* What the protocol prepared under review must not be run by SQL. */
+static bool pg_filter_resolve_reviewed(struct pg_filter *filter,
+                                       const struct pg_filter_statement *statement,
+                                       struct pg_filter_resolved *resolved)
+{
+    struct pg_filter_judgement judgement;
+    if (!statement->is_under_review) {
+        return true;
+    }
+    pg_filter_judge_statement(filter, statement, &judgement);
+    pg_filter_join(&resolved->verdict, &judgement.verdict);
+    return !judgement.is_early;
+}
+
 /* What the name stands for when the script comes to its statement of that index; a script of no
  * statement: nothing that is known. False: it depends on what is owed. */
 static bool pg_filter_prepared_as(struct pg_filter *filter, const struct sql_script *script,
-                                  size_t index, struct sql_script *ret_prepared, bool *ret_has_with)
+                                  size_t index, struct sql_script *ret_prepared,
+                                  struct pg_filter_resolved *resolved)
 {
     static struct sql_statement nothing = {.why = ""};
     struct slice name = script->statements[index].prepared;
@@ -187,13 +221,14 @@ static bool pg_filter_prepared_as(struct pg_filter *filter, const struct sql_scr
             ret_prepared->statements = &nothing;
             ret_prepared->count = 1;
         }
-        *ret_has_with = pg_filter_has_word(text, SLICE("with"));
+        resolved->has_with = pg_filter_has_word(text, SLICE("with"));
+        return pg_filter_resolve_reviewed(filter, found, resolved);
     }
     return true;
 }
 
 static bool pg_filter_resolve(struct pg_filter *filter, struct sql_script *script,
-                              bool *ret_has_with)
+                              struct pg_filter_resolved *resolved)
 {
     for (size_t i = 0; i < script->count; i++) {
         struct sql_statement *statement = &script->statements[i];
@@ -201,7 +236,7 @@ static bool pg_filter_resolve(struct pg_filter *filter, struct sql_script *scrip
         if ((statement->operations & SQL_BIT(SQL_EXECUTE)) == 0 || statement->prepared.len == 0) {
             continue;
         }
-        if (!pg_filter_prepared_as(filter, script, i, &prepared, ret_has_with)) {
+        if (!pg_filter_prepared_as(filter, script, i, &prepared, resolved)) {
             return false;
         }
         bool is_plain =
@@ -334,13 +369,13 @@ static void pg_filter_judge_names(struct pg_filter *filter, const struct sql_set
     if ((facts->operations & SQL_BIT(SQL_EXECUTE)) == 0) {
         return;
     }
-    bool has_with = false;
-    if (!pg_filter_resolve(filter, &judgement->script, &has_with)) {
+    struct pg_filter_resolved resolved = {.verdict = verdict_none};
+    if (!pg_filter_resolve(filter, &judgement->script, &resolved)) {
         judgement->is_early = true;
         return;
     }
     struct guard_verdict verdict = verdict_none;
-    *facts = pg_filter_facts_of(&judgement->script, !has_with);
+    *facts = pg_filter_facts_of(&judgement->script, !resolved.has_with);
     facts->operations |= SQL_BIT(SQL_EXECUTE);
     if (!pg_filter_judge_script(filter, settings, text, &judgement->script, &verdict)) {
         judgement->is_early = true;
@@ -348,6 +383,7 @@ static void pg_filter_judge_names(struct pg_filter *filter, const struct sql_set
     }
     pg_filter_keep_known(&judgement->verdict);
     pg_filter_join(&judgement->verdict, &verdict);
+    pg_filter_join(&judgement->verdict, &resolved.verdict);
 }
 
 bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text)

@@ -3,7 +3,7 @@
  * said, and for how long that is believed. It is asked over a connection of its own, when a
  * statement needs it and nothing is owed, so what this session defines within a transaction is not
  * seen there: until its end nothing is known, unless only relations can have been made. What would
- * be blocked for a name is asked about once more, as the catalog may be another one by now. */
+ * be blocked, or held, for a name is asked about once more, as the catalog may be another one by now. */
 #include "protocol/postgres/pg_filter_internal.h"
 
 /* What makes, or may make, other things than relations, or gives them other names. */
@@ -96,7 +96,7 @@ static bool known_is_why(const struct guard_verdict *verdict)
     for (size_t i = 0; i < verdict->count; i++) {
         is_unknown = is_unknown || verdict->findings[i].why.len > 0;
     }
-    return verdict->action == GUARD_BLOCK && is_unknown;
+    return verdict->action >= GUARD_REVIEW && is_unknown;
 }
 
 /* Whether the verdict stands; if not, the message has to be judged again. */

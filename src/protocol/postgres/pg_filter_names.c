@@ -19,6 +19,7 @@ struct pg_filter_statement *pg_filter_statement_new(struct pg_filter *filter,
     statement->facts.max_rows = PG_FILTER_NO_LIMIT;
     buf_init(&statement->text, text->bytes.len);
     must(buf_append(&statement->text, text->bytes) == ERR_NONE);
+    buf_init(&statement->types, PGWIRE_NAME_SIZE);
     statement->is_backslash_quoted = text->is_backslash_quoted;
     statement->is_ambiguous = text->is_ambiguous;
     filter->text_size += text->bytes.len;
@@ -36,6 +37,7 @@ void pg_filter_statement_unref(struct pg_filter *filter, struct pg_filter_statem
     if (statement != NULL && --statement->references == 0) {
         filter->text_size -= statement->text.len;
         buf_wipe(&statement->text);
+        buf_release(&statement->types);
         memory_free(statement);
     }
 }

@@ -171,6 +171,12 @@ static void passage_on_block(void *owner)
     self->events->on_block(self->owner);
 }
 
+static void passage_on_hold(void *owner, const struct held_statement *held)
+{
+    struct pg_passage *self = owner;
+    self->events->on_hold(self->owner, held);
+}
+
 static bool passage_on_read(void *owner, const struct read_amount *more,
                             const struct read_amount *most, struct read_hour *ret_hour)
 {
@@ -190,6 +196,7 @@ static struct pg_filter *passage_filter_new(struct pg_passage *self,
         .catalog = self->events,
         .catalog_owner = self->owner,
         .on_block = passage_on_block,
+        .on_hold = self->events->on_hold == NULL ? NULL : passage_on_hold,
         .on_read = passage_on_read,
         .owner = self,
     };
@@ -226,6 +233,16 @@ static void passage_informed(struct passage *passage)
 {
     struct pg_passage *self = pg_passage_of(passage);
     pg_filter_informed(self->filter);
+}
+
+static void passage_hold_notice(struct passage *passage, struct slice message, struct slice hint)
+{
+    pg_filter_hold_notice(pg_passage_of(passage)->filter, message, hint);
+}
+
+static void passage_decided(struct passage *passage, const struct hold_answer *answer)
+{
+    pg_filter_decided(pg_passage_of(passage)->filter, answer);
 }
 
 static void passage_stopped(struct passage *passage)
@@ -397,6 +414,8 @@ const struct passage_ops pg_passage_ops = {
     .set_policy = passage_set_policy,
     .informed = passage_informed,
     .stopped = passage_stopped,
+    .hold_notice = passage_hold_notice,
+    .decided = passage_decided,
     .last_words = passage_last_words,
     .end = passage_end,
     .free = passage_free,
