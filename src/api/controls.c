@@ -51,7 +51,8 @@ static enum err controls_check_others(const struct api_call *call, struct store_
                : fail(reterr, ERR_INPUT,
                       "'%.*s' has rules about statements, which cannot act on the connection "
                       "'%.*s': "
-                      "what is executed there is not understood; words and patterns can",
+                      "what is executed there is not understood; words and patterns can, if their "
+                      "action is not 'review'",
                       SLICE_ARG(place.rule_name), SLICE_ARG(place.connection_name));
 }
 
@@ -153,6 +154,7 @@ enum err connection_controls(struct api_call *call, struct error *reterr)
     json_member_text(&json, "recording", control_word(controls.recording));
     json_member_text(&json, "review", control_word(controls.review));
     controls_write_terminal(&self, &json);
+    json_member_text(&json, "held_statements", control_word(controls.held));
     json_member_object(&json, "access_requests");
     review_write_requirements(&json, "jit", &self.access);
     review_write_requirements(&json, "command", &self.command);

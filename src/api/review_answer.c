@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "codec/hex.h"
+#include "sql/sql.h"
 
 #include <sodium.h>
 
@@ -195,6 +196,77 @@ static struct slice review_shown_script(struct slice script)
     return shown;
 }
 
+#define ONE(name, word) +1
+static const unsigned operation_count = 0 SQL_OPERATIONS(ONE);
+#undef ONE
+
+/* What a held statement would do, by its text. */
+static void review_write_relations(struct json_writer *json, const char *name,
+                                   const struct sql_script *script, bool is_written)
+{
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, LIMIT_KIB(64));
+    json_member_array(json, name);
+    for (size_t i = 0; i < script->count; i++) {
+        for (size_t j = 0; j < script->statements[i].relation_count; j++) {
+            const struct sql_relation *relation = &script->statements[i].relations[j];
+            if (is_written ? relation->is_written : relation->is_read) {
+                struct writer writer = writer_to(&buf);
+                buf_clear(&buf);
+                writer_bytes(&writer, relation->name.schema);
+                writer_bytes(&writer, relation->name.schema.len > 0 ? SLICE(".") : SLICE(""));
+                writer_bytes(&writer, relation->is_all ? SLICE("*") : relation->name.name);
+                json_text(json, buf_view(&buf));
+            }
+        }
+    }
+    json_end_array(json);
+}
+
+static void review_write_analysis(const struct api_call *call, const struct review_view *view,
+                                  struct json_writer *json)
+{
+    const struct sql_settings settings = {
+        .dialect = SQL_POSTGRES,
+        .is_backslash_quoted =
+            slice_find(view->secret.pinned, SLICE("\"backslash_escapes\":true")) <
+            view->secret.pinned.len,
+    };
+    struct sql_script script = sql_analyze(call->arena, &settings, view->secret.script);
+    uint64_t operations = 0;
+    bool lacks_where = false;
+    bool is_unknown = false;
+    for (size_t i = 0; i < script.count; i++) {
+        operations |= script.statements[i].operations;
+        lacks_where = lacks_where || script.statements[i].without_where;
+        is_unknown = is_unknown || script.statements[i].is_unknown;
+    }
+    json_member_object(json, "analysis");
+    json_member_int(json, "statements", (int64_t)script.count);
+    json_member_array(json, "operations");
+    for (unsigned i = 0; i < operation_count; i++) {
+        if ((operations & SQL_BIT(i)) != 0) {
+            json_text(json, slice_of_text(sql_operation_word((enum sql_operation)i)));
+        }
+    }
+    json_end_array(json);
+    review_write_relations(json, "reads", &script, false);
+    review_write_relations(json, "writes", &script, true);
+    json_member_bool(json, "without_where", lacks_where);
+    json_member_bool(json, "is_unknown", is_unknown);
+    json_end_object(json);
+}
+
+static void review_write_held(const struct api_call *call, const struct review_view *view,
+                              struct json_writer *json)
+{
+    json_member_object(json, "held");
+    json_member_raw(json, "approved_for", view->secret.pinned);
+    json_member_raw(json, "found", view->secret.found);
+    review_write_analysis(call, view, json);
+    json_end_object(json);
+}
+
 static void review_write_script(const struct api_call *call, const struct review_view *view,
                                 struct json_writer *json)
 {
@@ -257,6 +329,11 @@ void review_view_write(const struct api_call *call, const struct review_view *vi
     json_member_int(json, "script_size", review->script_size);
     if (view->has_script) {
         review_write_script(call, view, json);
+    }
+    if (view->has_script && view->secret.pinned.len > 0) {
+        review_write_held(call, view, json);
+    } else {
+        json_member_no_value(json, "held");
     }
     json_member_text(json, "review_url", review_link_in(call->arena, call->api, review));
     json_end_object(json);

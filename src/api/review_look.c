@@ -53,11 +53,13 @@ static enum err review_look_compare(struct store_tx *tx, struct arena *arena,
         .connection_id = review->connection_id,
         .script = look->secret.script,
         .metadata = review->metadata,
+        .pinned = look->secret.pinned,
     };
     struct review_need now = {0};
     const struct review_use use = {.connection = &look->grant.connection.connection,
                                    .caller = &look->grant.caller,
-                                   .is_command = credential_is_command(&look->grant.credential)};
+                                   .is_command =
+                                       !slice_equals(review->kind, SLICE(REVIEW_JIT))};
     enum err err = review_need_load(tx, arena, &use, &now, reterr);
     bool is_pending = slice_equals(review->state, review_state_word(REVIEW_PENDING));
     if (err == ERR_NONE && is_pending &&
@@ -140,10 +142,7 @@ static enum err review_check_room(struct store_tx *tx, const struct api_call *ca
                                   struct error *reterr)
 {
     int64_t count = 0;
-    enum err err = rows_number(tx,
-                               "SELECT count(*) FROM review WHERE member_id = $1 "
-                               "AND state = 'PENDING' AND pending_until > $2",
-                               PARAMS(store_text(call->caller.id), store_int(now)), &count, reterr);
+    enum err err = review_store_count_pending(tx, call->caller.id, now, &count, reterr);
     return err == ERR_NONE && count >= LIMIT_REVIEW_PENDING
                ? fail(
                      reterr, ERR_BUSY,

@@ -84,7 +84,7 @@ enum err review_run_take(struct store_tx *tx, struct review_run *run, struct err
         return ERR_NONE;
     }
     if (err == ERR_NONE && !slice_equals(look->review.kind, SLICE(REVIEW_ONETIME))) {
-        return fail(reterr, ERR_INPUT, "the review is about access for a time: there is no script");
+        return fail(reterr, ERR_INPUT, "the review is about no script: there is nothing to run");
     }
     if (err == ERR_NONE) {
         err = review_look(run->api, run->arena, tx, run->issuer, look, reterr);

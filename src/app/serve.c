@@ -172,6 +172,10 @@ static enum err serve_make_clients(struct serve *serve, struct error *reterr)
         .secret_trust = &serve->secret_trust,
         .local_commands = &serve->local_commands,
         .commands = serve->commands,
+        .public_url = serve->public_url,
+        .review_us = serve->api.review_us,
+        .held_s = (int64_t)settings_number(serve->settings, SETTING_HELD),
+        .held_locked_s = (int64_t)settings_number(serve->settings, SETTING_HELD_LOCKED),
     };
     enum err err =
         native_clients_make(&serve->clients, &serve->arena, serve->settings, &gate, reterr);

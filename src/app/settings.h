@@ -110,6 +110,10 @@ enum setting_kind {
       "others; not those of --trusted-proxies")                                                    \
     X(SETTING_REVIEW_HOURS, "review-hours", SETTING_NUMBER, "24", "HOURS", 1, 8760,                \
       "how long a request waits to be reviewed, and an approved script to be run")                 \
+    X(SETTING_HELD, "held-seconds", SETTING_NUMBER, "3600", "SECONDS", 1, 86400,                   \
+      "how long a statement that a guard rail has reviewed waits in its session")                  \
+    X(SETTING_HELD_LOCKED, "held-locked-seconds", SETTING_NUMBER, "300", "SECONDS", 1, 86400,      \
+      "the same where a transaction is open at the target, and others may wait for its locks")     \
     X(SETTING_LOCAL_SECRETS, "local-secrets", SETTING_SECRET_TRUST, "default", "NAMES|off", 0, 0,  \
       "organizations whose connections may refer to secrets that the gateway's own process can "   \
       "read (_envjson:, _aws:, _vaultkv1:, _vaultkv2:), with commas between; NAME=aws+envjson "    \

@@ -47,6 +47,7 @@ struct gate {
     struct gate_worker *workers[LIMIT_WORKER_COUNT]; /* all were made before the first starts */
     size_t worker_count;
     struct execution_table *executions; /* whose answers come in pages */
+    atomic_size_t held_count;           /* statements that wait for people */
     atomic_size_t execution_count;      /* that are under way */
     atomic_size_t terminal_count;
     atomic_size_t execution_size;   /* of their scripts */

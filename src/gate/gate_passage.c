@@ -170,6 +170,7 @@ static void gate_passage_abandon(struct gate_session *session)
 
 static void gate_passage_on_half(void *owner)
 {
+    gate_session_hold_abandon(owner);
     gate_passage_abandon(owner);
 }
 

@@ -154,6 +154,7 @@ static void gate_session_cut(struct gate_session *session)
     }
     target_route_cancel_open(&session->route);
     gate_session_end_catalog(session);
+    gate_session_hold_end(session);
     if (session->arrival.arrival.take_stream != NULL) {
         stream_close(session->arrival.arrival.take_stream);
         session->arrival.arrival.take_stream = NULL;
@@ -274,6 +275,10 @@ void gate_session_take_cancel(struct gate_session *session, struct gate_cancel *
     if (session->pump != NULL) {
         gate_session_note(session, "cancelled", SLICE("the client asked for it"));
     }
+    if (gate_session_hold_cancel(session)) {
+        gate_session_answer_cancels(&session->next_cancels); /* the target does nothing for it */
+        return;
+    }
     gate_session_cancel_query(session);
 }
 
@@ -379,6 +384,7 @@ void gate_session_drain(struct gate_session *session)
                                                    .message = SLICE("the gateway is stopping"),
                                                    .hint = SLICE("")});
     } else {
+        gate_session_hold_drain(session);
         loop_defer(session->worker->loop, &session->drain_task);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session, between its files: gate_session.c has the way to the target, gate_session_record.c
- * what it is, gate_session_rules.c the rules, gate_passage.c what passes, gate_session_end.c the
+ * what it is, gate_session_rules.c the rules, gate_hold.c what people decide on, gate_passage.c what passes, gate_session_end.c the
  * end. */
 #ifndef GH_GATE_GATE_SESSION_INTERNAL_H
 #define GH_GATE_GATE_SESSION_INTERNAL_H
@@ -76,6 +76,8 @@ struct gate_session {
     struct read_account *reads; /* NULL: there was no budget of an hour yet */
     struct session_guarded *guarded;
     size_t guarded_count;
+    struct gate_hold *hold;            /* NULL: no statement is held */
+    bool is_reviewed;                  /* it runs a script that people have approved */
     struct catalog_waiter waiter;      /* for what the catalog says */
     bool is_changing[CATALOG_CHANGES]; /* its catalog, as on_change was told */
     struct slice database;             /* that the client asked for */
@@ -112,6 +114,16 @@ extern const struct passage_events gate_session_passage_events;
 void gate_session_go_on(struct gate_session *session);
 /* Nobody waits for the catalog any more, and what the session began to change of it is over. */
 void gate_session_end_catalog(struct gate_session *session);
+/* A statement is held (gate_hold.c): see struct passage_events. */
+void gate_session_on_hold(void *owner, const struct held_statement *held);
+void gate_session_on_unhold(void *owner);
+/* Its client gives it up; false: none is held. */
+bool gate_session_hold_cancel(struct gate_session *session);
+/* Its client is gone: so is the session, soon. */
+void gate_session_hold_abandon(struct gate_session *session);
+/* The gateway stops: nobody waits for people. */
+void gate_session_hold_drain(struct gate_session *session);
+void gate_session_hold_end(struct gate_session *session);
 /* For the store. */
 void gate_session_keep_masking(struct gate_session *session);
 void gate_session_end_rules(struct gate_session *session);

@@ -66,7 +66,8 @@ bool gate_session_can_hold_rules(const struct gate_session *session)
     unsigned can = session->protocol->can;
     if (session->rules != NULL &&
         ((session->rules->rules.masking != NULL && (can & CAN_MASK) == 0) ||
-         (session->rules->budget_count > 0 && (can & CAN_BUDGET) == 0))) {
+         (session->rules->budget_count > 0 && (can & CAN_BUDGET) == 0) ||
+         (session->rules->scope.asks_review && (can & CAN_HOLD) == 0))) {
         return false;
     }
     return session->rules == NULL || session->rules->is_empty ||
@@ -82,6 +83,8 @@ bool gate_session_policy(struct gate_session *session, struct passage_policy *re
     *ret_policy = (struct passage_policy){
         .generation = session->rules_generation,
         .is_empty = session->rules->is_empty,
+        .asks_review = session->rules->scope.asks_review,
+        .is_reviewed = session->is_reviewed,
         .is_read_only = session->rules->scope.is_read_only,
         .looks_at_values = guard_scope_looks_at(&session->rules->scope, GUARD_INPUT),
         .judge = gate_session_judge,
@@ -338,6 +341,8 @@ const struct passage_events gate_session_passage_events = {
     .on_known = gate_session_on_known,
     .on_stamp = gate_session_on_stamp,
     .on_change = gate_session_on_change,
+    .on_hold = gate_session_on_hold,
+    .on_unhold = gate_session_on_unhold,
     .on_block = gate_session_on_block,
     .on_kill = gate_session_on_kill,
     .on_read = gate_session_on_read,

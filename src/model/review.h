@@ -8,6 +8,7 @@
 
 #define REVIEW_ONETIME "onetime" /* a script */
 #define REVIEW_JIT     "jit"     /* access for a time */
+#define REVIEW_HELD    "held"    /* a statement that waits in an open session */
 
 #define REVIEW_REASON_MAX  2000
 #define REVIEW_COMMENT_MAX 4000
@@ -40,7 +41,7 @@ struct review {
     struct slice run_id; /* its session; empty: it was not */
     struct slice run_by; /* the process that has it */
     int64_t claimed_at;
-    int64_t begun_at;       /* its session is on record; 0: not yet */
+    int64_t begun_at;       /* its session is on record, or it may be at its target; 0: not yet */
     int64_t run_count;      /* how often it was taken */
     struct slice client_ip; /* of whoever asked */
 };

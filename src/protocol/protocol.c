@@ -26,6 +26,7 @@ struct controls protocol_controls(const struct protocol *protocol)
         .masking = control_if(protocol->can, CAN_MASK),
         .recording = CONTROL_ENFORCED, /* the gate passes nothing that is not on record */
         .review = CONTROL_ENFORCED,    /* credentials are not good without it */
+        .held = control_if(protocol->can, CAN_HOLD),
     };
 }
 

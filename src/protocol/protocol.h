@@ -20,6 +20,7 @@ enum protocol_can {
     CAN_MASK = 16,
     CAN_CANCEL = 32,
     CAN_READ_ONLY = 64, /* the target itself refuses to write, for as long as a rule is there */
+    CAN_HOLD = 128,     /* a statement waits until people have decided on it */
 };
 
 struct target_ops {
@@ -111,6 +112,7 @@ struct controls {
     enum control masking;
     enum control recording;
     enum control review;
+    enum control held; /* statements that a rule has reviewed one by one */
 };
 
 /* NULL: connections that no native client reaches. */

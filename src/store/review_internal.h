@@ -18,6 +18,8 @@
     "v.is_forced, v.created_at, v.updated_at, v.pending_until, v.granted_until, v.run_id, "        \
     "v.run_by, v.claimed_at, v.begun_at, v.run_count, v.client_ip, " sealed " FROM review v "
 
+#define REVIEW_HELD_MAX 100 /* of one member on one connection, that are looked through */
+
 /* A row of REVIEW_COLUMNS. */
 void review_store_take(struct arena *arena, const struct store_rows *rows, struct review *review);
 

@@ -286,6 +286,9 @@ enum err review_hash(struct store_tx *tx, struct arena *arena, const struct revi
     crypto_hash_sha256_init(&state);
     hash_bytes(&state, subject->script);
     hash_bytes(&state, subject->metadata);
+    if (subject->pinned.len > 0) {
+        hash_bytes(&state, subject->pinned);
+    }
     hash_connection(&state, &row.connection);
     if (variables.count > 1) {
         qsort(variables.pairs, variables.count, sizeof(*variables.pairs), hash_compare_pairs);

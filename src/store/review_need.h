@@ -33,6 +33,7 @@ struct review_subject {
     struct slice connection_id;
     struct slice script;   /* empty: access for a time */
     struct slice metadata; /* JSON */
+    struct slice pinned;   /* of a held statement: its values, as they are kept; else empty */
 };
 
 /* Of the script, the connection, and all values with which its target is reached: REVIEW_HASH_SIZE

@@ -92,18 +92,34 @@ static enum err review_store_insert_row(struct store_tx *tx, const struct review
         NULL, reterr);
 }
 
+/* What is sealed, one behind the other: JSON has no line ends of its own. */
+static struct slice review_store_plain_in(struct arena *arena, const struct review_secret *secret)
+{
+    bool is_held = secret->pinned.len > 0;
+    const struct slice parts[] = {secret->hash, secret->script, secret->pinned,
+                                  is_held ? SLICE("\n") : SLICE(""), secret->found};
+    size_t size = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        size += parts[i].len;
+    }
+    char *plain = arena_alloc_bare(arena, size + 1);
+    size_t at = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (parts[i].len > 0) {
+            memcpy(plain + at, parts[i].at, parts[i].len);
+        }
+        at += parts[i].len;
+    }
+    return slice_of(plain, size);
+}
+
 enum err review_store_insert(struct store_tx *tx, struct arena *arena, const struct review *review,
                              const struct review_secret *secret, struct error *reterr)
 {
     struct review_need need;
     must(secret->hash.len == REVIEW_HASH_SIZE);
-    char *plain = arena_alloc_bare(arena, secret->hash.len + secret->script.len + 1);
-    memcpy(plain, secret->hash.at, secret->hash.len);
-    if (secret->script.len > 0) {
-        memcpy(plain + secret->hash.len, secret->script.at, secret->script.len);
-    }
-    struct slice sealed = seal_in(arena, store_keys(tx), review->id,
-                                  slice_of(plain, secret->hash.len + secret->script.len));
+    struct slice sealed =
+        seal_in(arena, store_keys(tx), review->id, review_store_plain_in(arena, secret));
     enum err err = review_store_insert_row(tx, review, sealed, reterr);
     if (err == ERR_NONE) {
         err = review_need_parse_in(arena, review->need, &need, reterr);
@@ -143,8 +159,11 @@ enum err review_store_open(struct store_tx *tx, struct arena *arena, const struc
         err = fail(reterr, ERR_INTERNAL, "a stored review is malformed");
     }
     if (err == ERR_NONE) {
+        struct slice rest = slice_from(plain, REVIEW_HASH_SIZE);
         ret_secret->hash = slice_sub(plain, 0, REVIEW_HASH_SIZE);
-        ret_secret->script = slice_from(plain, REVIEW_HASH_SIZE);
+        ret_secret->script = slice_sub(rest, 0, (size_t)review->script_size);
+        rest = slice_from(rest, ret_secret->script.len);
+        ret_secret->pinned = slice_cut(rest, '\n', &ret_secret->found);
     }
     return err;
 }

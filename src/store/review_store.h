@@ -14,6 +14,8 @@
 struct review_secret {
     struct slice hash; /* REVIEW_HASH_SIZE bytes */
     struct slice script;
+    struct slice pinned; /* of a held statement, as JSON: what is hashed beside its text */
+    struct slice found;  /* likewise: what else people are to know of it */
 };
 
 /* With the groups of 'need' for lists; its 'sealed' is made of the secret. */
@@ -111,6 +113,19 @@ enum err review_store_sees(struct store_tx *tx, const struct review *review,
 enum err review_store_check(struct store_tx *tx, struct arena *arena,
                             const struct credential *credential, int64_t now,
                             struct error *reterr) MUST_USE;
+
+/* The newest of the member's held statements on the connection that has this hash, and is pending,
+ * or approved and not used. ERR_NOT_FOUND. */
+enum err review_store_held(struct store_tx *tx, struct arena *arena, const struct review *like,
+                           struct slice hash, struct review *ret_review,
+                           struct error *reterr) MUST_USE;
+/* How many of the member's requests are pending. */
+enum err review_store_count_pending(struct store_tx *tx, struct slice member_id, int64_t now,
+                                    int64_t *ret_count, struct error *reterr) MUST_USE;
+/* A held statement that this session took was let through; or it was not, and may be taken again.
+ * Nothing when it is not taken by it. */
+enum err review_store_end_held(struct store_tx *tx, struct slice review_id, struct slice session_id,
+                               bool has_run, int64_t now, struct error *reterr) MUST_USE;
 
 /* The session of a script is about to be on record: nothing was sent to its target yet. ERR_DENIED:
  * its review does not let it, or was taken by another run. Nothing for scripts without a review. */

@@ -47,7 +47,8 @@ enum err rule_store_find_structural(struct store_tx *tx, struct arena *arena,
                     RULE_PLACES " AND u.kind = 'guardrail' WHERE c.organization_id = $1 "
                                 "AND $2 NOT LIKE '%,' || COALESCE(c.subtype, '') || ',%' "
                                 "AND (u.document LIKE '%\"type\":\"sql\"%' "
-                                "OR u.document LIKE '%\"type\":\"read_budget\"%') "
+                                "OR u.document LIKE '%\"type\":\"read_budget\"%' "
+                                "OR u.document LIKE '%\"action\":\"review\"%') "
                                 "ORDER BY c.name, u.name LIMIT 1",
                     PARAMS(store_text(organization_id), store_text(subtypes)), &rows, reterr);
     return err == ERR_NONE ? rule_store_take_place(&rows, arena, ret_place, reterr) : err;

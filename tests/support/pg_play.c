@@ -360,6 +360,13 @@ static void on_hold(void *owner, const struct held_statement *held)
     append(&play->held, held->has_locks ? SLICE(") locked;") : SLICE(");"));
 }
 
+static void on_unhold(void *owner)
+{
+    struct play *play = owner;
+    must(play->is_held);
+    play->is_held = false;
+}
+
 void play_start(struct play *play)
 {
     const struct pg_filter_settings settings = {
@@ -369,6 +376,7 @@ void play_start(struct play *play)
         .catalog_owner = play,
         .on_block = on_block,
         .on_hold = on_hold,
+        .on_unhold = on_unhold,
         .on_read = on_read,
         .owner = play,
     };

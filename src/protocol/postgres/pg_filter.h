@@ -40,6 +40,8 @@ struct pg_filter_settings {
     void (*on_block)(void *owner);
     /* A statement is held until pg_filter_decided(). NULL: what would be is refused. */
     void (*on_hold)(void *owner, const struct held_statement *held);
+    /* It is not any more, as the batch that it is part of has failed. */
+    void (*on_unhold)(void *owner);
     /* For budgets of an hour: 'more' is added to what was read, unless that would then be beyond
      * 'most'; whether it was, and what was read then. NULL: nothing may be read where there is such
      * a budget. */

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "protocol/postgres/pg_filter_internal.h"
 
-#define OF_NAMES (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE))
+#define BATCH_FAILED "the batch that it is part of has failed"
+#define OF_NAMES     (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE))
 
 void pg_filter_hold_init(struct pg_filter *filter)
 {
@@ -119,7 +120,7 @@ static const char *hold_why_not(struct pg_filter *filter, const struct pg_filter
         return "statements of this session cannot be held";
     }
     if (filter->state.is_skipping) {
-        return "the batch that it is part of has failed";
+        return BATCH_FAILED;
     }
     if (filter->limit.phase == PG_FILTER_IN_BATCH) {
         return "it stands in a batch behind a statement whose rows are limited: send a Sync before "
@@ -235,9 +236,21 @@ void pg_filter_decided(struct pg_filter *filter, const struct hold_answer *answe
     }
 }
 
+/* A Parse before it may be answered by an error while it waits. */
+static void hold_give_up(struct pg_filter *filter)
+{
+    const struct hold_answer answer = {
+        .end = HOLD_REFUSED, .message = SLICE(BATCH_FAILED), .hint = SLICE("")};
+    pg_filter_decided(filter, &answer);
+    filter->settings.on_unhold(filter->settings.owner);
+}
+
 enum err pg_filter_hold_tell(struct pg_filter *filter, struct error *reterr_error)
 {
     struct buf *notice = &filter->hold.notice;
+    if (pg_filter_is_on_hold(filter) && filter->state.is_skipping) {
+        hold_give_up(filter);
+    }
     if (notice->len == 0 ||
         !pgwire_framer_is_between(&filter->directions[PUMP_TARGET].framer)) {
         return ERR_NONE;

@@ -177,6 +177,12 @@ static void passage_on_hold(void *owner, const struct held_statement *held)
     self->events->on_hold(self->owner, held);
 }
 
+static void passage_on_unhold(void *owner)
+{
+    struct pg_passage *self = owner;
+    self->events->on_unhold(self->owner);
+}
+
 static bool passage_on_read(void *owner, const struct read_amount *more,
                             const struct read_amount *most, struct read_hour *ret_hour)
 {
@@ -197,6 +203,7 @@ static struct pg_filter *passage_filter_new(struct pg_passage *self,
         .catalog_owner = self->owner,
         .on_block = passage_on_block,
         .on_hold = self->events->on_hold == NULL ? NULL : passage_on_hold,
+        .on_unhold = passage_on_unhold,
         .on_read = passage_on_read,
         .owner = self,
     };

@@ -192,6 +192,19 @@ static void a_batch_that_is_not_approved_is_skipped(void **state)
     must_have_run(play, "select 1\nselect 3\n");
 }
 
+static void what_is_behind_an_error_is_not_decided_on(void **state)
+{
+    struct play *play = *state;
+    play_parse(&play->client, "b", "nonsense");
+    play_extended(&play->client, "reviewed");
+    play_sync(&play->client);
+    play_query(&play->client, "select 1");
+    must_tell(play, "E(42601) Z(I) T D C(SELECT 1) Z(I) ");
+    must_have_held(play, "reviewed() locked;");
+    must_have_run(play, "select 1\n");
+    assert_false(play->is_held);
+}
+
 static void each_bind_is_decided_on_and_executed_in_parts(void **state)
 {
     struct play *play = *state;
@@ -368,6 +381,7 @@ int main(void)
         TEST(rules_that_block_meanwhile_block),
         TEST(a_bind_is_held_with_its_values),
         TEST(a_batch_that_is_not_approved_is_skipped),
+        TEST(what_is_behind_an_error_is_not_decided_on),
         TEST(each_bind_is_decided_on_and_executed_in_parts),
         TEST(a_value_is_reviewed_as_well),
         TEST(what_sql_prepares_or_executes_by_name_is_refused),
