@@ -28,17 +28,17 @@ PLACES = "here", "elsewhere"
 WORDS = {
     "postgres": {"structural": "enforced", "text": "enforced", "read_only": "enforced",
                  "row_limits": "enforced", "read_budgets": "enforced", "masking": "enforced",
-                 "recording": "enforced", "review": "enforced"},
+                 "held_statements": "enforced", "recording": "enforced", "review": "enforced"},
     "tcp": {"structural": "impossible", "text": "impossible", "read_only": "impossible",
             "row_limits": "impossible", "read_budgets": "impossible", "masking": "impossible",
-            "recording": "enforced", "review": "enforced"},
+            "held_statements": "impossible", "recording": "enforced", "review": "enforced"},
     # Its recording is proven in test_mysql.py.
     "mysql": {"structural": "impossible", "text": "impossible", "read_only": "impossible",
               "row_limits": "impossible", "read_budgets": "impossible", "masking": "impossible",
-              "recording": "enforced", "review": "enforced"},
+              "held_statements": "impossible", "recording": "enforced", "review": "enforced"},
     # No native client reaches these yet; scripts do, as the input of the connection's command.
-    "mssql": {**dict.fromkeys(("structural", "read_only", "row_limits", "read_budgets", "masking"),
-                              "impossible"),
+    "mssql": {**dict.fromkeys(("structural", "read_only", "row_limits", "read_budgets", "masking",
+                               "held_statements"), "impossible"),
               "text": "enforced", "recording": "enforced", "review": "enforced"},
 }
 
@@ -115,6 +115,9 @@ RULES = {
         "type": "sql", "operations": ["insert", "update", "delete"], "max_rows": 2}, **bound)],
     "read_budgets": [lambda **bound: rail("output", {
         "type": "read_budget", "per": "session", "rows": 3}, **bound)],
+    "held_statements": [lambda **bound: rail("input", {
+        "type": "pattern_match", "pattern_regex": "(?i)delete|copy", "action": "review"},
+        **bound)],
     "masking": [lambda **bound: ("/datamasking-rules", {
         "name": unique("rule"), "supported_entity_types": [
             {"name": "PII", "entity_types": ["EMAIL_ADDRESS"]}], **bound})],
@@ -227,6 +230,21 @@ def test_rules_about_words_hold_both_ways(house, place):
                   message(b"S"))
         with pytest.raises(Refused):
             wire.until_ready()
+    assert house.content() == before
+
+
+# test_held.py has those whom somebody reviews.
+@pytest.mark.parametrize("place", PLACES)
+def test_what_nobody_can_review_does_not_run(house, place):
+    made, before = wire_with(house, place, "held_statements"), house.content()
+    for name, way in WRITES.items():
+        with Wire(made) as wire:
+            seen, is_refused = got(wire, way, f"DELETE FROM {house.table} RETURNING n")
+            assert is_refused and b"review" in seen, (name, seen)
+    with Wire(made) as wire:
+        with pytest.raises(Refused):
+            copy_in(wire, f"COPY {house.table} FROM STDIN", b"99\tx\n")
+        assert wire.ask("SELECT 1") == [("1",)]
     assert house.content() == before
 
 

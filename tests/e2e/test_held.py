@@ -396,5 +396,16 @@ def test_of_two_gateways_one_lets_it_through(tmp_path, postgres):
         outcomes = sorted(type(call.exception()).__name__ for call in calls)
         assert outcomes == ["NoneType", "Refused"]
     assert floor.left(table) == 11
-    for gateway in gateways:
-        assert gateway.stop() == 0, gateway.text()
+    with Wire(made) as wire:  # a gateway that stops waits for nobody
+        wire.send(message(b"Q", text(f"delete from {table}")))
+        asked = floor.pending(made)
+        began = time.monotonic()
+        assert gateways[0].stop() == 0, gateways[0].text()
+        assert time.monotonic() - began < 5
+        kind, body = wire.read()
+        while kind != b"E":
+            kind, body = wire.read()
+        assert b"stopping" in body
+    assert Api(gateways[1], floor.admin.token).get(
+        f"/reviews/{asked['review_id']}").json["status"] == "PENDING"
+    assert floor.left(table) == 11 and gateways[1].stop() == 0, gateways[1].text()

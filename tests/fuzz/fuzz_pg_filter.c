@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A session through guard rails and masking. The first byte says who is heard: a client that says
  * anything to a server in miniature, or both sides saying anything. The second says in pieces of
- * which size, and whether there is a read budget. Held: nothing that is blocked reaches the server,
+ * which size, and whether there is a read budget. What people decide goes by both. Held: nothing that
+ * is blocked reaches the server, nor anything that was held and not approved, and as often as it was;
  * nothing goes on for ever, a sound client never gets more ReadyForQuery than it is owed nor more
  * rows than it may read, the tap understands all that the client gets, and nothing of that is what
  * is to be masked or blocked. */
@@ -59,6 +60,11 @@ static void add_step(struct buf *buf, uint8_t step, uint8_t more)
         "prepare c as show SECRET",
         "send 3",
         "returning 2",
+        "reviewed",
+        "select 1;reviewed",
+        "worded",
+        "prepare d as reviewed",
+        "execute d",
     };
     static const char *const names[] = {"", "a", "b", "c"};
     const struct pgwire_object object = {.kind =
@@ -117,6 +123,16 @@ static void must_be_within(struct slice got)
     must(count <= BUDGET_ROWS);
 }
 
+static size_t count_of(struct slice text, struct slice word)
+{
+    size_t count = 0;
+    for (size_t at = slice_find(text, word); at < text.len; at = slice_find(text, word)) {
+        text = slice_from(text, at + word.len);
+        count++;
+    }
+    return count;
+}
+
 static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t piece)
 {
     struct mask_rules masking = {.looks_into_text = true,
@@ -138,6 +154,8 @@ static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t pi
         .is_ignorant = (how & IGNORANT) != 0,
         .pieces = {piece, (how & 4u) != 0 ? 1 + piece / 3 : 0},
     };
+    play.next = (enum play_answer)(PLAY_APPROVE + (how + piece) % 3);
+    play.is_patient = piece % 2 != 0;
     struct buf said;
     bool is_masked = (how & MASKED) != 0;
     play.rules.masking = is_masked ? &masking : NULL;
@@ -156,6 +174,8 @@ static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t pi
     must(err == ERR_NONE || (is_masked && err == ERR_INPUT));
     struct slice log = buf_view(&play.server.log);
     must(slice_find(log, SLICE("blocked")) == log.len);
+    must(count_of(log, SLICE("reviewed")) + count_of(log, SLICE("worded")) <=
+         (play.next == PLAY_APPROVE ? count_of(buf_view(&play.held), SLICE(")")) : 0));
     struct slice got = buf_view(&play.got);
     must(!is_masked || (slice_find(got, SLICE("SECRET")) == got.len &&
                         slice_find(got, SLICE("BLOCKME")) == got.len));

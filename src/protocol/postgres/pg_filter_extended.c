@@ -180,11 +180,13 @@ static enum err pg_filter_hold_bind(struct pg_filter *filter, const struct pgwir
                                     const struct pg_filter_judgement *judgement, bool *ret_is_held,
                                     bool *ret_passes, struct error *reterr_error)
 {
-    struct guard_verdict verdict = judgement->verdict;
     *ret_passes = true;
-    if (verdict.action != GUARD_BLOCK) {
-        pg_filter_reviews_of_bind(filter, bind->values, &verdict);
+    *ret_is_held = false;
+    if (!filter->policy.asks_review || judgement->verdict.action == GUARD_BLOCK) {
+        return ERR_NONE;
     }
+    struct guard_verdict verdict = judgement->verdict;
+    pg_filter_reviews_of_bind(filter, bind->values, &verdict);
     *ret_is_held = statement != NULL && pg_filter_needs_review(filter, &verdict);
     if (!*ret_is_held) {
         return ERR_NONE; /* or it is refused by whoever enforces the verdict */

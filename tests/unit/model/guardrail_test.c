@@ -181,7 +181,8 @@ static void an_entry_has_a_type_and_a_condition(void **state)
                   "\"operations\": []}",
                   "'input.rules[0]' must have a condition");
     check_refused("{\"type\": \"sql\", \"multi_statement\": true, \"action\": \"stop\"}",
-                  "'input.rules[0].action' must be one of 'block', 'warn', 'observe'");
+                  "'input.rules[0].action' must be one of 'block', 'review', 'warn', "
+                  "'observe'");
 }
 
 static void members_belong_to_a_type(void **state)
@@ -203,6 +204,28 @@ static void members_belong_to_a_type(void **state)
                      ERR_INPUT);
     assert_string_equal(error.message,
                         "'output.rules[0].type' is about statements: 'sql' is for input");
+}
+
+static void reviews_are_of_statements(void **state)
+{
+    (void)state;
+    struct guard_rule rule;
+    struct guardrail guardrail;
+    assert_int_equal(entry("{\"type\": \"deny_words_list\", \"words\": [\"a\"], "
+                           "\"action\": \"review\"}",
+                           &rule),
+                     ERR_NONE);
+    assert_int_equal(request("{\"name\": \"a\", \"output\": {\"rules\": [{\"type\": "
+                             "\"deny_words_list\", \"words\": [\"a\"], \"action\": "
+                             "\"review\"}]}}",
+                             &guardrail),
+                     ERR_INPUT);
+    assert_string_equal(error.message, "'output.rules[0].action' is 'review', which is for "
+                                       "statements: what comes back cannot be held");
+    check_refused("{\"type\": \"sql\", \"max_rows\": 1, \"action\": \"review\"}",
+                  "'input.rules[0].max_rows' is for rules whose action is 'block'");
+    check_refused("{\"type\": \"sql\", \"read_only\": true, \"action\": \"review\"}",
+                  "'input.rules[0].read_only' is for rules whose action is 'block'");
 }
 
 static void structural_conditions_are_checked(void **state)
@@ -288,6 +311,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_read_budget_is_for_output_and_has_an_amount_and_a_time,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(members_belong_to_a_type, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reviews_are_of_statements, set_up, tear_down),
         cmocka_unit_test_setup_teardown(structural_conditions_are_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(globs_are_names_with_stars, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rules_about_writes_block_what_is_unknown, set_up,

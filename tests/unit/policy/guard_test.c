@@ -137,6 +137,26 @@ static void findings_say_which_rule(void **state)
     assert_null(guard_verdict_reason(&verdict));
 }
 
+static void a_review_stands_between_a_warning_and_a_block(void **state)
+{
+    (void)state;
+    use("{\"type\": \"deny_words_list\", \"words\": [\"one\"], \"action\": \"warn\"},"
+        "{\"type\": \"deny_words_list\", \"words\": [\"two\"], \"action\": \"review\"},"
+        "{\"type\": \"deny_words_list\", \"words\": [\"three\"], \"action\": \"review\", "
+        "\"except_groups\": [\"chiefs\"]},"
+        "{\"type\": \"deny_words_list\", \"words\": [\"four\"]}");
+    assert_true(scope.asks_review);
+    assert_int_equal(judge("one two three"), GUARD_REVIEW);
+    assert_int_equal(verdict.count, 3);
+    assert_int_equal(guard_verdict_reason(&verdict)->action, GUARD_REVIEW);
+    assert_int_equal(judge("one two four"), GUARD_BLOCK);
+    assert_int_equal(judge("one"), GUARD_WARN);
+    use("{\"type\": \"deny_words_list\", \"words\": [\"two\"], \"action\": \"review\", "
+        "\"groups\": [\"others\"]}");
+    assert_false(scope.asks_review);
+    assert_int_equal(judge("two"), GUARD_PASS);
+}
+
 static void directions_are_apart(void **state)
 {
     (void)state;
@@ -367,6 +387,7 @@ int main(void)
         TEST(each_statement_is_looked_at_by_itself),
         TEST(a_backslash_quotes_where_the_session_says_so),
         TEST(findings_say_which_rule),
+        TEST(a_review_stands_between_a_warning_and_a_block),
         TEST(directions_are_apart),
         TEST(rules_concern_groups),
         TEST(budgets_are_told_and_find_nothing),
