@@ -346,7 +346,7 @@ static const struct cli_command cli_commands[] = {
      cli_recording_export,
      true},
     {{"sql", "analyze"},
-     "[--dialect postgres] < FILE",
+     "[--dialect postgres|mysql] < FILE",
      "what statements would do: a line of JSON for each",
      cli_sql_analyze,
      true},

@@ -18,11 +18,13 @@ static enum err sql_command_options(char **arguments, struct sql_settings *setti
         } else if (strncmp(arguments[i], "--dialect=", strlen("--dialect=")) == 0) {
             value = arguments[i] + strlen("--dialect=");
         } else {
-            return fail(reterr, ERR_INPUT, "'%s': only --dialect postgres is possible here",
-                        arguments[i]);
+            return fail(reterr, ERR_INPUT, "'%s': only --dialect is possible here", arguments[i]);
         }
-        if (strcmp(value, "postgres") != 0) {
-            return fail(reterr, ERR_INPUT, "dialect '%s' is not known, only postgres", value);
+        if (strcmp(value, "mysql") == 0) {
+            *settings = (struct sql_settings){
+                .dialect = SQL_MYSQL, .is_backslash_quoted = true, .database = SLICE("")};
+        } else if (strcmp(value, "postgres") != 0) {
+            return fail(reterr, ERR_INPUT, "dialect '%s' is not known: postgres, mysql", value);
         }
     }
     return ERR_NONE;

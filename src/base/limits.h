@@ -66,6 +66,9 @@
 #define LIMIT_MYSQL_ANSWER_SIZE       LIMIT_MIB(1)  /* of a packet that decides how it goes on */
 #define LIMIT_MYSQL_STATEMENT_SIZE    LIMIT_KIB(16) /* in which the name of a file is looked for */
 #define LIMIT_MYSQL_HELD_SIZE         512 /* of a command that the gateway may answer itself */
+#define LIMIT_MYSQL_JUDGED_SIZE       LIMIT_MIB(15) /* of a command under rules; beyond is refused */
+#define LIMIT_MYSQL_FILTER_STATEMENTS 1024          /* prepared, that rules follow */
+#define LIMIT_MYSQL_FILTER_SIZE       LIMIT_MIB(16) /* of their texts, and of values sent in pieces */
 #define LIMIT_MYSQL_REPLAY_STATEMENTS 1024
 #define LIMIT_MYSQL_REPLAY_SIZE       LIMIT_MIB(16) /* of their texts */
 #define LIMIT_MYSQL_REPLAY_COLUMNS    4096
@@ -264,6 +267,8 @@
 #define LIMIT_SQL_DEPTH           2000    /* of open parentheses and brackets */
 #define LIMIT_SQL_NAMES           20000   /* that a statement tells apart; more are unknown */
 #define LIMIT_SQL_NAME_SIZE       63      /* servers cut names to it */
+#define LIMIT_SQL_MYSQL_NAMES     256     /* that a statement of MySQL tells apart, of each kind */
+#define LIMIT_SQL_MYSQL_NAME_SIZE 64      /* servers refuse longer ones */
 #define LIMIT_SQL_LINEAGE_STEPS   4000000 /* until nothing is known of what a statement returns */
 #define LIMIT_SQL_LINEAGE_COLUMNS 16384   /* of one item of FROM; servers allow 1,664 */
 

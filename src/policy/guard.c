@@ -248,6 +248,11 @@ void guard_judge_named(const struct guard_scope *scope, struct slice text,
     if (guard_begin(&judgement, GUARD_INPUT, text)) {
         guard_sql_judge(&judgement, script);
         guard_match_input(&judgement, text, settings, script);
+        const struct sql_script *other = script == NULL ? NULL : script->other;
+        for (; other != NULL; other = other->other) { /* what any server reads counts */
+            guard_sql_judge(&judgement, other);
+            guard_match_input(&judgement, text, settings, other);
+        }
     }
 }
 

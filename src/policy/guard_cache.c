@@ -28,7 +28,10 @@ struct cache_stamp {
     uint64_t hash; /* of the text, and what sets scopes apart */
     uint64_t scope[2];
     uint64_t names_id;
+    uint64_t database; /* its hash */
     bool is_backslash_quoted;
+    bool is_ansi_quoted;
+    enum sql_charset charset;
     enum sql_dialect dialect;
 };
 
@@ -105,7 +108,11 @@ static struct cache_stamp cache_stamp_of(const struct guard_cache *cache,
         .hash = may_be_kept ? hash_of(cache->key, key->text) ^ scope->id[0] ^ key->names_id : 0,
         .scope = {scope->id[0], scope->id[1]},
         .names_id = key->names_id,
+        .database =
+            key->settings->database.len > 0 ? hash_of(cache->key, key->settings->database) : 0,
         .is_backslash_quoted = key->settings->is_backslash_quoted,
+        .is_ansi_quoted = key->settings->is_ansi_quoted,
+        .charset = key->settings->charset,
         .dialect = key->settings->dialect,
     };
 }
@@ -114,7 +121,8 @@ static bool cache_is_stamp(const struct cache_stamp *a, const struct cache_stamp
 {
     return a->hash == b->hash && a->scope[0] == b->scope[0] && a->scope[1] == b->scope[1] &&
            a->names_id == b->names_id && a->is_backslash_quoted == b->is_backslash_quoted &&
-           a->dialect == b->dialect;
+           a->dialect == b->dialect && a->database == b->database &&
+           a->is_ansi_quoted == b->is_ansi_quoted && a->charset == b->charset;
 }
 
 static void cache_evict(struct guard_cache *cache, uint32_t index)
@@ -272,6 +280,12 @@ static struct guard_facts cache_facts_of(const struct sql_script *script, struct
         facts.prepared = script->statements[0].prepared;
     }
     facts.is_counted_write = cache_is_counted_write(script, text);
+    for (const struct sql_script *other = script->other; other != NULL; other = other->other) {
+        for (size_t i = 0; i < other->count; i++) {
+            facts.operations |= other->statements[i].operations;
+            facts.is_unknown = facts.is_unknown || other->statements[i].is_unknown;
+        }
+    }
     return facts;
 }
 

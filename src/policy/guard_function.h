@@ -10,6 +10,9 @@
  * statement does not name. */
 bool guard_function_is_harmless(const struct sql_name *function);
 
+/* The same of MySQL's and MariaDB's own. */
+bool guard_mysql_function_is_harmless(const struct sql_name *function);
+
 /* "(value).name": it is not one of the database's own functions that may do anything. Whether
  * somebody has defined one by that name only the catalog can tell. */
 bool guard_field_is_harmless(const struct sql_name *field);

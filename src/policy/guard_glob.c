@@ -28,8 +28,18 @@ static size_t glob_character_end(struct slice text, size_t index)
     return index;
 }
 
+static char glob_lower(char byte)
+{
+    return (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+}
+
+static bool glob_is_byte(char byte, char of_name, enum sql_dialect dialect)
+{
+    return (dialect == SQL_MYSQL ? glob_lower(byte) : byte) == of_name;
+}
+
 /* Only the last star is ever taken back: what an earlier one matched need not be more. */
-static bool glob_matches_text(struct slice glob, struct slice text)
+static bool glob_matches_text(struct slice glob, struct slice text, enum sql_dialect dialect)
 {
     size_t at = 0;
     size_t index = 0;
@@ -42,7 +52,7 @@ static bool glob_matches_text(struct slice glob, struct slice text)
         } else if (at < glob.len && glob.at[at] == '?') {
             at++;
             index = glob_character_end(text, index);
-        } else if (at < glob.len && glob.at[at] == text.at[index]) {
+        } else if (at < glob.len && glob_is_byte(glob.at[at], text.at[index], dialect)) {
             at++;
             index++;
         } else if (star < glob.len) {
@@ -73,40 +83,55 @@ static bool glob_is_any_start(struct slice glob)
     return glob.len == 0 || glob.at[0] == '*' || glob.at[0] == '?';
 }
 
-uint64_t guard_name_start(struct slice name)
+static uint64_t glob_bit(char byte)
 {
-    return name.len == 0 ? UINT64_MAX : UINT64_C(1) << (name.at[0] & 63);
+    return UINT64_C(1) << (byte & 63);
+}
+
+uint64_t guard_name_start(struct slice name, enum sql_dialect dialect)
+{
+    if (name.len == 0) {
+        return UINT64_MAX;
+    }
+    char first = name.at[0];
+    bool has_upper = dialect == SQL_MYSQL && first >= 'a' && first <= 'z';
+    return glob_bit(first) | (has_upper ? glob_bit((char)(first - 'a' + 'A')) : 0);
 }
 
 uint64_t guard_glob_start(const struct guard_glob *glob)
 {
-    return glob_is_any_start(glob->name) ? UINT64_MAX : guard_name_start(glob->name);
+    return glob_is_any_start(glob->name) ? UINT64_MAX : glob_bit(glob->name.at[0]);
 }
 
 /* Most globs begin with a character that most names do not. */
-static bool glob_is_other(struct slice glob, struct slice name)
+static bool glob_is_other(struct slice glob, struct slice name, enum sql_dialect dialect)
 {
-    return name.len > 0 && !glob_is_any_start(glob) && glob.at[0] != name.at[0];
+    return name.len > 0 && !glob_is_any_start(glob) &&
+           !glob_is_byte(glob.at[0], name.at[0], dialect);
 }
 
-static bool glob_matches_name(struct slice glob, struct slice name)
+static bool glob_matches_name(struct slice glob, struct slice name, enum sql_dialect dialect)
 {
-    if (glob_is_other(glob, name)) {
+    if (glob_is_other(glob, name, dialect)) {
         return false;
     }
-    if (glob_matches_text(glob, slice_sub(name, 0, NAME_SIZE_COMPARED))) {
+    if (glob_matches_text(glob, slice_sub(name, 0, NAME_SIZE_COMPARED), dialect)) {
         return true;
     }
-    return name.len > NAME_SIZE_MAX && glob_matches_text(glob, glob_cut_name(name));
+    return dialect == SQL_POSTGRES && name.len > NAME_SIZE_MAX &&
+           glob_matches_text(glob, glob_cut_name(name), dialect);
 }
 
-bool guard_glob_matches_schema(const struct guard_glob *glob, struct slice schema)
+bool guard_glob_matches_schema(const struct guard_glob *glob, struct slice schema,
+                               enum sql_dialect dialect)
 {
-    return glob->schema.len == 0 || schema.len == 0 || glob_matches_name(glob->schema, schema);
+    return glob->schema.len == 0 || schema.len == 0 ||
+           glob_matches_name(glob->schema, schema, dialect);
 }
 
-bool guard_glob_matches(const struct guard_glob *glob, const struct sql_name *name)
+bool guard_glob_matches(const struct guard_glob *glob, const struct sql_name *name,
+                        enum sql_dialect dialect)
 {
-    return guard_glob_matches_schema(glob, name->schema) &&
-           glob_matches_name(glob->name, name->name);
+    return guard_glob_matches_schema(glob, name->schema, dialect) &&
+           glob_matches_name(glob->name, name->name, dialect);
 }

@@ -79,6 +79,7 @@ const struct guard_sql *guard_sql_in(struct arena *arena, const struct guard_rul
 /* A statement, and what its functions add to it. */
 struct sql_subject {
     const struct sql_statement *statement;
+    enum sql_dialect dialect;
     uint64_t operations;
     uint64_t bulk;            /* bits: what is done to rows whose number cannot be told */
     uint64_t relation_starts; /* guard_name_start() of all of them */
@@ -89,12 +90,12 @@ struct sql_subject {
 
 /* All relations of a schema or of the database. CASCADE does not write to the catalogs. */
 static bool sql_meets_all(const struct guard_sql_relation *wanted,
-                          const struct sql_relation *relation)
+                          const struct sql_relation *relation, enum sql_dialect dialect)
 {
     bool is_catalog = slice_equals(wanted->glob.schema, SLICE("pg_catalog")) ||
                       slice_equals(wanted->glob.schema, SLICE("information_schema"));
     bool is_read = wanted->if_read && relation->is_read;
-    return guard_glob_matches_schema(&wanted->glob, relation->name.schema) &&
+    return guard_glob_matches_schema(&wanted->glob, relation->name.schema, dialect) &&
            (is_read || !is_catalog || relation->name.schema.len > 0);
 }
 
@@ -110,9 +111,9 @@ static bool sql_has_relation(const struct guard_sql *sql, const struct sql_subje
             const struct guard_sql_relation *wanted = &sql->relations[j];
             bool is_access = (wanted->if_read && relation->is_read) ||
                              (wanted->if_written && relation->is_written);
-            if (is_access &&
-                (relation->is_all ? sql_meets_all(wanted, relation)
-                                  : guard_glob_matches(&wanted->glob, &relation->name))) {
+            if (is_access && (relation->is_all ? sql_meets_all(wanted, relation, subject->dialect)
+                                               : guard_glob_matches(&wanted->glob, &relation->name,
+                                                                    subject->dialect))) {
                 return true;
             }
         }
@@ -120,10 +121,11 @@ static bool sql_has_relation(const struct guard_sql *sql, const struct sql_subje
     return false;
 }
 
-static bool sql_is_in(const struct guard_glob *globs, size_t count, const struct sql_name *name)
+static bool sql_is_in(const struct guard_glob *globs, size_t count, const struct sql_name *name,
+                      enum sql_dialect dialect)
 {
     for (size_t i = 0; i < count; i++) {
-        if (guard_glob_matches(&globs[i], name)) {
+        if (guard_glob_matches(&globs[i], name, dialect)) {
             return true;
         }
     }
@@ -136,7 +138,7 @@ static bool sql_is_field_of(const struct guard_sql *sql, const struct sql_name *
     for (size_t i = 0; i < sql->function_count; i++) {
         const struct guard_glob *glob = &sql->functions[i];
         bool is_all = glob->schema.len > 0 && slice_equals(glob->name, SLICE("*"));
-        if (!is_all && guard_glob_matches(glob, field)) {
+        if (!is_all && guard_glob_matches(glob, field, SQL_POSTGRES)) {
             return true;
         }
     }
@@ -152,7 +154,8 @@ static bool sql_has_function(const struct guard_sql *sql, const struct sql_subje
     for (size_t i = 0; i < statement->function_count; i++) {
         const struct sql_function *function = &statement->functions[i];
         if (function->is_field ? sql_is_field_of(sql, &function->name)
-                               : sql_is_in(sql->functions, sql->function_count, &function->name)) {
+                               : sql_is_in(sql->functions, sql->function_count, &function->name,
+                                           subject->dialect)) {
             return true;
         }
     }
@@ -201,7 +204,7 @@ static bool sql_cares_for_functions(const struct guard_sql *sql)
 
 bool guard_sql_is_safe(const struct guard_sql *sql, const struct sql_name *function)
 {
-    return sql_is_in(sql->safe_functions, sql->safe_function_count, function);
+    return sql_is_in(sql->safe_functions, sql->safe_function_count, function, SQL_POSTGRES);
 }
 
 bool guard_sql_asks_names(const struct guard_sql *sql)
@@ -215,8 +218,11 @@ bool guard_sql_asks_names(const struct guard_sql *sql)
     return sql->blocks_unknown && sql_cares_for_functions(sql);
 }
 
-static bool sql_is_harmless(const struct sql_function *function)
+static bool sql_is_harmless(const struct sql_function *function, enum sql_dialect dialect)
 {
+    if (dialect == SQL_MYSQL) {
+        return guard_mysql_function_is_harmless(&function->name);
+    }
     return function->is_field ? guard_field_is_harmless(&function->name)
                               : guard_function_is_harmless(&function->name);
 }
@@ -250,7 +256,9 @@ static struct slice sql_why_unknown(const struct guard_judgement *judgement,
     bool is_asked = subject->has_unknown_functions && sql_cares_for_functions(sql);
     for (size_t i = 0; i < statement->function_count && is_asked; i++) {
         const struct sql_function *function = &statement->functions[i];
-        if (!sql_is_harmless(function) && !guard_sql_is_safe(sql, &function->name)) {
+        if (!sql_is_harmless(function, subject->dialect) &&
+            !sql_is_in(sql->safe_functions, sql->safe_function_count, &function->name,
+                       subject->dialect)) {
             return SLICE("it calls a function that may do anything");
         }
     }
@@ -307,16 +315,17 @@ static void sql_subject_fill(struct sql_subject *subject)
     for (size_t i = 0; i < statement->relation_count; i++) {
         const struct sql_relation *relation = &statement->relations[i];
         subject->relation_starts |=
-            relation->is_all ? UINT64_MAX : guard_name_start(relation->name.name);
+            relation->is_all ? UINT64_MAX : guard_name_start(relation->name.name, subject->dialect);
         bool is_filled = (relation->operations & SQL_BIT(SQL_COPY)) != 0;
         subject->bulk |= is_filled ? SQL_BIT(SQL_INSERT) : 0;
     }
     for (size_t i = 0; i < statement->function_count; i++) {
         const struct sql_function *function = &statement->functions[i];
-        subject->function_starts |= guard_name_start(function->name.name);
-        subject->operations |= guard_function_operations(&function->name);
+        subject->function_starts |= guard_name_start(function->name.name, subject->dialect);
+        subject->operations |=
+            subject->dialect == SQL_POSTGRES ? guard_function_operations(&function->name) : 0;
         subject->has_unknown_functions =
-            subject->has_unknown_functions || !sql_is_harmless(function);
+            subject->has_unknown_functions || !sql_is_harmless(function, subject->dialect);
     }
     bool is_emptied = (statement->operations & SQL_BIT(SQL_TRUNCATE)) != 0;
     subject->bulk |= is_emptied ? SQL_BIT(SQL_DELETE) : 0;
@@ -338,6 +347,7 @@ void guard_sql_judge(struct guard_judgement *judgement, const struct sql_script 
     for (size_t i = 0; i < script->count; i++) {
         struct sql_subject subject = {
             .statement = &script->statements[i],
+            .dialect = script->dialect,
             .operations = script->statements[i].operations,
             .is_one_of_many = script->count > 1,
         };

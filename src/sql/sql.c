@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "sql/sql_mysql.h"
 
 static const char *const sql_operation_words[] = {
 #define SQL_OPERATION(name, word) [SQL_##name] = word,
@@ -245,11 +246,13 @@ void sql_statement_execute_in(struct arena *arena, struct sql_statement *stateme
 struct sql_script sql_analyze(struct arena *arena, const struct sql_settings *settings,
                               struct slice text)
 {
-    return sql_split(arena, settings, text, true);
+    return settings->dialect == SQL_MYSQL ? sql_mysql_analyze(arena, settings, text)
+                                          : sql_split(arena, settings, text, true);
 }
 
 struct sql_script sql_analyze_effects(struct arena *arena, const struct sql_settings *settings,
                                       struct slice text)
 {
-    return sql_split(arena, settings, text, false);
+    return settings->dialect == SQL_MYSQL ? sql_mysql_analyze(arena, settings, text)
+                                          : sql_split(arena, settings, text, false);
 }

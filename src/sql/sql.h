@@ -14,6 +14,7 @@
 
 enum sql_dialect {
     SQL_POSTGRES,
+    SQL_MYSQL,   /* and MariaDB's: what either of them would do */
     SQL_UNKNOWN, /* of a protocol whose statements are not understood: nothing is to judge them */
 };
 
@@ -157,11 +158,26 @@ struct sql_script {
     bool is_cut; /* into words, to its end: the gaps are known */
     const struct sql_gap *gaps;
     size_t gap_count;
+    enum sql_dialect dialect;
+    /* The same text as servers of another version read it, or NULL: comments that are code for some
+     * of them are code in the one, and nothing in the other. */
+    const struct sql_script *other;
+};
+
+enum sql_charset {
+    SQL_CHARSET_UTF8,
+    SQL_CHARSET_SINGLE, /* each byte is a character, and those of ASCII are its */
+    SQL_CHARSET_HIDING, /* behind another byte one of ASCII can be half of a character */
 };
 
 struct sql_settings {
     enum sql_dialect dialect;
-    bool is_backslash_quoted; /* standard_conforming_strings is off */
+    /* standard_conforming_strings is off; of MySQL, NO_BACKSLASH_ESCAPES is. */
+    bool is_backslash_quoted;
+    /* Of MySQL alone: */
+    bool is_ansi_quoted; /* "…" is a name */
+    enum sql_charset charset;
+    struct slice database; /* names without one are in it; "": which is not known */
 };
 
 /* All that it returns lies in the arena, or in the text. Never fails: what it does not understand

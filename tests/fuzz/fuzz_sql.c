@@ -46,7 +46,8 @@ static void check_gaps(const struct sql_script *script, struct slice text)
 
 static void check_text(struct slice text, bool is_backslash_quoted)
 {
-    const struct sql_settings settings = {SQL_POSTGRES, is_backslash_quoted};
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES,
+                                          .is_backslash_quoted = is_backslash_quoted};
     static struct arena arena; /* for all inputs */
     struct sql_script script = sql_analyze(&arena, &settings, text);
     size_t end = 0;

@@ -17,8 +17,9 @@ static bool matches(const char *text, const char *schema, const char *name)
 {
     struct guard_glob glob = guard_glob_view(slice_of_text(text));
     struct sql_name wanted = {.schema = slice_of_text(schema), .name = slice_of_text(name)};
-    bool is_match = guard_glob_matches(&glob, &wanted);
-    assert_true(!is_match || (guard_glob_start(&glob) & guard_name_start(wanted.name)) != 0);
+    bool is_match = guard_glob_matches(&glob, &wanted, SQL_POSTGRES);
+    assert_true(!is_match ||
+                (guard_glob_start(&glob) & guard_name_start(wanted.name, SQL_POSTGRES)) != 0);
     return is_match;
 }
 
@@ -48,9 +49,9 @@ static void starts_of_globs_and_names_tell_most_apart(void **state)
 {
     (void)state;
     struct guard_glob glob = guard_glob_view(SLICE("hr.sal*"));
-    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("salaries"))) != 0);
-    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("hr"))) == 0);
-    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("\xc3\xa4"))) == 0);
+    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("salaries"), SQL_POSTGRES)) != 0);
+    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("hr"), SQL_POSTGRES)) == 0);
+    assert_true((guard_glob_start(&glob) & guard_name_start(SLICE("\xc3\xa4"), SQL_POSTGRES)) == 0);
     static const char *const any[] = {"*", "hr.?alaries", "hr."};
     for (size_t i = 0; i < COUNT_OF(any); i++) {
         glob = guard_glob_view(slice_of_text(any[i]));

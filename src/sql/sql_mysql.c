@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "sql/sql_mysql.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "sql/sql_lexer.h"
+#include "sql/sql_mysql_internal.h"
+
+struct reading {
+    struct arena *arena;
+    const struct sql_settings *settings;
+    struct mysql_lexer lexer;
+    struct slice database; /* as the statements before leave it */
+    struct sql_script script;
+    size_t capacity;
+};
+
+static struct sql_statement *add_statement(struct reading *reading)
+{
+    struct sql_script *script = &reading->script;
+    script->statements = sql_room(reading->arena, script->statements, script->count,
+                                  &reading->capacity, sizeof(*script->statements));
+    struct sql_statement *statement = &script->statements[script->count++];
+    *statement = (struct sql_statement){.verb = SQL_OTHER, .why = ""};
+    return statement;
+}
+
+/* What is left from 'offset' on as one statement, which may read anything. */
+static void add_rest(struct reading *reading, size_t offset, const char *why)
+{
+    struct sql_statement *statement = add_statement(reading);
+    statement->offset = offset;
+    statement->len = reading->lexer.text.len - offset;
+    statement->operations = SQL_BIT(SQL_OTHER);
+    statement->is_unknown = true;
+    statement->why = why;
+    statement->relations = arena_alloc(reading->arena, sizeof(*statement->relations));
+    *statement->relations =
+        (struct sql_relation){.name = {SLICE(""), SLICE("*")}, .is_read = true, .is_all = true};
+    statement->relation_count = 1;
+}
+
+/* Whether semicolons may be part of it: a body of what runs later, or a block. */
+static bool may_go_on(const struct mysql_token *tokens, size_t count)
+{
+    enum mysql_word first = (enum mysql_word)tokens[0].word;
+    enum mysql_word second = count > 1 ? (enum mysql_word)tokens[1].word : MYSQL_NO_WORD;
+    bool is_block = first == MYSQL_WORD_BEGIN && second == MYSQL_WORD_NOT;
+    bool may_have_body = first == MYSQL_WORD_CREATE || first == MYSQL_WORD_ALTER;
+    for (size_t i = 1; i < count && may_have_body; i++) {
+        switch ((int)tokens[i].word) {
+        case MYSQL_WORD_PROCEDURE:
+        case MYSQL_WORD_FUNCTION:
+        case MYSQL_WORD_TRIGGER:
+        case MYSQL_WORD_EVENT:
+        case MYSQL_WORD_PACKAGE:
+        case MYSQL_WORD_LIBRARY:
+            return true;
+        case MYSQL_WORD_TABLE:
+        case MYSQL_WORD_VIEW:
+        case MYSQL_WORD_INDEX:
+        case MYSQL_WORD_DATABASE:
+        case MYSQL_WORD_SCHEMA:
+        case MYSQL_WORD_USER:
+            return false;
+        default:
+            break;
+        }
+    }
+    return is_block || tokens[0].kind == MYSQL_TOKEN_COLON;
+}
+
+/* Statements that only blocks begin with: IF, CASE, LOOP, WHILE …, FOR, and labels before them. */
+static bool is_block(const struct mysql_token *tokens, size_t count)
+{
+    enum mysql_word first = (enum mysql_word)tokens[0].word;
+    bool has_label = count > 1 && tokens[1].kind == MYSQL_TOKEN_COLON;
+    return has_label || first == MYSQL_WORD_IF || first == MYSQL_WORD_CASE ||
+           first == MYSQL_WORD_LOOP || first == MYSQL_WORD_WHILE || first == MYSQL_WORD_REPEAT ||
+           first == MYSQL_WORD_FOR;
+}
+
+static void read_statement(struct reading *reading, size_t first, size_t end)
+{
+    const struct mysql_token *tokens = reading->lexer.tokens;
+    const struct mysql_token *last = &tokens[end - 1];
+    struct sql_statement *statement = add_statement(reading);
+    struct mysql_scan scan = {
+        .arena = reading->arena,
+        .text = reading->lexer.text,
+        .lower = reading->lexer.lower,
+        .database = reading->database,
+        .statement = statement,
+        .tokens = tokens,
+        .at = first,
+        .end = end,
+    };
+    statement->offset = tokens[first].offset;
+    statement->len = (size_t)last->offset + last->len - statement->offset;
+    mysql_statement_read(&scan);
+    reading->database = scan.database;
+    if (reading->lexer.has_versions) {
+        mysql_unknown(&scan, "comments in it are code for servers of several versions");
+    }
+}
+
+/* To its semicolon, or to the end where more than one may belong to it. */
+static size_t statement_end(const struct reading *reading, size_t first, bool *ret_goes_on)
+{
+    const struct mysql_lexer *lexer = &reading->lexer;
+    size_t end = first;
+    while (end < lexer->count && lexer->tokens[end].kind != MYSQL_TOKEN_SEMICOLON) {
+        end++;
+    }
+    size_t behind = end;
+    while (behind < lexer->count && lexer->tokens[behind].kind == MYSQL_TOKEN_SEMICOLON) {
+        behind++;
+    }
+    bool is_body = may_go_on(&lexer->tokens[first], end - first) ||
+                   is_block(&lexer->tokens[first], end - first);
+    *ret_goes_on = is_body && behind < lexer->count;
+    return *ret_goes_on ? lexer->count : end;
+}
+
+static void read_statements(struct reading *reading)
+{
+    const struct mysql_lexer *lexer = &reading->lexer;
+    size_t at = 0;
+    while (at < lexer->count) {
+        bool goes_on = false;
+        if (lexer->tokens[at].kind == MYSQL_TOKEN_SEMICOLON) {
+            at++;
+            continue;
+        }
+        if (reading->script.count == LIMIT_SQL_STATEMENTS) {
+            add_rest(reading, lexer->tokens[at].offset, "too many statements");
+            return;
+        }
+        size_t end = statement_end(reading, at, &goes_on);
+        if (end == lexer->count && lexer->why != NULL) {
+            add_rest(reading, lexer->tokens[at].offset, lexer->why);
+            return;
+        }
+        read_statement(reading, at, end);
+        if (goes_on) {
+            struct sql_statement *body = &reading->script.statements[reading->script.count - 1];
+            body->is_unknown = true;
+            body->why = body->why[0] == '\0' ? "statements may stand behind its body" : body->why;
+        }
+        at = end;
+    }
+    if (lexer->why != NULL) {
+        add_rest(reading, lexer->end, lexer->why);
+    }
+}
+
+static struct reading read_as(struct arena *arena, const struct sql_settings *settings,
+                              struct slice text, bool reads_versioned)
+{
+    struct reading reading = {
+        .arena = arena,
+        .settings = settings,
+        .database = settings->database,
+        .lexer = {.arena = arena,
+                  .settings = settings,
+                  .text = text,
+                  .reads_versioned = reads_versioned},
+    };
+    char *lower = arena_alloc_bare(arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = text.at[i];
+        lower[i] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+    }
+    reading.lexer.lower = lower;
+    mysql_lexer_read(&reading.lexer);
+    read_statements(&reading);
+    reading.script.is_cut = reading.lexer.why == NULL;
+    reading.script.gaps = reading.lexer.gaps;
+    reading.script.gap_count = reading.lexer.gap_count;
+    reading.script.dialect = SQL_MYSQL;
+    return reading;
+}
+
+struct sql_script sql_mysql_analyze(struct arena *arena, const struct sql_settings *settings,
+                                    struct slice text)
+{
+    struct reading reading = read_as(arena, settings, text, true);
+    if (reading.lexer.has_versioned) {
+        struct sql_script *other = arena_alloc(arena, sizeof(*other));
+        *other = read_as(arena, settings, text, false).script;
+        reading.script.other = other;
+    }
+    return reading.script;
+}
