@@ -6,7 +6,8 @@
 
 static bool completion_wants_connection(const struct client_command *command)
 {
-    return command->word_max > 0 && strncmp(command->form, "NAME", 4) == 0;
+    return (command->word_max > 0 && strncmp(command->form, "NAME", 4) == 0) ||
+           command->run == client_up;
 }
 
 /* The first words of commands, each once. */
@@ -60,21 +61,22 @@ static void completion_bash(FILE *out)
                   "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
                   "    COMPREPLY=($(compgen -W '");
     completion_words(out);
-    (void)fprintf(out,
-                  "' -- \"$current\")); return\n  fi\n"
-                  "  if [ \"$command\" = sessions ]; then\n"
-                  "    if [ \"$COMP_CWORD\" = 2 ]; then\n"
-                  "      COMPREPLY=($(compgen -W 'list show follow kill download verify' -- "
-                  "\"$current\")); return\n    fi\n"
-                  "    command=\"sessions ${COMP_WORDS[2]}\" first=3\n  fi\n"
-                  "  case $before in\n"
-                  "    --output|-o) COMPREPLY=($(compgen -W 'table json csv markdown' -- "
-                  "\"$current\")); return ;;\n"
-                  "    --format) COMPREPLY=($(compgen -W 'txt csv json jsonl cast' -- "
-                  "\"$current\")); return ;;\n"
-                  "    --file|-f|--ca-file) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
-                  "    --connection) names=connections options='' first=$COMP_CWORD ;;\n"
-                  "  esac\n  case $command in\n");
+    (void)fprintf(
+        out,
+        "' -- \"$current\")); return\n  fi\n"
+        "  if [ \"$command\" = sessions ]; then\n"
+        "    if [ \"$COMP_CWORD\" = 2 ]; then\n"
+        "      COMPREPLY=($(compgen -W 'list show follow kill download verify' -- "
+        "\"$current\")); return\n    fi\n"
+        "    command=\"sessions ${COMP_WORDS[2]}\" first=3\n  fi\n"
+        "  case $before in\n"
+        "    --output|-o) COMPREPLY=($(compgen -W 'table json csv markdown' -- "
+        "\"$current\")); return ;;\n"
+        "    --format) COMPREPLY=($(compgen -W 'txt csv json jsonl cast' -- "
+        "\"$current\")); return ;;\n"
+        "    --file|--from|-f|--ca-file) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+        "    --connection) names=connections options='' first=$COMP_CWORD ;;\n"
+        "  esac\n  case $command in\n");
     for (size_t i = 0; i < client_command_count; i++) {
         completion_bash_case(out, &client_commands[i]);
     }
@@ -100,6 +102,10 @@ static void completion_zsh(FILE *out)
                        "(( $+functions[compdef] )) || compinit -u\nbashcompinit\n");
     completion_bash(out);
 }
+
+#define FISH_CONNECTIONS                                                                           \
+    "-f -a '(gatehouse list --output csv 2>/dev/null | string replace -r \",.*\" \"\" | "          \
+    "tail -n +2)'"
 
 /* fish ----------------------------------------------------------------------------------------- */
 
@@ -128,12 +134,11 @@ static void completion_fish_command(FILE *out, const struct client_command *comm
             (void)fprintf(out, "%s%s%s", j == 0 ? " -f -a '" : " ", row->choices[j],
                           row->choices[j + 1] == NULL ? "'" : "");
         }
-        (void)fprintf(out, "\n");
+        (void)fprintf(out, "%s\n", i == CLIENT_CONNECTION ? " " FISH_CONNECTIONS : "");
     }
     if (completion_wants_connection(command)) {
         completion_fish_condition(out, command);
-        (void)fprintf(out, "-f -a '(gatehouse list --output csv 2>/dev/null | "
-                           "string replace -r \",.*\" \"\" | tail -n +2)'\n");
+        (void)fprintf(out, FISH_CONNECTIONS "\n");
     } else if (command->run == client_completion) {
         completion_fish_condition(out, command);
         (void)fprintf(out, "-f -a 'bash zsh fish'\n");

@@ -3,7 +3,9 @@
 import http.server
 import json
 import os
+import pty
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -507,6 +509,62 @@ def test_exit_codes(me, admin, target, tmp_path, name):
     assert me.run("exec", wanting, "-c", "select 1", "--metadata", "ticket=OPS-7")
 
 
+def test_ctrl_c_in_the_first_moments(me, name):
+    """Before the gateway has answered what is to be ended: the statement ends all the same."""
+    for delay in (0.02, 0.1, 0.2, 0.3, 0.45):
+        process = me.start("exec", name, "-c", f"select pg_sleep(30), '{delay}'")
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+        began = process.returncode == 1 and "interrupted" in err
+        assert began or process.returncode == -signal.SIGINT, (delay, process.returncode, err)
+    wait_for(lambda: not [row for row in me.json("sessions", "list", "--connection", name)
+                          if row["status"] == "open"], what="the end of all of them")
+
+
+def test_what_waits_for_others_says_so(admin, target, tmp_path):
+    ann = member(admin, "admin-not")
+    one = Person(tmp_path, ann)
+    group = unique("dba")
+    assert admin.post("/users/groups", {"name": group}).status == 201
+    boss = member(admin, group)
+    name = target.connection(admin)
+
+    def rule(kind):
+        answer = admin.post("/access-requests/rules", {
+            "name": unique("ask"), "access_type": kind, "connection_names": [name],
+            "reviewers_groups": [group]})
+        assert answer.status == 201, answer
+        return answer.json["name"]
+    first = rule("jit_command")
+    assert "waits for a review" in one.refused(4, "exec", name, "-c", "select 1")
+    assert "waits for others" in one.refused(4, "show", name, "--url")
+    assert admin.delete(f"/access-requests/rules/{first}").status == 204
+    second = rule("jit")
+    process = one.start("connect", name, "--", "psql", "-XAtc", "select 'after that'")
+    said = process.stderr.readline()
+    assert "waits for others to approve: http" in said, said
+    review = ann.get("/reviews?mine=true&status=PENDING").json["data"][0]
+    assert boss.put(f"/reviews/{review['id']}", {"status": "APPROVED"}).status == 200
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and out == "after that\n", err
+    other = target.connection(admin)
+    assert admin.put(f"/access-requests/rules/{second}", {
+        "name": second, "access_type": "jit", "connection_names": [other],
+        "reviewers_groups": [group]}).status == 200
+    process = one.start("connect", other)
+    assert "waits for others" in process.stderr.readline()
+    review = ann.get("/reviews?mine=true&status=PENDING").json["data"][0]
+    assert boss.put(f"/reviews/{review['id']}", {"status": "REJECTED"}).status == 200
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 5 and "not approved" in err, err
+    process = one.start("up", other)
+    assert "waits for others" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 4
+
+
 # Sessions ----------------------------------------------------------------------------------------
 
 def test_sessions(me, name):
@@ -722,34 +780,79 @@ def test_help_manual_and_doctor(me, tmp_path):
     os.chmod(os.path.join(me.home, token), 0o600)
 
 
-def complete(me, line, tmp_path):
-    """What bash itself offers for a line that is typed so far."""
-    os.makedirs(tmp_path / "bin", exist_ok=True)
-    if not (tmp_path / "bin/gatehouse").exists():
-        os.symlink(BINARY, tmp_path / "bin/gatehouse")
-    words = line.split(" ")
-    script = ("source <(gatehouse completion bash)\n"
-              f"COMP_WORDS=({' '.join(map(repr, words))}) COMP_CWORD={len(words) - 1}\n"
-              "_gatehouse\nprintf '%s\\n' \"${COMPREPLY[@]}\"")
-    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True,
-                          env={**me.env, "PATH": f"{tmp_path}/bin:{me.env['PATH']}"}, check=False)
-    assert done.stderr == "", done
-    return done.stdout.split()
+SHELLS = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}
 
 
-def test_bash_completes(me, name, tmp_path):
-    assert complete(me, "gatehouse conn", tmp_path) == ["connect"]
-    assert set(complete(me, "gatehouse ", tmp_path)) >= {"login", "exec", "sessions", "help"}
-    assert complete(me, "gatehouse sessions f", tmp_path) == ["follow"]
-    assert complete(me, f"gatehouse exec {name[:-3]}", tmp_path) == [name]
-    assert complete(me, f"gatehouse exec {name} --out", tmp_path) == ["--output"]
-    assert complete(me, f"gatehouse exec {name} --output m", tmp_path) == ["markdown"]
-    assert complete(me, f"gatehouse sessions list --connection {name[:-3]}", tmp_path) == [name]
-    assert complete(me, "gatehouse completion f", tmp_path) == ["fish"]
-    for shell in "zsh", "fish":
-        script = me.run("completion", shell)
-        found = subprocess.run([shell, "-n"], input=script, text=True, capture_output=True,
-                               check=False) if subprocess.run(
-            ["which", shell], capture_output=True, check=False).returncode == 0 else None
-        assert found is None or found.returncode == 0, found
+class Shell:
+    """A shell of a person at a terminal, that knows how gatehouse is completed."""
+
+    def __init__(self, me, folder, shell):
+        os.makedirs(folder / "bin", exist_ok=True)
+        if not (folder / "bin/gatehouse").exists():
+            os.symlink(BINARY, folder / "bin/gatehouse")
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            SHELLS[shell], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            cwd=me.home, env={**me.env, "PATH": f"{folder}/bin:{me.env['PATH']}", "TERM": "dumb",
+                              "EDITOR": "", "VISUAL": "", "HISTFILE": "/dev/null"})
+        os.close(slave)
+        self.said = ""
+        self.type(f"source <(gatehouse completion {shell}); echo rea''dy\n")
+        self.wait("\nready")
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def wait(self, wanted):
+        def seen():
+            if select.select([self.master], [], [], 0.1)[0]:
+                self.said += os.read(self.master, 65536).decode(errors="replace").replace("\r", "")
+            return re.search(wanted, self.said)
+        found = wait_for(seen, 2 * PATIENCE, f"{wanted!r} of the shell")
+        self.said = self.said[found.end():]
+        return found
+
+    def complete(self, line):
+        """The line after a tab, which is put into quotes and printed."""
+        self.type(line + "\t")
+        time.sleep(0.3)  # keys that come meanwhile would be taken for more of it
+        self.type("\x01echo '<\x05>'\n")
+        return self.wait("\n<(.*)>\n").group(1).strip()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+
+def completions(name):
+    return [("gatehouse conn", "gatehouse connect"),
+            ("gatehouse sessions f", "gatehouse sessions follow"),
+            (f"gatehouse exec {name[:-3]}", f"gatehouse exec {name}"),
+            (f"gatehouse up {name[:-3]}", f"gatehouse up {name}"),
+            (f"gatehouse exec {name} --out", f"gatehouse exec {name} --output"),
+            (f"gatehouse exec {name} --output m", f"gatehouse exec {name} --output markdown"),
+            (f"gatehouse sessions list --connection {name[:-3]}",
+             f"gatehouse sessions list --connection {name}"),
+            ("gatehouse completion f", "gatehouse completion fish")]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_shells_complete(me, name, tmp_path, shell):
+    run = Shell(me, tmp_path, shell)
+    try:
+        for line, whole in completions(name):
+            assert run.complete(line) == whole
+    finally:
+        run.end()
+
+
+def test_fish_completes(me, name, tmp_path):
+    os.symlink(BINARY, tmp_path / "gatehouse")
+    lines = "".join(f"echo '<'(complete -C '{line}')'>'\n" for line, _ in completions(name))
+    done = subprocess.run(["fish", "--no-config", "-c", "gatehouse completion fish | source\n" + lines],
+                          capture_output=True, text=True, check=False, timeout=4 * PATIENCE,
+                          env={**me.env, "PATH": f"{tmp_path}:{me.env['PATH']}"})
+    found = [line.strip("<>").split("\t")[0] for line in done.stdout.splitlines()]
+    assert found == [whole.split()[-1] for _, whole in completions(name)], done
     assert "bash, zsh or fish" in me.refused(2, "completion", "ksh")
