@@ -2,6 +2,7 @@
 /* The handshake's key and its answer. SHA-1 only shows there that the server knows the protocol; it
  * protects nothing, and the rest of the program has no use for it. */
 #include "base/must.h"
+#include "base/reader.h"
 #include "codec/base64.h"
 #include "wire/websocket.h"
 
@@ -40,14 +41,16 @@ static uint32_t sha1_mix(unsigned round, const uint32_t state[5])
 
 static void sha1_block(uint32_t hash[5], const uint8_t block[BLOCK_SIZE])
 {
-    uint32_t words[ROUNDS];
+    uint32_t words[ROUNDS] = {0};
     uint32_t state[5];
+    struct reader reader = reader_of(slice_of(block, BLOCK_SIZE));
     memcpy(state, hash, sizeof(state));
     for (unsigned i = 0; i < ROUNDS; i++) {
-        words[i] = i < 16 ? (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
-                                (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3]
-                          : sha1_turn(words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16],
-                                      1);
+        if (i < BLOCK_SIZE / sizeof(words[0])) {
+            words[i] = reader_u32(&reader);
+        } else {
+            words[i] = sha1_turn(words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16], 1);
+        }
         uint32_t next = sha1_turn(state[0], 5) + sha1_mix(i, state) + state[4] + words[i];
         state[4] = state[3];
         state[3] = state[2];

@@ -39,7 +39,8 @@ static void the_examples_of_the_rfc_are_read(void **state)
         struct slice bytes;
         enum websocket_kind kind;
         struct slice payload;
-    } examples[] = { /* RFC 6455 5.7 */
+    } examples[] = {
+        /* RFC 6455 5.7 */
         {false, SLICE_INIT("\x81\x05Hello"), WEBSOCKET_TEXT, SLICE_INIT("Hello")},
         {true, SLICE_INIT("\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"), WEBSOCKET_TEXT,
          SLICE_INIT("Hello")},
@@ -83,7 +84,7 @@ static void what_the_rfc_forbids_closes_with_its_code(void **state)
         {false, SLICE_INIT("\x09\x01"), WEBSOCKET_PROTOCOL_ERROR}, /* control in fragments */
         {false, SLICE_INIT("\x89\x7e"), WEBSOCKET_PROTOCOL_ERROR}, /* control of 126 bytes */
         {false, SLICE_INIT("\x88\x7f"), WEBSOCKET_PROTOCOL_ERROR},
-        {false, SLICE_INIT("\x80\x01"), WEBSOCKET_PROTOCOL_ERROR}, /* nothing goes on */
+        {false, SLICE_INIT("\x80\x01"), WEBSOCKET_PROTOCOL_ERROR},          /* nothing goes on */
         {false, SLICE_INIT("\x01\x01x\x81\x01"), WEBSOCKET_PROTOCOL_ERROR}, /* one inside another */
         {false, SLICE_INIT("\x01\x01x\x02\x01"), WEBSOCKET_PROTOCOL_ERROR},
         {false, SLICE_INIT("\x82\x7e\x00\x7d"), WEBSOCKET_PROTOCOL_ERROR}, /* not the shortest */
@@ -93,8 +94,8 @@ static void what_the_rfc_forbids_closes_with_its_code(void **state)
         {false, SLICE_INIT("\x82\x7f\x7f\xff\xff\xff\xff\xff\xff\xff"), WEBSOCKET_TOO_BIG},
         {false, SLICE_INIT("\x81\x02\xc3\x28"), WEBSOCKET_BAD_TEXT},
         {false, SLICE_INIT("\x01\x01\xc3\x80\x01\x28"), WEBSOCKET_BAD_TEXT},
-        {false, SLICE_INIT("\x81\x03\xed\xa0\x80"), WEBSOCKET_BAD_TEXT}, /* a surrogate */
-        {false, SLICE_INIT("\x88\x01\x03"), WEBSOCKET_PROTOCOL_ERROR},   /* half a code */
+        {false, SLICE_INIT("\x81\x03\xed\xa0\x80"), WEBSOCKET_BAD_TEXT},   /* a surrogate */
+        {false, SLICE_INIT("\x88\x01\x03"), WEBSOCKET_PROTOCOL_ERROR},     /* half a code */
         {false, SLICE_INIT("\x88\x02\x03\xe7"), WEBSOCKET_PROTOCOL_ERROR}, /* 999 */
         {false, SLICE_INIT("\x88\x02\x03\xec"), WEBSOCKET_PROTOCOL_ERROR}, /* 1004 */
         {false, SLICE_INIT("\x88\x02\x03\xed"), WEBSOCKET_PROTOCOL_ERROR}, /* 1005 */
@@ -129,9 +130,9 @@ static void codes_that_may_be_sent_are_read(void **state)
     buf_init(&bytes, SIZE_MAX_HERE);
     for (size_t i = 0; i < COUNT_OF(codes); i++) {
         buf_clear(&bytes);
-        assert_int_equal(websocket_write_close(&bytes, (enum websocket_code)codes[i],
-                                               SLICE("good bye"), NULL),
-                         ERR_NONE);
+        assert_int_equal(
+            websocket_write_close(&bytes, (enum websocket_code)codes[i], SLICE("good bye"), NULL),
+            ERR_NONE);
         assert_int_equal(read_all(false, buf_view(&bytes), &message, &payload, &code), ERR_NONE);
         assert_int_equal(message.kind, WEBSOCKET_CLOSE);
         assert_int_equal(message.code, codes[i]);
