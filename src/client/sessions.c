@@ -149,7 +149,8 @@ enum err client_sessions_download(struct client_run *run, struct error *reterr)
 
 struct follow {
     struct buf line;
-    bool is_last; /* the event that is being read ends it */
+    bool is_last;     /* the event that is being read ends it */
+    bool is_terminal; /* it has a size: what is typed is seen when it is shown */
     bool is_over;
 };
 
@@ -175,6 +176,14 @@ static void follow_print(struct slice text)
     (void)fflush(stdout);
 }
 
+/* Of a terminal what is on its screen, and what the gateway says. */
+static bool follow_shows(struct follow *self, const struct json *event)
+{
+    struct slice type = show_text(event, "type");
+    self->is_terminal = self->is_terminal || slice_equals(type, SLICE("r"));
+    return !self->is_terminal || slice_equals(type, SLICE("o")) || slice_equals(type, SLICE("e"));
+}
+
 static enum err follow_data(struct follow *self, struct slice data, struct error *reterr)
 {
     struct arena arena CLEANUP(arena_release);
@@ -186,7 +195,7 @@ static enum err follow_data(struct follow *self, struct slice data, struct error
         struct slice reason = show_text(&event, "reason");
         self->is_over = true;
         show_line(arena_format(&arena, "-- the session has ended: %.*s", SLICE_ARG(reason)));
-    } else if (err == ERR_NONE) {
+    } else if (err == ERR_NONE && follow_shows(self, &event)) {
         err = base64_decode_in(&arena, BASE64_STANDARD, show_text(&event, "payload"), &text);
         follow_print(err == ERR_NONE ? text : SLICE(""));
     }

@@ -160,6 +160,8 @@ def test_how_it_is_told(local, screen, me, quick):
     assert quick.post(f"/sessions/{session['id']}/kill").status == 204
     assert shell.ended() == 1 and shell.is_as_before()
     assert b"the session has ended: " in shell.shown and b"ended by" in shell.shown
+    seen = me.run("sessions", "follow", session["id"])
+    assert "bash-" in seen and "25x90" not in seen and "90x25" not in seen and "\x1b" not in seen
     missing = screen(local.connection("no-such-program"))
     assert missing.ended() == 1 and b"no program of that name" in missing.shown
     ticket = local.connection("cat", mandatory_metadata_fields=["ticket"])
