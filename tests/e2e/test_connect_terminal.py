@@ -12,9 +12,11 @@ import time
 
 import pytest
 
+from api import register
 from command_line import Person
-from conftest import BINARY, PATIENCE, wait_for
+from conftest import BINARY, PATIENCE, Gateway, wait_for
 from test_commands import Place, processes
+from test_tls import make_certificate
 
 SHELL = ("bash", "--norc", "-i")
 
@@ -174,3 +176,21 @@ def test_how_it_is_told(local, screen, me, quick):
     assert cat.ended() == 0
     assert "must be a terminal" in me.refused(2, "connect", name)
     assert "is a terminal" in me.refused(2, "connect", name, "--port", "5000")
+
+
+def test_over_tls(tmp_path):
+    """TLS may hold what no poll tells of; and a gateway that stops says so."""
+    certificate, key = make_certificate(tmp_path, "cli")[:2]
+    gateway = Gateway(tmp_path / "gateway", "--tls-cert", certificate, "--tls-key", key)
+    admin = register(gateway)
+    name = Place(admin, admin.get("/userinfo").json["org_id"]).connection(*SHELL)
+    shell = Screen(Person(tmp_path / "me", admin, ["--ca-file", certificate]), "connect", name)
+    shell.until("$ ")
+    shell.type("seq 1 30000; echo the' 'end\r")
+    assert "\r\n29999\r\n30000\r\n" in shell.until("the end")
+    shell.until("$ ")
+    gateway.signal(signal.SIGTERM)
+    assert shell.ended() == 1 and shell.is_as_before()
+    assert b"stopping" in shell.shown, shell.shown
+    shell.close()
+    assert gateway.stop() == 0, gateway.text()
