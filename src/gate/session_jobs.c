@@ -377,12 +377,13 @@ static enum err leave_write(struct store_tx *tx, void *context, struct error *re
         err = session_store_add_guarded(tx, body->arena, request->session->id, request->guarded,
                                         request->guarded_count, reterr);
     }
-    if (err == ERR_NONE && slice_equals(request->session->verb, SLICE("exec"))) {
+    /* What opens one session has its id. */
+    if (err == ERR_NONE && slice_equals(request->session->id, request->session->credential_id)) {
         err = credential_store_end_execution(tx, request->session->credential_id, reterr);
-        if (err == ERR_NONE) {
-            err = review_store_end_run(tx, request->session->credential_id, request->has_passed,
-                                       clock_now(), reterr);
-        }
+    }
+    if (err == ERR_NONE && slice_equals(request->session->verb, SLICE("exec"))) {
+        err = review_store_end_run(tx, request->session->credential_id, request->has_passed,
+                                   clock_now(), reterr);
     }
     return err == ERR_NONE ? session_audit(tx, body->arena, request->session, "disconnect", reterr)
                            : err;
