@@ -25,6 +25,8 @@ struct websocket {
     bool wants_room;
     bool is_finishing; /* we have said good bye */
     bool is_left;      /* the other end has */
+    bool is_broken;    /* likewise, by breaking the protocol: what it still says is dropped */
+    bool is_shut_down;
     bool is_gone;
     bool is_inside; /* a callback */
 };
@@ -180,7 +182,7 @@ static void websocket_take(struct websocket *self, const struct websocket_messag
 
 static void websocket_break(struct websocket *self, enum websocket_code code)
 {
-    self->is_left = true; /* nothing that it says counts any more */
+    self->is_left = self->is_broken = true;
     if (!self->is_finishing) {
         websocket_finish(self, code, SLICE(""), LIMIT_WEBSOCKET_CLOSE_MS);
     }
@@ -205,14 +207,26 @@ static bool websocket_take_messages(struct websocket *self)
     return !self->is_gone;
 }
 
-/* Good bye was said on both sides, and ours is out. */
+/* Ours is out. Closed with bytes unread, the connection would be reset, and our words with it: of
+ * who broke the protocol the rest is read to its end, or until the time is over. */
+static bool websocket_may_end(struct websocket *self)
+{
+    if (!self->is_finishing || !self->is_left || self->out.len > 0) {
+        return false;
+    }
+    if (self->is_broken && !self->is_shut_down) {
+        self->is_shut_down = stream_shutdown(self->stream) != ERR_AGAIN;
+    }
+    return !self->is_broken;
+}
+
 static void websocket_go_on(struct websocket *self)
 {
     if (!websocket_flush(self)) {
         websocket_end(self, WEBSOCKET_NO_CODE);
         return;
     }
-    if (self->is_finishing && self->is_left && self->out.len == 0) {
+    if (websocket_may_end(self)) {
         websocket_end(self, WEBSOCKET_NORMAL);
         return;
     }

@@ -211,6 +211,10 @@ static void what_breaks_the_protocol_is_told_and_cut(void **state)
     say(both, SLICE("\x81\x05hello")); /* not masked */
     assert_int_equal(hear(both, &message), ERR_NONE);
     assert_int_equal(message.code, WEBSOCKET_PROTOCOL_ERROR);
+    say_message(both, WEBSOCKET_BINARY, SLICE("more")); /* read, so that nothing is reset */
+    assert_non_null(both->socket);
+    (void)shutdown(both->fd, SHUT_WR);
+    turn(both);
     assert_null(both->socket);
     assert_int_equal(both->message_count, 0);
 }
