@@ -11,6 +11,7 @@ import pytest
 from agent import Agent, make_agent, wait_connected
 from api import PASSWORD, b64, login, register, unique
 from conftest import Gateway, wait_for
+from store import Store
 from test_commands import Place, away, here, place, processes  # noqa: F401 (fixtures)
 from test_tls import make_certificate
 from websocket import BINARY, CLOSE, PING, TEXT, H2Socket, Refused, Terminal
@@ -72,8 +73,11 @@ def test_a_shell(shell):
     done, code = shell.ended()
     assert (done["end"], done["code"], code) == ("exited", 7, 1000), done
     assert processes("sleep 4721") == []
-    session = ended(shell.place.admin, shell.session)
+    admin = shell.place.admin
+    session = ended(admin, shell.session)
     assert (session["verb"], session["connection"]) == ("connect", shell.name)
+    wait_for(lambda: Store(admin.gateway).ask(f"SELECT id FROM credential WHERE id = "
+                                              f"'{shell.session}'") == [], what="its credential's end")
 
 
 def test_full_screen_programs(shell):
@@ -132,8 +136,8 @@ def test_much_is_shown_and_much_is_typed(shell):
     said = shell.until("the end", seconds=30)
     assert "\r\n299999\r\n300000\r\n" in said
     shell.until("$ ")
-    shell.type("stty -icanon -echo; wc -c; stty sane\r")
-    shell.until("\n")
+    shell.type("stty -icanon -echo; echo rea'dy'; wc -c; stty sane\r")
+    shell.until("ready")
     shell.type(b"x" * 60000)
     shell.type(b"y" * 60000 + b"\x04")
     shell.type("\x03")
@@ -365,8 +369,9 @@ def test_over_http2(tmp_path):
     time.sleep(0.5)
     assert "\r\n199999\r\n200000\r\n" in shell.until("the end", seconds=30)
     shell.resize(70, 20)
-    shell.type("stty size; stty -icanon -echo; head -c 200000 | wc -c; stty sane\r")
+    shell.type("stty size; stty -icanon -echo; echo rea'dy'; head -c 200000 | wc -c; stty sane\r")
     shell.until("20 70")
+    shell.until("ready")
     for _ in range(4):
         shell.type(b"x" * 50000)
     shell.until("200000")
