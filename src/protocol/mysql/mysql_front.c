@@ -351,6 +351,8 @@ static void front_run(void *owner)
     switch (self->state) {
     case MYSQL_FRONT_AT_ANSWER:
     case MYSQL_FRONT_AT_PROOF:
+    case MYSQL_FRONT_ASKING: /* what it was asked for may still be on its way */
+    case MYSQL_FRONT_KNOWN:
         (void)front_flush(self);
         break;
     case MYSQL_FRONT_PROVEN:
@@ -364,8 +366,6 @@ static void front_run(void *owner)
     case MYSQL_FRONT_ENDING:
         front_finish(self);
         break;
-    case MYSQL_FRONT_ASKING:
-    case MYSQL_FRONT_KNOWN:
     case MYSQL_FRONT_GONE:
         break;
     }
