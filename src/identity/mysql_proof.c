@@ -3,14 +3,18 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/reader.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <sodium.h>
 
-#define HASH_SIZE_MAX  32
-#define PLAIN_SIZE_MAX 512 /* of a password that fits under an RSA key of 4096 bits, and more */
+#define HASH_SIZE_MAX     32
+#define PARSEC_NONCE_SIZE 32
+#define PARSEC_SALT_SIZE  18
+#define PARSEC_MORE_MAX   3
+#define PLAIN_SIZE_MAX    512 /* of a password that fits under an RSA key of 4096 bits, and more */
 
 /* Hashes --------------------------------------------------------------------------------------- */
 
@@ -167,6 +171,35 @@ void mysql_proof_ed25519(struct slice password, struct slice nonce, unsigned cha
     sodium_memzero(key, sizeof(key));
     sodium_memzero(random, sizeof(random));
     sodium_memzero(hash, sizeof(hash));
+}
+
+/* The salt is a letter for the algorithm, the power of two by which there are more iterations than
+ * 1024, and its own bytes. */
+enum err mysql_proof_parsec(struct slice password, struct slice nonce, struct slice salt,
+                            unsigned char ret_proof[MYSQL_PROOF_PARSEC_SIZE], struct error *reterr)
+{
+    struct reader reader = reader_of(salt);
+    uint8_t algorithm = reader_u8(&reader);
+    uint8_t more = reader_u8(&reader);
+    struct slice bytes = reader_view(&reader, PARSEC_SALT_SIZE);
+    if (reader_done(&reader) != ERR_NONE || algorithm != 'P' || more > PARSEC_MORE_MAX ||
+        nonce.len != PARSEC_NONCE_SIZE || password.len > INT32_MAX) {
+        return fail(reterr, ERR_INPUT, "the target's salt is not one of parsec");
+    }
+    unsigned char seed[crypto_sign_SEEDBYTES];
+    unsigned char public_key[crypto_sign_PUBLICKEYBYTES];
+    unsigned char key[crypto_sign_SECRETKEYBYTES];
+    unsigned char both[2 * PARSEC_NONCE_SIZE];
+    must(PKCS5_PBKDF2_HMAC(password.at, (int)password.len, (const unsigned char *)bytes.at,
+                           (int)bytes.len, 1024 << more, EVP_sha512(), sizeof(seed), seed) == 1);
+    must(crypto_sign_seed_keypair(public_key, key, seed) == 0);
+    memcpy(both, nonce.at, PARSEC_NONCE_SIZE);
+    randombytes_buf(both + PARSEC_NONCE_SIZE, PARSEC_NONCE_SIZE);
+    memcpy(ret_proof, both + PARSEC_NONCE_SIZE, PARSEC_NONCE_SIZE);
+    must(crypto_sign_detached(ret_proof + PARSEC_NONCE_SIZE, NULL, both, sizeof(both), key) == 0);
+    sodium_memzero(seed, sizeof(seed));
+    sodium_memzero(key, sizeof(key));
+    return ERR_NONE;
 }
 
 /* Encrypted ------------------------------------------------------------------------------------ */

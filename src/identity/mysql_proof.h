@@ -11,6 +11,7 @@
 #define MYSQL_PROOF_SHA2_SIZE        32
 #define MYSQL_PROOF_SHA1_SIZE        20
 #define MYSQL_PROOF_ED25519_SIZE     64
+#define MYSQL_PROOF_PARSEC_SIZE      96
 #define MYSQL_PROOF_CERTIFICATE_SIZE 64 /* in hexadecimal */
 
 /* What is kept of a password: its hash's hash, from which it cannot be told, and which proves
@@ -42,6 +43,12 @@ void mysql_proof_sha2(struct slice password, struct slice nonce, unsigned char *
 void mysql_proof_sha1(struct slice password, struct slice nonce, unsigned char *ret_proof);
 /* MariaDB's ed25519: the password is the key. */
 void mysql_proof_ed25519(struct slice password, struct slice nonce, unsigned char *ret_proof);
+/* MariaDB's parsec: random bytes of our own and a signature of both sides' by a key that is made of
+ * the password with the server's salt, which computes for a millisecond, or eight. ERR_INPUT: that
+ * is no salt, or the nonce has not its size. */
+enum err mysql_proof_parsec(struct slice password, struct slice nonce, struct slice salt,
+                            unsigned char ret_proof[MYSQL_PROOF_PARSEC_SIZE],
+                            struct error *reterr) MUST_USE;
 /* The password under the server's RSA key (PEM), mixed with the nonce, as servers want it where
  * there is no TLS. ERR_INPUT: that is no key. */
 enum err mysql_proof_encrypt(const struct secret *password, struct slice nonce, struct slice key,

@@ -13,6 +13,7 @@
 #define MYSQLWIRE_PLUGIN_SHA256    "sha256_password"
 #define MYSQLWIRE_PLUGIN_CLEAR     "mysql_clear_password"
 #define MYSQLWIRE_PLUGIN_ED25519   "client_ed25519"
+#define MYSQLWIRE_PLUGIN_PARSEC    "parsec"
 
 /* Handshake, version 10. */
 struct mysqlwire_greeting {

@@ -63,8 +63,9 @@ def debian_package(folder, package):
     return folder
 
 
-def debian_newer(folder, release, packages):
-    """The files of packages of another release, with all that they need, into the folder."""
+def debian_newer(folder, release, packages, alone):
+    """The files of packages of another release, with all that they need, into the folder; of those
+    in 'alone' without that."""
     here = subprocess.run(["sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME"], check=True,
                           capture_output=True, text=True).stdout.strip()
     own = os.path.join(folder, "apt")
@@ -85,6 +86,7 @@ def debian_newer(folder, release, packages):
                         for part in ("-o", f"{name}={value}")]]
     apt(folder, options, "update")
     apt(folder, options, "install", "--no-install-recommends", "--download-only", "-y", *packages)
-    for archive in glob.glob(os.path.join(own, "cache/archives/*.deb")):
+    apt(own, options, "download", *alone)
+    for archive in glob.glob(os.path.join(own, "cache/archives/*.deb")) + glob.glob(f"{own}/*.deb"):
         subprocess.run(["dpkg", "-x", archive, folder], check=True)
     shutil.rmtree(own)

@@ -31,15 +31,21 @@ class MariadbServer:
             self.arguments += (f"--ssl-{option}={copy}",)
         if os.getuid() == 0:
             shutil.chown(self.folder, self.user)
+        self.install()
+        self.start()
+
+    def install(self):
         subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={self.data}",
                         f"--user={self.user}", "--skip-test-db", "--auth-root-authentication-method=normal"],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, cwd="/")
-        self.start()
+
+    def daemon(self):
+        return ["mariadbd", "--no-defaults"]
 
     def start(self):
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                ["mariadbd", "--no-defaults", f"--datadir={self.data}", f"--user={self.user}",
+                [*self.daemon(), f"--datadir={self.data}", f"--user={self.user}",
                  f"--port={self.port}", "--bind-address=127.0.0.1", f"--socket={self.socket}",
                  f"--pid-file={self.data}/pid", "--skip-name-resolve", "--max-allowed-packet=64M",
                  "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=32M",

@@ -17,6 +17,7 @@ enum mysql_secret_state {
     MYSQL_SECRET_IDLE,
     MYSQL_SECRET_AT_SHA2, /* caching_sha2_password says whether the proof is enough */
     MYSQL_SECRET_AT_KEY,  /* the server's RSA key comes */
+    MYSQL_SECRET_AT_SALT, /* parsec's */
 };
 
 struct mysql_secret {
@@ -122,6 +123,27 @@ static enum err answer_clear(struct mysql_secret *self, const struct mysql_chall
     return secret_append_password(self, buf, reterr);
 }
 
+/* What asks for the salt is an empty packet. */
+static enum err answer_parsec(struct mysql_secret *self, const struct mysql_challenge *challenge,
+                              struct buf *buf, struct error *reterr)
+{
+    (void)buf;
+    (void)reterr;
+    memcpy(self->nonce, challenge->nonce.at, challenge->nonce.len); /* any byte may be its last */
+    self->nonce_len = challenge->nonce.len;
+    self->state = MYSQL_SECRET_AT_SALT;
+    return ERR_NONE;
+}
+
+static enum err secret_append_parsec(struct mysql_secret *self, struct slice salt, struct buf *buf,
+                                     struct error *reterr)
+{
+    unsigned char proof[MYSQL_PROOF_PARSEC_SIZE];
+    enum err err = mysql_proof_parsec(secret_view(&self->password),
+                                      slice_of(self->nonce, self->nonce_len), salt, proof, reterr);
+    return err == ERR_NONE ? buf_append(buf, slice_of(proof, sizeof(proof))) : err;
+}
+
 static const struct {
     const char *plugin;
     enum err (*answer)(struct mysql_secret *self, const struct mysql_challenge *challenge,
@@ -129,7 +151,7 @@ static const struct {
 } methods[] = {
     {MYSQLWIRE_PLUGIN_NATIVE, answer_native},   {MYSQLWIRE_PLUGIN_SHA2, answer_sha2},
     {MYSQLWIRE_PLUGIN_SHA256, answer_sha256},   {MYSQLWIRE_PLUGIN_CLEAR, answer_clear},
-    {MYSQLWIRE_PLUGIN_ED25519, answer_ed25519},
+    {MYSQLWIRE_PLUGIN_ED25519, answer_ed25519}, {MYSQLWIRE_PLUGIN_PARSEC, answer_parsec},
 };
 
 static size_t method_of(struct slice plugin)
@@ -144,6 +166,17 @@ static size_t method_of(struct slice plugin)
 bool mysql_secret_knows(struct slice plugin)
 {
     return method_of(plugin) < COUNT_OF(methods);
+}
+
+bool mysql_secret_knows_first(struct slice plugin)
+{
+    return mysql_secret_knows(plugin) && !slice_equals(plugin, SLICE(MYSQLWIRE_PLUGIN_CLEAR)) &&
+           !slice_equals(plugin, SLICE(MYSQLWIRE_PLUGIN_PARSEC));
+}
+
+bool mysql_secret_awaits_data(const struct mysql_secret *secret)
+{
+    return secret->state == MYSQL_SECRET_AT_SALT;
 }
 
 /* Asking --------------------------------------------------------------------------------------- */
@@ -171,8 +204,9 @@ enum err mysql_secret_answer(struct mysql_secret *secret, const struct mysql_cha
     if (challenge->nonce.len > NONCE_SIZE_MAX) {
         return fail(reterr, ERR_INPUT, "the target's random bytes are too many");
     }
-    memcpy(secret->nonce, challenge->nonce.at, challenge->nonce.len);
-    secret->nonce_len = challenge->nonce.len;
+    struct slice nonce = mysqlwire_scramble_of(challenge->nonce);
+    memcpy(secret->nonce, nonce.at, nonce.len);
+    secret->nonce_len = nonce.len;
     secret->is_encrypted = challenge->is_encrypted;
     secret->state = MYSQL_SECRET_IDLE;
     return methods[method].answer(secret, challenge, buf, reterr);
@@ -200,6 +234,9 @@ enum err mysql_secret_go_on(struct mysql_secret *secret, struct slice data, stru
     if (state == MYSQL_SECRET_AT_KEY) {
         struct slice nonce = slice_of(secret->nonce, secret->nonce_len);
         return mysql_proof_encrypt(&secret->password, nonce, data, buf, reterr);
+    }
+    if (state == MYSQL_SECRET_AT_SALT) {
+        return secret_append_parsec(secret, data, buf, reterr);
     }
     return fail(reterr, ERR_INPUT, "the target asks for an authentication that is not due");
 }

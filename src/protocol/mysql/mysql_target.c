@@ -218,10 +218,7 @@ static enum err target_answer_greeting(struct mysql_target *self)
     struct slice plugin = buf_view(&self->plugin);
     struct mysqlwire_response response = target_response(self);
     struct buf proof;
-    response.plugin =
-        mysql_secret_knows(plugin) && !slice_equals(plugin, SLICE(MYSQLWIRE_PLUGIN_CLEAR))
-            ? plugin
-            : SLICE(MYSQLWIRE_PLUGIN_NATIVE);
+    response.plugin = mysql_secret_knows_first(plugin) ? plugin : SLICE(MYSQLWIRE_PLUGIN_NATIVE);
     const struct mysql_challenge challenge = {.plugin = response.plugin,
                                               .nonce = self->greeting.scramble,
                                               .is_encrypted = self->is_encrypted,
@@ -260,7 +257,7 @@ static enum err target_switch(struct mysql_target *self, struct slice body)
         return err;
     }
     const struct mysql_challenge challenge = {.plugin = asked.plugin,
-                                              .nonce = mysqlwire_scramble_of(asked.data),
+                                              .nonce = asked.data,
                                               .is_encrypted = self->is_encrypted,
                                               .is_local = self->settings.is_local};
     buf_init(&proof, OUTPUT_SIZE);
@@ -274,7 +271,7 @@ static enum err target_switch(struct mysql_target *self, struct slice body)
     return target_send(self, &proof);
 }
 
-static enum err target_more(struct mysql_target *self, struct slice body)
+static enum err target_more(struct mysql_target *self, struct slice data)
 {
     struct buf answer;
     char *at = NULL;
@@ -282,8 +279,8 @@ static enum err target_more(struct mysql_target *self, struct slice body)
     buf_init(&answer, OUTPUT_SIZE);
     must(buf_reserve(&answer, OUTPUT_SIZE, &at) == ERR_NONE);
     must(buf_reserve(&self->out, OUTPUT_SIZE, &at) == ERR_NONE);
-    enum err err = mysql_secret_go_on(self->settings.take_secret, slice_from(body, 1), &answer,
-                                      &is_wanted, &self->error);
+    enum err err =
+        mysql_secret_go_on(self->settings.take_secret, data, &answer, &is_wanted, &self->error);
     if (err != ERR_NONE || !is_wanted) {
         buf_wipe(&answer);
         return err;
@@ -304,8 +301,11 @@ static enum err target_take_sign_in(struct mysql_target *self, struct slice body
     case MYSQLWIRE_FIRST_EOF:
         return target_switch(self, body);
     case MYSQLWIRE_FIRST_MORE:
-        return target_more(self, body);
+        return target_more(self, slice_from(body, 1));
     default:
+        if (mysql_secret_awaits_data(self->settings.take_secret)) {
+            return target_more(self, body);
+        }
         return fail(&self->error, ERR_INPUT, "the target does not speak MySQL's protocol");
     }
 }

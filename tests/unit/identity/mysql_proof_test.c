@@ -3,6 +3,7 @@
  */
 #include "identity/mysql_proof.h"
 
+#include "base/memory.h"
 #include "base/must.h"
 #include "codec/hex.h"
 
@@ -10,6 +11,7 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <setjmp.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,6 +92,59 @@ static void an_ed25519_proof_is_a_signature(void **state)
               "fcb03947a5f0486fc651a3cf8b4e899a88b9ced1e228db5cca30718bcd3f3302");
 }
 
+/* The seed of the key is PBKDF2 of the password, by Python's hashlib. */
+static void a_parsec_proof_is_a_signature_of_both_sides_bytes(void **state)
+{
+    (void)state;
+    static const char seed[] = "4dff54110b1e8e8c78ff33498d0bdc0c6c85856f8cf6403d4b8d66a381f72bf5";
+    struct slice nonce = SLICE("01234567890123456789012345678901");
+    unsigned char proof[MYSQL_PROOF_PARSEC_SIZE];
+    unsigned char both[64];
+    unsigned char public_key[crypto_sign_PUBLICKEYBYTES];
+    unsigned char key[crypto_sign_SECRETKEYBYTES];
+    char bytes[crypto_sign_SEEDBYTES];
+    struct error error;
+    assert_int_equal(hex_decode(slice_of_text(seed), bytes, sizeof(bytes)), ERR_NONE);
+    assert_int_equal(crypto_sign_seed_keypair(public_key, key, (const unsigned char *)bytes), 0);
+    assert_int_equal(mysql_proof_parsec(SLICE("secret"), nonce,
+                                        SLICE("P\x01"
+                                              "0123456789abcdefgh"),
+                                        proof, &error),
+                     ERR_NONE);
+    memcpy(both, nonce.at, 32);
+    memcpy(both + 32, proof, 32);
+    assert_int_equal(crypto_sign_verify_detached(proof + 32, both, sizeof(both), public_key), 0);
+}
+
+static void what_is_no_salt_of_parsec_is_refused(void **state)
+{
+    (void)state;
+    static const char *const salts[] = {"",
+                                        "P",
+                                        "P\x01",
+                                        "Q\x01"
+                                        "0123456789abcdefgh",
+                                        "P\x04"
+                                        "0123456789abcdefgh",
+                                        "P\x01"
+                                        "0123456789abcdefg",
+                                        "P\x01"
+                                        "0123456789abcdefghi"};
+    struct slice nonce = SLICE("01234567890123456789012345678901");
+    unsigned char proof[MYSQL_PROOF_PARSEC_SIZE];
+    struct error error;
+    for (size_t i = 0; i < COUNT_OF(salts); i++) {
+        assert_int_equal(
+            mysql_proof_parsec(SLICE("secret"), nonce, slice_of_text(salts[i]), proof, &error),
+            ERR_INPUT);
+    }
+    assert_int_equal(mysql_proof_parsec(SLICE("secret"), slice_sub(nonce, 0, 31),
+                                        SLICE("P\x01"
+                                              "0123456789abcdefgh"),
+                                        proof, &error),
+                     ERR_INPUT);
+}
+
 static void a_password_goes_under_the_servers_key(void **state)
 {
     (void)state;
@@ -137,6 +192,8 @@ int main(void)
         cmocka_unit_test(a_verifier_takes_the_right_proof_alone),
         cmocka_unit_test(a_certificate_is_proved_as_mariadb_does),
         cmocka_unit_test(an_ed25519_proof_is_a_signature),
+        cmocka_unit_test(a_parsec_proof_is_a_signature_of_both_sides_bytes),
+        cmocka_unit_test(what_is_no_salt_of_parsec_is_refused),
         cmocka_unit_test(a_password_goes_under_the_servers_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
