@@ -12,6 +12,7 @@ import pytest
 from debian_source import debian_newer
 from installed import BUILD, made
 from mariadb import MariadbServer
+from plan import IS_LONG
 
 RELEASE = "trixie"
 NAME = "mariadb-newer"
@@ -23,7 +24,7 @@ TABLES = ["mariadb_system_tables.sql", "mariadb_performance_tables.sql",
 
 def folder():
     is_here = os.path.exists(os.path.join(BUILD, NAME, "made-of.txt"))
-    if not is_here and "GATEHOUSE_LONG_TESTS" not in os.environ:
+    if not is_here and not IS_LONG:
         pytest.skip("MariaDB 11.8 is not in build/; GATEHOUSE_LONG_TESTS=1 fetches it")
     try:
         return made(NAME, [os.path.abspath(__file__)],

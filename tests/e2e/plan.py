@@ -10,7 +10,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TAIL_LINES = 30  # of what a server said
 SERVERS_SHOWN = 4
 # Those that take longest come first, so that none is left over when all other processes are done.
-LONGEST_FIRST = ("test_soak.py", "test_suites.py", "test_drivers.py", "test_openapi.py",
+LONGEST_FIRST = ("test_soak.py", "test_suites.py", "test_drivers.py", "test_mysql.py",
+                 "test_openapi.py",
                  "test_pg_agents.py", "test_agent_link.py", "test_bad_input.py",
                  "test_guard_tools.py", "test_connection_catalog.py", "test_guardrail_trials.py",
                  "test_session_files.py", "test_guardrails.py", "test_deadlines.py",

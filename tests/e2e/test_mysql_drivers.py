@@ -14,14 +14,14 @@ import pytest
 import mariadb_newer
 from api import register
 from conftest import PATIENCE, ROOT, Gateway
-from driver_matrix import MYSQL_TITLE, check_page
+from driver_matrix import check_page
 from installed import made, maven_jar, node_packages, run
 from mariadb import TARGET_PASSWORD, MariadbServer, MysqlTarget, mysql_address
 from native import credential
+from plan import IS_LONG
 from test_tls import make_certificate
 
 SOURCE = os.path.join(ROOT, "tests/e2e/mysql_drivers")
-IS_LONG = "GATEHOUSE_LONG_TESTS" in os.environ
 SOON = ["mariadb", "PyMySQL", "mysqlclient"]
 MIN_CHECKS = 20
 TABLE = """
