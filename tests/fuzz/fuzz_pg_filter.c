@@ -2,10 +2,10 @@
 /* A session through guard rails and masking. The first byte says who is heard: a client that says
  * anything to a server in miniature, or both sides saying anything. The second says in pieces of
  * which size, and whether there is a read budget. What people decide goes by both. Held: nothing that
- * is blocked reaches the server, nor anything that was held and not approved, and as often as it was;
- * nothing goes on for ever, a sound client never gets more ReadyForQuery than it is owed nor more
- * rows than it may read, the tap understands all that the client gets, and nothing of that is what
- * is to be masked or blocked. */
+ * is blocked reaches the server, nothing runs there that was to be approved and was not, nothing goes
+ * on for ever, a sound client never gets more ReadyForQuery than it is owed nor more rows than it may
+ * read, the tap understands all that the client gets, and nothing of that is what is to be masked or
+ * blocked. */
 #include "fuzz.h"
 
 #include "base/memory.h"
@@ -123,14 +123,14 @@ static void must_be_within(struct slice got)
     must(count <= BUDGET_ROWS);
 }
 
-static size_t count_of(struct slice text, struct slice word)
+/* What was held ran only when it was approved. This server runs a portal each time it is executed, so
+ * how often says nothing. */
+static void must_be_approved(const struct play *play, struct slice word)
 {
-    size_t count = 0;
-    for (size_t at = slice_find(text, word); at < text.len; at = slice_find(text, word)) {
-        text = slice_from(text, at + word.len);
-        count++;
-    }
-    return count;
+    struct slice log = buf_view(&play->server.log);
+    struct slice held = buf_view(&play->held);
+    must(slice_find(log, word) == log.len ||
+         (play->next == PLAY_APPROVE && slice_find(held, word) < held.len));
 }
 
 static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t piece)
@@ -174,8 +174,8 @@ static void play_steps(const uint8_t *bytes, size_t size, uint8_t how, size_t pi
     must(err == ERR_NONE || (is_masked && err == ERR_INPUT));
     struct slice log = buf_view(&play.server.log);
     must(slice_find(log, SLICE("blocked")) == log.len);
-    must(count_of(log, SLICE("reviewed")) + count_of(log, SLICE("worded")) <=
-         (play.next == PLAY_APPROVE ? count_of(buf_view(&play.held), SLICE(")")) : 0));
+    must_be_approved(&play, SLICE("reviewed"));
+    must_be_approved(&play, SLICE("worded"));
     struct slice got = buf_view(&play.got);
     must(!is_masked || (slice_find(got, SLICE("SECRET")) == got.len &&
                         slice_find(got, SLICE("BLOCKME")) == got.len));
