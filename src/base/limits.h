@@ -152,7 +152,7 @@
 #define LIMIT_GATE_FACTS              32    /* catalogs that a worker knows */
 #define LIMIT_GATE_FACTS_MS           60000 /* for which one is taken to be as it was */
 #define LIMIT_GATE_FACTS_VIEW_MS      1000  /* likewise of what views are */
-#define LIMIT_GATE_CHANGES            256   /* counters of changes, by the name of a database */
+#define LIMIT_GATE_CHANGES            4096  /* counters of changes, by the name of a database */
 #define LIMIT_GATE_RULES              1000  /* of connections, compiled */
 #define LIMIT_GATE_RULES_SIZE         LIMIT_MIB(64) /* of one guard rail */
 #define LIMIT_GATE_GUARDED            1000    /* findings of a session that its end tells of */

@@ -178,9 +178,12 @@ static void entry_start(struct facts_entry *entry, struct slice credential_id)
     const struct catalog_lookup_request request = {
         .credential_id = credential_id,
         .database = entry->database,
+        .rules = entry->rules,
         .protocol = entry->protocol,
     };
-    entry->asked_at = catalog_changes_stamp(&worker->gate->changes, entry->database);
+    entry->asked_at =
+        catalog_changes_stamp(&worker->gate->changes, entry->database,
+                              entry->rules == NULL ? 0 : mask_rules_columns_id(entry->rules));
     entry->lookup = catalog_lookup_start(worker, &request, entry_on_done, entry);
 }
 

@@ -13,6 +13,7 @@ struct catalog_lookup {
     struct arena arena; /* wiped at the end */
     struct slice credential_id;
     struct slice database;
+    const struct mask_rules *rules;
     const struct protocol *protocol;
     struct slice files_id; /* whose the files of its secrets are */
     struct gate_job *job;  /* that asks whether it may */
@@ -128,7 +129,7 @@ static void catalog_lookup_on_open(void *owner, const struct arrival *arrival,
         return;
     }
     const struct query_settings settings = {
-        .text = lookup->protocol->catalog->facts_text_in(&lookup->arena),
+        .text = lookup->protocol->catalog->facts_text_in(&lookup->arena, lookup->rules),
         .column_count = lookup->protocol->catalog->facts_columns,
         .row_count_max = LIMIT_GATE_LOOKUP_ROWS,
         .size_max = LIMIT_GATE_LOOKUP_SIZE,
@@ -180,6 +181,7 @@ struct catalog_lookup *catalog_lookup_start(struct gate_worker *worker,
     arena_hold_secrets(&lookup->arena);
     lookup->credential_id = arena_copy(&lookup->arena, request->credential_id);
     lookup->database = arena_copy(&lookup->arena, request->database);
+    lookup->rules = request->rules;
     lookup->protocol = request->protocol;
     lookup->files_id = session_files_id_in(&lookup->arena);
     target_route_init(&lookup->route, worker, request->protocol, &lookup->arena);

@@ -13,7 +13,8 @@ struct catalog_lookup;
 /* Copied. */
 struct catalog_lookup_request {
     struct slice credential_id;
-    struct slice database; /* as the session's client has it */
+    struct slice database;          /* as the session's client has it */
+    const struct mask_rules *rules; /* may be NULL; outlive the lookup */
     const struct protocol *protocol;
 };
 

@@ -290,7 +290,10 @@ static bool gate_session_on_known(void *owner, struct catalog_known *ret_known)
 static struct catalog_stamp gate_session_on_stamp(void *owner)
 {
     struct gate_session *session = owner;
-    return catalog_changes_stamp(&session->worker->gate->changes, session->database);
+    const struct mask_rules *masking =
+        session->rules == NULL ? NULL : session->rules->rules.masking;
+    return catalog_changes_stamp(&session->worker->gate->changes, session->database,
+                                 masking == NULL ? 0 : mask_rules_columns_id(masking));
 }
 
 static void gate_session_on_change(void *owner, enum catalog_change what, bool is_over)
@@ -300,6 +303,16 @@ static void gate_session_on_change(void *owner, enum catalog_change what, bool i
         session->is_changing[what] = !is_over;
         catalog_changes_note(&session->worker->gate->changes, session->database, what, is_over);
     }
+}
+
+static bool gate_session_on_check(void *owner, const struct catalog_stamp *known)
+{
+    struct gate_session *session = owner;
+    bool is_begun =
+        !session->is_changing[CATALOG_CHECKED] &&
+        catalog_changes_check(&session->worker->gate->changes, session->database, known);
+    session->is_changing[CATALOG_CHECKED] = session->is_changing[CATALOG_CHECKED] || is_begun;
+    return is_begun;
 }
 
 void gate_session_end_catalog(struct gate_session *session)
@@ -343,6 +356,7 @@ const struct passage_events gate_session_passage_events = {
     .on_change = gate_session_on_change,
     .on_hold = gate_session_on_hold,
     .on_unhold = gate_session_on_unhold,
+    .on_check = gate_session_on_check,
     .on_block = gate_session_on_block,
     .on_kill = gate_session_on_kill,
     .on_read = gate_session_on_read,

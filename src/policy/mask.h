@@ -77,9 +77,18 @@ bool mask_rules_cover_name(const struct mask_rules *rules, struct slice column_n
 /* Whether a rule covers all columns of that table; an empty schema may be any. */
 bool mask_rules_cover_table(const struct mask_rules *rules, struct slice schema,
                             struct slice table);
-/* Whether a definition with this text may give a relation, of which no rule is about any, a name
- * that one is about: what it makes of names that it does not write out is not asked. */
-bool mask_rules_may_be_named(const struct mask_rules *rules, struct slice text);
+/* Where no rule is about any column that is there: whether a definition with this text may make
+ * one, by the names that it writes out. 'has_tables': there are tables that a rule is about, so
+ * that naming the column may do. */
+bool mask_rules_may_be_named(const struct mask_rules *rules, struct slice text, bool has_tables);
+/* Whether there is a rule about columns of that table, whatever their names. */
+bool mask_rules_cover_some_of(const struct mask_rules *rules, struct slice schema,
+                              struct slice table);
+/* The names that column rules are about, in no order. */
+size_t mask_rules_column_count(const struct mask_rules *rules);
+const struct masking_column_name *mask_rules_column(const struct mask_rules *rules, size_t index);
+/* Of which columns the rules are, and what becomes of them, as a number; 0: of none. */
+uint64_t mask_rules_columns_id(const struct mask_rules *rules);
 /* The strategy for what is computed from masked columns. Never NULL when there is a column rule. */
 const struct mask_strategy *mask_rules_strictest(const struct mask_rules *rules);
 

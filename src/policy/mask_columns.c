@@ -130,7 +130,9 @@ static bool mask_is_written_out(struct slice glob)
     return !slice_ends_with(glob, SLICE("_seq"));
 }
 
-bool mask_rules_may_be_named(const struct mask_rules *rules, struct slice text)
+/* A name in numbers is none of these as long as it is part of a string: of a definition's own
+ * words that is not so. */
+bool mask_rules_may_be_named(const struct mask_rules *rules, struct slice text, bool has_tables)
 {
     if (slice_has_nocase(text, SLICE("U&"))) { /* names may be written in numbers */
         return rules->column_count > 0;
@@ -142,9 +144,58 @@ bool mask_rules_may_be_named(const struct mask_rules *rules, struct slice text)
                           (mask_is_any(rule->column) || mask_is_written_out(rule->column));
         if (!is_written || slice_has_nocase(text, rule->table) ||
             (!mask_is_any(rule->schema) && slice_has_nocase(text, rule->schema)) ||
-            (!mask_is_any(rule->column) && slice_has_nocase(text, rule->column))) {
+            (has_tables && !mask_is_any(rule->column) && slice_has_nocase(text, rule->column))) {
             return true;
         }
     }
     return false;
+}
+
+bool mask_rules_cover_some_of(const struct mask_rules *rules, struct slice schema,
+                              struct slice table)
+{
+    for (size_t i = 0; i < rules->column_count; i++) {
+        if (mask_covers_table(&rules->columns[i].name, schema, table)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t mask_rules_column_count(const struct mask_rules *rules)
+{
+    return rules->column_count;
+}
+
+const struct masking_column_name *mask_rules_column(const struct mask_rules *rules, size_t index)
+{
+    return &rules->columns[index].name;
+}
+
+/* FNV-1a; lengths are parts of it, so that names do not run into each other. */
+static uint64_t mask_columns_mix(uint64_t sum, struct slice text)
+{
+    const uint64_t prime = UINT64_C(1099511628211);
+    sum = (sum ^ text.len) * prime;
+    for (size_t i = 0; i < text.len; i++) {
+        sum = (sum ^ (unsigned char)text.at[i]) * prime;
+    }
+    return sum;
+}
+
+uint64_t mask_rules_columns_id(const struct mask_rules *rules)
+{
+    return rules->columns_id;
+}
+
+void mask_columns_identify(struct mask_rules *rules)
+{
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < rules->column_count; i++) {
+        const struct masking_column_name *rule = &rules->columns[i].name;
+        sum = mask_columns_mix(sum, rule->schema);
+        sum = mask_columns_mix(sum, rule->table);
+        sum = mask_columns_mix(sum, rule->column);
+    }
+    rules->columns_id = rules->column_count == 0 ? 0 : sum | 1;
 }

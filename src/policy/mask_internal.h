@@ -60,6 +60,7 @@ struct mask_rules {
     size_t pattern_count;
     struct mask_column_rule *columns;
     size_t column_count;
+    uint64_t columns_id;
     const struct mask_strategy *strictest;
 };
 
@@ -162,6 +163,8 @@ enum err mask_replace(const struct mask_rules *rules, const struct mask_strategy
 size_t mask_replace_at(const struct mask_rules *rules, const struct mask_strategy *strategy,
                        struct slice label, struct slice value, char *at);
 size_t mask_replace_size(const struct mask_strategy *strategy, struct slice label, size_t len);
+/* Sets 'columns_id', once all columns are there. */
+void mask_columns_identify(struct mask_rules *rules);
 bool mask_is_stricter(const struct mask_strategy *a, const struct mask_strategy *b);
 
 /* mask_walk.c: a text with a syntax, leaf by leaf, in order --------------------------------------

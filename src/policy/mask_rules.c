@@ -335,6 +335,7 @@ static void mask_summarize(struct mask_rules *rules)
             rules->strictest = &column->strategy;
         }
     }
+    mask_columns_identify(rules);
     detect_set_prepare(&rules->set);
 }
 

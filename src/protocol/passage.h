@@ -113,12 +113,22 @@ struct catalog_stamp {
     uint64_t ended;
     uint64_t names_begun; /* of what names stand for */
     uint64_t names_ended;
-    int64_t at_us; /* by clock_monotonic() */
+    uint64_t defined_begun;
+    uint64_t defined_ended;
+    uint64_t checked_begun;
+    uint64_t checked_ended;
+    uint64_t begun_at_check; /* 'begun', when the last checked one began */
+    int64_t others_at_us;    /* when a session with other rules for columns was there; 0: never */
+    int64_t at_us;           /* by clock_monotonic() */
 };
 
 enum catalog_change {
-    CATALOG_MASKED,
-    CATALOG_NAMES,
+    CATALOG_MASKED,  /* may make something masked, or end that it is */
+    CATALOG_NAMES,   /* what names stand for */
+    CATALOG_DEFINED, /* where nothing is masked, nothing comes to be by it */
+    /* May make something masked; but nothing was before, as the catalog was asked, and then one
+     * such change is made at a time, and at once. */
+    CATALOG_CHECKED,
     CATALOG_CHANGES, /* how many there are */
 };
 
@@ -144,6 +154,8 @@ struct passage_events {
     void (*on_hold)(void *owner, const struct held_statement *held);
     /* Nobody has to decide any more: the target would not run it, for what came before it failed. */
     void (*on_unhold)(void *owner);
+    /* Likewise, the beginning of CATALOG_CHECKED; false: there have been changes since 'known'. */
+    bool (*on_check)(void *owner, const struct catalog_stamp *known);
     /* An answer is blocked: what the target does is to be cancelled; then 'stopped'. */
     void (*on_block)(void *owner);
     /* Another session, of this credential and with this number, is to be cancelled, or to end;

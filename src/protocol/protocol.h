@@ -67,7 +67,7 @@ struct catalog_ops {
     /* What rules have to know of a catalog: asked as whom, without parameters, and what is made of
      * the rows. The facts are the protocol's own, and shared by sessions of one worker. */
     struct shape_pairs facts_parameters;
-    struct slice (*facts_text_in)(struct arena *arena);
+    struct slice (*facts_text_in)(struct arena *arena, const struct mask_rules *rules);
     size_t facts_columns;
     void *(*facts_new)(struct mask_rules *rules, const struct query_rows *rows);
     void (*facts_unref)(void *facts);

@@ -96,12 +96,29 @@ static struct catalog_stamp on_stamp(void *owner)
     return run->now;
 }
 
-static void on_change(void *owner, bool is_over)
+static void on_change(void *owner, enum catalog_change what, bool is_over)
 {
     struct run *run = owner;
-    run->now.begun += !is_over;
-    run->now.ended += is_over;
-    must(run->now.begun - run->now.ended <= 1);
+    struct catalog_stamp *now = &run->now;
+    uint64_t *begun = what == CATALOG_MASKED    ? &now->begun
+                      : what == CATALOG_DEFINED ? &now->defined_begun
+                                                : &now->checked_begun;
+    uint64_t *ended = what == CATALOG_MASKED    ? &now->ended
+                      : what == CATALOG_DEFINED ? &now->defined_ended
+                                                : &now->checked_ended;
+    *begun += !is_over;
+    *ended += is_over;
+    must(*begun - *ended <= 1);
+}
+
+static bool on_check(void *owner, const struct catalog_stamp *known)
+{
+    struct run *run = owner;
+    bool is_begun = run->now.checked_begun == known->checked_begun &&
+                    run->now.checked_ended == known->checked_begun;
+    run->now.checked_begun += is_begun;
+    run->now.begun_at_check = known->begun;
+    return is_begun;
 }
 
 /* What the catalog says: columns of a few tables. */
@@ -232,6 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                               .on_known = has_catalog ? on_known : NULL,
                                               .on_stamp = has_catalog ? on_stamp : NULL,
                                               .on_change = has_catalog ? on_change : NULL,
+                                              .on_check = has_catalog ? on_check : NULL,
                                               .on_finding = on_finding,
                                               .owner = &run};
     run.mask = pg_mask_new(&settings);

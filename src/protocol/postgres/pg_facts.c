@@ -16,9 +16,10 @@
  * r oid schema name kind flags columns; x oid, p: runs functions that somebody made, when it is
  * read; y oid schema name: remote; z oid number name: a column's, remote; d view oid number;
  * q view function; l view number relation number: what a column is taken from; i child parent;
- * k referencing referenced; p table oid; f name least most; o name; t name kind; c; e.
+ * k referencing referenced; p table oid; f name least most; b name text: of a procedure, what it
+ * runs; o name; t name kind; c; e.
  * In a list of columns a comma and a backslash that belong to a name are written as \c and \\. */
-static const char text_of_relations[] =
+static const char text_of_start[] =
     "with ext as (select d.classid, d.objid from pg_catalog.pg_depend d where d.deptype = 'e'),"
     " own(name) as (values ('pg_statistic'), ('pg_statistic_ext_data'), ('pg_stats'),"
     " ('pg_stats_ext'), ('pg_stats_ext_exprs'), ('pg_stat_activity'), ('pg_largeobject')),"
@@ -27,14 +28,20 @@ static const char text_of_relations[] =
     " where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and ("
     " (c.oid >= 16384 and n.nspname not like 'pg\\_toast%' escape '\\')"
     " or (n.nspname = 'pg_catalog' and c.relname::text in (select name from own)))),"
-    " view as (select w.oid, w.ev_class, w.ev_action::text as action from pg_catalog.pg_rewrite w"
+    " named(is_there) as (select exists (select from rel r join pg_catalog.pg_attribute a"
+    " on a.attrelid = r.oid where r.relkind = 'f'";
+
+static const char text_of_relations[] =
+    ")), view as (select w.oid, w.ev_class, w.ev_action::text as action from pg_catalog.pg_rewrite "
+    "w"
     " where w.ev_class >= 16384 and w.rulename = '_RETURN'),"
     " used as (select v.ev_class, u.m from view v, lateral pg_catalog.regexp_matches(v.action,"
     " ':funcid (\\d+) :funcresulttype \\d+ :funcretset \\S+ :funcvariadic \\S+ :funcformat [03] "
     "|:(?:aggfnoid|winfnoid) (\\d+) |:relid (\\d+) ', 'g') as u(m)),"
     " entry as (select v.ev_class, e.m, count(*) over (partition by v.ev_class) as found,"
     " (length(v.action) - length(replace(v.action, '{TARGETENTRY ', ''))) / 13 as wanted"
-    " from view v, lateral pg_catalog.regexp_matches(v.action, ' :resno (\\d+) :resname"
+    " from view v, lateral pg_catalog.regexp_matches(case when (select n.is_there from named n)"
+    " then v.action else '' end, ' :resno (\\d+) :resname"
     " (?:\\\\.|[^\\\\ ])+ :ressortgroupref \\d+ :resorigtbl (\\d+) :resorigcol (-?\\d+)"
     " :resjunk (true|false)', 'g') as e(m))"
     " select 'r'::text, r.oid::text, r.nspname::text, r.relname::text, r.relkind::text,"
@@ -61,7 +68,8 @@ static const char text_of_edges[] =
     " from pg_catalog.pg_foreign_table f join pg_catalog.pg_attribute a on a.attrelid = f.ftrelid,"
     " lateral pg_catalog.pg_options_to_table(a.attfdwoptions) o"
     " where o.option_name = 'column_name' and a.attnum > 0"
-    " union all select distinct 'd', v.ev_class::text, d.refobjid::text, d.refobjsubid::text,"
+    " union all select distinct 'd', v.ev_class::text, d.refobjid::text,"
+    " greatest(d.refobjsubid, 0)::text," /* ctid and others are less: they say nothing of values */
     " null, null, null from view v join pg_catalog.pg_depend d"
     " on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = v.oid"
     " and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> v.ev_class"
@@ -104,6 +112,12 @@ static const char text_of_code[] =
     " case when p.provariadic <> 0 then null else p.pronargs::text end, null, null, null"
     " from pg_catalog.pg_proc p where p.oid >= 16384 and not exists (select from ext e"
     " where e.classid = 'pg_catalog.pg_proc'::regclass and e.objid = p.oid)"
+    /* The kind has a column of its own since PostgreSQL 11, where there are procedures. */
+    " union all select distinct 'b', p.proname::text, case when l.lanname in ('plpgsql', 'sql')"
+    " and length(p.prosrc) <= 65536 then p.prosrc end, null, null, null, null"
+    " from pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.prolang"
+    " where p.oid >= 16384 and p.prorettype in (0, 2249, 2278)"
+    " and pg_catalog.to_jsonb(p) ->> 'prokind' = 'p'"
     " union all select distinct 'o', o.oprname::text, null, null, null, null, null"
     " from pg_catalog.pg_operator o where o.oid >= 16384 and not exists (select from ext e"
     " where e.classid = 'pg_catalog.pg_operator'::regclass and e.objid = o.oid)"
@@ -123,9 +137,48 @@ static const char text_of_code[] =
     " union all select distinct 'e', null, null, null, null, null, null"
     " from pg_catalog.pg_event_trigger e where e.evtenabled <> 'D'";
 
-struct slice pg_facts_text_in(struct arena *arena)
+/* A name that can be pasted into a text, and in which case is as rules have it. */
+static bool is_simple(struct slice name)
 {
-    return arena_format(arena, "%s%s%s", text_of_relations, text_of_edges, text_of_code);
+    for (size_t i = 0; i < name.len; i++) {
+        char byte = name.at[i];
+        if (!(byte >= 'a' && byte <= 'z') && !(byte >= '0' && byte <= '9') && byte != '_') {
+            return false;
+        }
+    }
+    return name.len > 0;
+}
+
+/* "or ..." for each rule: what the columns that it is about are called, those and maybe more. What
+ * views are made of is worked out only where there are such: that takes most of the time. */
+static struct slice text_of_rules_in(struct arena *arena, const struct mask_rules *rules)
+{
+    static const char lower[] = "pg_catalog.translate(%s, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',"
+                                " 'abcdefghijklmnopqrstuvwxyz') = '%.*s'";
+    struct slice text = SLICE("");
+    for (size_t i = 0; rules != NULL && i < mask_rules_column_count(rules); i++) {
+        const struct masking_column_name *rule = mask_rules_column(rules, i);
+        struct slice table = SLICE("true");
+        struct slice column = SLICE("true");
+        if (is_simple(rule->table)) {
+            table =
+                arena_format(arena, lower, "r.relname::text", (int)rule->table.len, rule->table.at);
+        }
+        if (is_simple(rule->column)) {
+            column = arena_format(arena, lower, "a.attname::text", (int)rule->column.len,
+                                  rule->column.at);
+        }
+        text = arena_format(arena, "%.*s or (%.*s and %.*s)", (int)text.len, text.at,
+                            (int)table.len, table.at, (int)column.len, column.at);
+    }
+    return text;
+}
+
+struct slice pg_facts_text_in(struct arena *arena, const struct mask_rules *rules)
+{
+    struct slice named = text_of_rules_in(arena, rules);
+    return arena_format(arena, "%s%.*s%s%s%s", text_of_start, (int)named.len, named.at,
+                        text_of_relations, text_of_edges, text_of_code);
 }
 
 /* Lookups -------------------------------------------------------------------------------------- */
@@ -355,6 +408,23 @@ static bool read_code(struct pg_facts *facts, const struct slice *values)
     return true; /* of something that has no rows */
 }
 
+/* One of which the text says what it defines, and that no rule is about it. A body that is no text
+ * defines nothing. */
+static bool read_procedure(struct pg_facts *facts, const struct slice *values)
+{
+    struct fact_procedure *procedure = arena_alloc(&facts->arena, sizeof(*procedure));
+    struct slice text = values[2];
+    if (values[1].len == 0) {
+        return false;
+    }
+    *procedure = (struct fact_procedure){
+        .is_plain = text.at != NULL && facts->rules != NULL && pg_facts_is_plain_code(text) &&
+                    !slice_has_nocase(text, SLICE("call")) &&
+                    !mask_rules_may_be_named(facts->rules, text, true)};
+    procedure->next = map_put(&facts->procedures, values[1], procedure);
+    return true;
+}
+
 /* Those in which a value is checked, or cast ('x'), by what somebody made: domains, and types with
  * functions. */
 static bool read_type(struct pg_facts *facts, const struct slice *values)
@@ -394,6 +464,8 @@ static bool read_row(struct pg_facts *facts, const struct slice *values)
         return read_edge(facts, FACT_EDGE_POLICY, values);
     case 'f':
         return read_function(facts, values);
+    case 'b':
+        return read_procedure(facts, values);
     case 'o':
         (void)map_put(&facts->operators, values[1], facts);
         return values[1].len > 0;
@@ -438,6 +510,7 @@ struct pg_facts *pg_facts_new(struct mask_rules *rules, const struct query_rows 
     map_init(&facts->by_oid, seed);
     map_init(&facts->by_name, seed);
     map_init(&facts->functions, seed);
+    map_init(&facts->procedures, seed);
     map_init(&facts->operators, seed);
     map_init(&facts->types, seed);
     size_t count = count_relations(rows);
@@ -470,6 +543,7 @@ void pg_facts_unref(struct pg_facts *facts)
     map_release(&facts->by_oid);
     map_release(&facts->by_name);
     map_release(&facts->functions);
+    map_release(&facts->procedures);
     map_release(&facts->operators);
     map_release(&facts->types);
     arena_release(&facts->arena);

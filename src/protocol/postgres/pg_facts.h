@@ -11,9 +11,11 @@
 #include "policy/mask.h"
 #include "protocol/query.h"
 
-/* The question, without parameters, and how many columns its answer has. */
-struct slice pg_facts_text_in(struct arena *arena);
+/* The question, without parameters, and how many columns its answer has. 'rules' may be NULL. */
+struct slice pg_facts_text_in(struct arena *arena, const struct mask_rules *rules);
 #define PG_FACTS_COLUMNS 7
+/* What the server was delivered with has smaller numbers. */
+#define PG_FACTS_OWN_END 16384
 
 struct pg_facts;
 
@@ -25,6 +27,8 @@ void pg_facts_unref(struct pg_facts *facts);
 
 /* Whether any relation has a masked column; and there, which do. */
 bool pg_facts_has_masked(const struct pg_facts *facts);
+/* Whether there is a table of a name that a rule is about, whatever its columns; or may be. */
+bool pg_facts_has_tables(const struct pg_facts *facts);
 
 enum pg_facts_reach {
     PG_FACTS_OPEN,    /* it has nothing to do with a masked column */
@@ -65,6 +69,17 @@ bool pg_facts_masks_in(const struct pg_facts *facts, const struct sql_name *name
  * nothing about what the server's own do. */
 bool pg_facts_is_own_function(const struct pg_facts *facts, const struct sql_name *name,
                               uint32_t argument_min, uint32_t argument_max);
+/* What is known of the procedures of a name, whatever its schema. */
+enum pg_facts_procedure {
+    PG_FACTS_NO_PROCEDURE,
+    /* What each of them would define stands in its text, and is nothing that a rule is about. */
+    PG_FACTS_PLAIN_PROCEDURE,
+    PG_FACTS_PROCEDURE,
+};
+enum pg_facts_procedure pg_facts_procedure(const struct pg_facts *facts, struct slice name);
+/* Whether the text of a block or procedure says what it defines: it builds no statements out of
+ * texts, and no escapes hide names. */
+bool pg_facts_is_plain_code(struct slice text);
 bool pg_facts_is_own_operator(const struct pg_facts *facts, const struct sql_name *name);
 bool pg_facts_is_own_type(const struct pg_facts *facts, const struct sql_name *name);
 bool pg_facts_has_event_triggers(const struct pg_facts *facts);

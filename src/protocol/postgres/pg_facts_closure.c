@@ -189,6 +189,9 @@ void pg_facts_close(struct pg_facts *facts)
         if (!relation->is_own) {
             mask_named(facts, relation);
             facts->has_masked = facts->has_masked || relation->has_masked;
+            facts->has_tables =
+                facts->has_tables || relation->kind == 'f' ||
+                mask_rules_cover_some_of(facts->rules, relation->schema, relation->name);
         }
     }
     if (!facts->has_masked && !facts->is_broken) {

@@ -62,6 +62,11 @@ struct fact_function {
     struct fact_function *next; /* of the same name */
 };
 
+struct fact_procedure {
+    bool is_plain;
+    struct fact_procedure *next; /* of the same name */
+};
+
 struct pg_facts {
     size_t references;
     struct arena arena;
@@ -73,12 +78,14 @@ struct pg_facts {
     struct map by_oid;
     struct map by_name; /* of the relation alone */
     struct map functions;
+    struct map procedures;
     struct map operators;
     struct map types;
     bool has_casts; /* of the server's own types, by functions that somebody made */
     bool has_event_triggers;
     bool has_masked;
-    bool is_broken; /* not all of it was understood: nothing is known */
+    bool has_tables; /* that a rule is about, or would be */
+    bool is_broken;  /* not all of it was understood: nothing is known */
 };
 
 struct fact_relation *pg_facts_find(const struct pg_facts *facts, uint32_t oid);

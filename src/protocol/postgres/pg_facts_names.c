@@ -15,6 +15,11 @@ bool pg_facts_has_masked(const struct pg_facts *facts)
     return facts->has_masked || facts->is_broken;
 }
 
+bool pg_facts_has_tables(const struct pg_facts *facts)
+{
+    return facts->has_tables || pg_facts_has_masked(facts);
+}
+
 /* Relations ------------------------------------------------------------------------------------ */
 
 static bool is_view(const struct fact_relation *relation)
@@ -82,8 +87,6 @@ static struct pg_facts_column column_in(const struct fact_relation *relation,
     };
 }
 
-#define FIRST_OF_USERS 16384
-
 /* ctid, xmin and others say nothing about values; a whole row says all. */
 struct pg_facts_column pg_facts_column(const struct pg_facts *facts, uint32_t relation,
                                        uint16_t number)
@@ -94,7 +97,7 @@ struct pg_facts_column pg_facts_column(const struct pg_facts *facts, uint32_t re
         return none;
     }
     if (found == NULL) {
-        none.is_known = relation != 0 && relation < FIRST_OF_USERS;
+        none.is_known = relation != 0 && relation < PG_FACTS_OWN_END;
         return none;
     }
     const struct fact_column *column = fact_column_of(found, number);
@@ -134,6 +137,41 @@ bool pg_facts_is_own_function(const struct pg_facts *facts, const struct sql_nam
         }
     }
     return map_get(&facts->types, name->name) == NULL;
+}
+
+enum pg_facts_procedure pg_facts_procedure(const struct pg_facts *facts, struct slice name)
+{
+    const struct fact_procedure *first = map_get(&facts->procedures, name);
+    if (facts->is_broken) {
+        return PG_FACTS_PROCEDURE;
+    }
+    for (const struct fact_procedure *one = first; one != NULL; one = one->next) {
+        if (!one->is_plain) {
+            return PG_FACTS_PROCEDURE;
+        }
+    }
+    return first == NULL ? PG_FACTS_NO_PROCEDURE : PG_FACTS_PLAIN_PROCEDURE;
+}
+
+/* Other languages have other words for it. */
+static bool is_in_known_language(struct slice text)
+{
+    const struct slice word = SLICE("language");
+    const struct slice known = SLICE("plpgsql");
+    for (size_t i = 0; i + word.len <= text.len; i++) {
+        struct slice rest = slice_trim(slice_from(text, i + word.len), " \t\r\n");
+        if (slice_equals_nocase(slice_sub(text, i, word.len), word) &&
+            !slice_equals_nocase(slice_sub(rest, 0, known.len), known)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool pg_facts_is_plain_code(struct slice text)
+{
+    return !slice_has_nocase(text, SLICE("execute")) && is_in_known_language(text) &&
+           slice_find_byte(text, '\\') == text.len;
 }
 
 bool pg_facts_is_own_operator(const struct pg_facts *facts, const struct sql_name *name)

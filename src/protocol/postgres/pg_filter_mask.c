@@ -45,10 +45,16 @@ static struct catalog_stamp pg_filter_on_stamp(void *owner)
     return filter->settings.catalog->on_stamp(filter->settings.catalog_owner);
 }
 
-static void pg_filter_on_change(void *owner, bool is_over)
+static void pg_filter_on_change(void *owner, enum catalog_change what, bool is_over)
 {
     struct pg_filter *filter = owner;
-    filter->settings.catalog->on_change(filter->settings.catalog_owner, CATALOG_MASKED, is_over);
+    filter->settings.catalog->on_change(filter->settings.catalog_owner, what, is_over);
+}
+
+static bool pg_filter_on_check(void *owner, const struct catalog_stamp *known)
+{
+    struct pg_filter *filter = owner;
+    return filter->settings.catalog->on_check(filter->settings.catalog_owner, known);
 }
 
 /* Of an answer of many rows, once; when there is no room to tell, again. */
@@ -117,6 +123,7 @@ void pg_filter_mask_set(struct pg_filter *filter)
         .on_known = has_catalog ? pg_filter_on_known : NULL,
         .on_stamp = has_catalog ? pg_filter_on_stamp : NULL,
         .on_change = has_catalog ? pg_filter_on_change : NULL,
+        .on_check = has_catalog ? pg_filter_on_check : NULL,
         .on_finding = pg_filter_on_finding,
         .owner = filter,
     };

@@ -55,9 +55,7 @@ void pg_mask_free(struct pg_mask *mask)
     if (mask == NULL) {
         return;
     }
-    if (mask->is_changing) {
-        mask->settings.on_change(mask->settings.owner, true);
-    }
+    pg_mask_end_changes(mask);
     pg_mask_release_pending(mask);
     pg_mask_forget_names(mask, false);
     release_current(mask);
@@ -303,6 +301,7 @@ static bool is_decided_by(char type)
 {
     static const char types[] = {PGWIRE_SERVER_DATA_ROW,
                                  PGWIRE_SERVER_COPY_OUT,
+                                 PGWIRE_SERVER_COPY_DATA,
                                  PGWIRE_SERVER_ERROR,
                                  PGWIRE_SERVER_NOTICE,
                                  PGWIRE_SERVER_COMMAND_COMPLETE,

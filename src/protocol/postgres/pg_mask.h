@@ -34,7 +34,8 @@ struct pg_mask_settings {
     void (*on_ask)(void *owner);
     bool (*on_known)(void *owner, struct catalog_known *ret_known);
     struct catalog_stamp (*on_stamp)(void *owner);
-    void (*on_change)(void *owner, bool is_over);
+    void (*on_change)(void *owner, enum catalog_change what, bool is_over);
+    bool (*on_check)(void *owner, const struct catalog_stamp *known); /* NULL: nobody can tell */
     /* May be NULL. A rule on output that matched, whatever its action. */
     void (*on_finding)(void *owner, const struct guard_finding *finding);
     void *owner;

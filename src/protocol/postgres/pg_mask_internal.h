@@ -65,14 +65,15 @@ struct copy_statement {
 
 struct statement {
     size_t references;
-    uint64_t id;          /* no other has it */
-    bool is_script_known; /* 'script' says what it does */
-    bool changes_names;   /* statements and portals may mean others afterwards */
-    bool changes_tables;  /* the catalog, or may */
-    bool runs_others;     /* what a name means: EXECUTE, FETCH */
-    bool shows_plain;     /* a setting that holds no text of the client's choice */
-    bool is_copy_known;   /* 'copy' is of the only COPY in it */
-    bool is_alone;        /* it is one statement */
+    uint64_t id;           /* no other has it */
+    bool is_script_known;  /* 'script' says what it does */
+    bool changes_names;    /* statements and portals may mean others afterwards */
+    bool changes_tables;   /* the catalog, or may */
+    bool commits_prepared; /* what another transaction defined, as PREPARE TRANSACTION left it */
+    bool runs_others;      /* what a name means: EXECUTE, FETCH */
+    bool shows_plain;      /* a setting that holds no text of the client's choice */
+    bool is_copy_known;    /* 'copy' is of the only COPY in it */
+    bool is_alone;         /* it is one statement */
     struct sql_script script;
     struct slice text; /* where its lineage can be told; or empty */
     bool is_backslash_quoted;
@@ -122,13 +123,17 @@ struct pending_request {
     uint8_t name_len;
     uint8_t other_len;
     enum mask_reach reach;
-    bool is_trusted;   /* nobody else changed the catalog while it ran */
-    bool is_complete;  /* it was answered; never of a Query */
-    bool changes;      /* the catalog, at once */
-    bool may_mask;     /* and so that something comes to be masked, or is no more */
-    bool was_changing; /* the session was about to, when it was sent */
+    bool is_trusted;      /* nobody else changed the catalog while it ran */
+    bool is_complete;     /* it was answered; never of a Query */
+    bool changes;         /* the catalog, at once */
+    bool may_mask;        /* and so that something comes to be masked, or is no more */
+    bool is_own_function; /* of a FunctionCall: the server's */
+    bool was_changing[CATALOG_CHANGES]; /* the session was about to, when it was sent */
     unsigned ask_count;
     struct catalog_stamp sent;
+    int64_t decided_at_us; /* when it was to be decided first; 0: not yet */
+    bool is_provisional;   /* decided while somebody's checked change was under way */
+    bool is_anew;          /* it was open before */
 };
 
 /* A copy to the client that is under way. */
@@ -173,16 +178,18 @@ struct pg_mask {
     bool looks_into_text;
     bool judges;
     bool is_encoding_unsafe;
-    bool is_blocked;        /* the rest of the batch goes unseen */
-    bool has_reached;       /* a statement of the transaction did */
-    bool has_run_code;      /* of the session ran what may do anything, and reached */
-    bool has_ddl;           /* not committed, or not seen to be */
-    bool may_mask;          /* with it something may come to be masked, or be no more */
-    bool has_dirty_ddl;     /* likewise, of what is masked */
-    bool is_in_block;       /* as the server said last */
-    bool is_changing;       /* on_change was told that something begins */
-    bool is_asking;         /* on_ask was called */
-    bool has_asked_early;   /* for what the client says, which waits */
+    bool is_blocked;                   /* the rest of the batch goes unseen */
+    bool has_reached;                  /* a statement of the transaction did */
+    bool has_run_code;                 /* of the session ran what may do anything, and reached */
+    bool has_ddl;                      /* not committed, or not seen to be */
+    bool may_mask;                     /* with it something may come to be masked, or be no more */
+    bool has_dirty_ddl;                /* likewise, of what is masked */
+    bool is_in_block;                  /* as the server said last */
+    bool may_leave_block;              /* something was sent since that may end it */
+    bool is_changing[CATALOG_CHANGES]; /* others were told that something begins */
+    bool is_asking;                    /* on_ask was called */
+    unsigned early_count;   /* on_ask was called so often for what the client says, which waits */
+    int64_t early_at_us;    /* the first time */
     struct pg_facts *facts; /* NULL: nothing is known */
     int64_t facts_at_us;
     struct list kept; /* struct kept_name */
@@ -254,6 +261,9 @@ void pg_mask_release_kept(struct pg_mask *mask);
 /* pg_mask_script.c: what the text says is kept with the statement. */
 void pg_mask_describe_statement(struct pg_mask *mask, struct statement *statement,
                                 const struct pg_mask_request *request);
+/* Of that, whether the catalog becomes another. */
+void pg_mask_describe_changes(struct statement *statement, const struct sql_script *script,
+                              struct slice text);
 
 /* pg_mask_reach.c */
 /* Whether it is decided what the request reaches; if not, the catalog was asked. */
@@ -278,8 +288,25 @@ enum pg_mask_facts {
     PG_MASK_FACTS_OLD,
 };
 /* Of what was asked for at 'after_us' or later; 0: any time, but it was answered. */
-enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us);
+enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us, bool is_for_checked);
 void pg_mask_ask(struct pg_mask *mask);
+
+/* pg_mask_change.c */
+/* Whether what was known then still is; 'is_for_checked': but for checked changes, where nothing is
+ * masked. */
+bool pg_mask_is_current(const struct pg_mask *mask, const struct catalog_known *known,
+                        const struct catalog_stamp *now, bool is_for_checked);
+/* Whether others' checked changes were under way since the request was sent; and whether what is
+ * known of the catalog is true of all that the server can have seen for it. */
+bool pg_mask_has_checked(const struct pg_mask *mask, const struct pending_request *pending,
+                         const struct catalog_stamp *now);
+bool pg_mask_is_trusted(const struct pg_mask *mask, const struct pending_request *pending,
+                        const struct catalog_stamp *now);
+/* NULL: nobody knows what it does. */
+bool pg_mask_changes_catalog(const struct statement *statement);
+bool pg_mask_waits_to_change(const struct pg_mask *mask, const struct sql_script *script,
+                             struct slice text);
+void pg_mask_end_changes(struct pg_mask *mask);
 /* A request goes to the server; the server is ready. */
 void pg_mask_note_sent(struct pg_mask *mask, struct pending_request *pending);
 void pg_mask_note_ready(struct pg_mask *mask, bool is_idle);

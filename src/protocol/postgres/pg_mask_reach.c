@@ -225,22 +225,7 @@ static void use_facts(struct pg_mask *mask, struct pg_facts *facts)
     }
 }
 
-static uint64_t own_changes(const struct pg_mask *mask)
-{
-    return mask->is_changing ? 1 : 0;
-}
-
-/* Nobody has changed the catalog since, but for the session itself, which is about to. */
-static bool is_current(const struct pg_mask *mask, const struct catalog_known *known,
-                       const struct catalog_stamp *now)
-{
-    bool is_young = now->at_us - known->stamp.at_us <= INT64_C(1000) * LIMIT_GATE_FACTS_MS;
-    return is_young && known->stamp.ended == now->ended &&
-           (known->stamp.begun == now->begun ||
-            known->stamp.begun + own_changes(mask) == now->begun);
-}
-
-enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us)
+enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us, bool is_for_checked)
 {
     struct catalog_known known = {.facts = NULL};
     if (mask->settings.on_known == NULL) {
@@ -249,8 +234,8 @@ enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us)
     }
     struct catalog_stamp now = mask->settings.on_stamp(mask->settings.owner);
     bool is_there = mask->settings.on_known(mask->settings.owner, &known);
-    if (!is_there || !is_current(mask, &known, &now) || known.stamp.at_us < after_us ||
-        (known.facts == NULL && after_us == 0)) {
+    if (!is_there || !pg_mask_is_current(mask, &known, &now, is_for_checked) ||
+        known.stamp.at_us < after_us || (known.facts == NULL && after_us == 0)) {
         return PG_MASK_FACTS_OLD;
     }
     use_facts(mask, known.facts);
@@ -278,31 +263,24 @@ bool pg_mask_is_asking(const struct pg_mask *mask)
 
 /* The decision --------------------------------------------------------------------------------- */
 
-static bool is_trusted(const struct pg_mask *mask, const struct pending_request *pending)
-{
-    if (mask->settings.on_stamp == NULL) {
-        return true;
-    }
-    struct catalog_stamp now = mask->settings.on_stamp(mask->settings.owner);
-    uint64_t own = pending->was_changing ? 1 : 0;
-    return pending->sent.begun - pending->sent.ended == own && pending->sent.ended == now.ended &&
-           pending->sent.begun - own == now.begun - own_changes(mask);
-}
-
-static bool changes_catalog(const struct statement *statement)
-{
-    return statement == NULL || statement->changes_tables;
-}
-
 static void decide_as(struct pg_mask *mask, struct pending_request *pending, bool is_reached,
                       bool runs_code)
 {
     bool has_run = pending->type != PGWIRE_CLIENT_PARSE && pending->type != PGWIRE_CLIENT_DESCRIBE;
+    if (is_reached && pending->is_anew) { /* what passes from here on */
+        mask->generation++;
+        mask->is_current = false;
+        if (mask->copying.is_on) {
+            pg_mask_copy_replan(mask);
+        }
+    }
+    pending->is_anew = false;
     pending->reach = is_reached ? MASK_REACHED : MASK_OPEN;
     mask->has_reached = mask->has_reached || is_reached;
     mask->has_run_code = mask->has_run_code || (is_reached && runs_code && has_run);
     mask->has_dirty_ddl =
-        mask->has_dirty_ddl || (is_reached && changes_catalog(pg_mask_statement_of(mask, pending)));
+        mask->has_dirty_ddl ||
+        (is_reached && pg_mask_changes_catalog(pg_mask_statement_of(mask, pending)));
 }
 
 /* Whether it is to be asked again; if it can be. */
@@ -316,23 +294,65 @@ static bool ask_again(struct pg_mask *mask, struct pending_request *pending)
     return true;
 }
 
+/* One statement sees the catalog and the tables as they were when it began, unless it runs what
+ * may look anew. */
+static bool looks_once(struct pg_mask *mask, const struct pending_request *pending)
+{
+    struct reaching reaching = {.facts = mask->facts};
+    const struct statement *statement = pg_mask_statement_of(mask, pending);
+    if (mask->facts == NULL || statement == NULL || !statement->is_script_known ||
+        statement->script.count != 1) {
+        return false;
+    }
+    reach_script(&reaching, mask, statement, 0);
+    return !reaching.runs_code;
+}
+
+/* Whether more of an answer has to be decided anew: what comes now may be of a later catalog. */
+static bool is_due_again(struct pg_mask *mask, struct pending_request *pending)
+{
+    bool is_due = pending->reach == MASK_OPEN && pending->is_provisional;
+    if (!is_due || looks_once(mask, pending)) {
+        pending->is_provisional = false;
+        return false;
+    }
+    pending->reach = MASK_UNDECIDED;
+    pending->is_anew = true;
+    pending->is_provisional = false;
+    pending->decided_at_us = 0;
+    pending->ask_count = 0;
+    return true;
+}
+
 bool pg_mask_decide(struct pg_mask *mask, struct pending_request *pending)
 {
-    if (mask->strictest == NULL || pending == NULL || pending->reach != MASK_UNDECIDED) {
+    if (mask->strictest == NULL || pending == NULL ||
+        (pending->reach != MASK_UNDECIDED && !is_due_again(mask, pending))) {
         return true;
     }
     if (mask->is_asking) {
         return false;
     }
+    struct catalog_stamp now = {.at_us = 0};
     bool is_answered = pending->ask_count > 0;
-    if (pg_mask_take_facts(mask, is_answered ? 1 : 0) == PG_MASK_FACTS_OLD) {
+    bool has_checked = false;
+    if (mask->settings.on_stamp != NULL) {
+        now = mask->settings.on_stamp(mask->settings.owner);
+        has_checked = pg_mask_has_checked(mask, pending, &now);
+        pending->decided_at_us = pending->decided_at_us == 0 ? now.at_us : pending->decided_at_us;
+    }
+    int64_t after_us = has_checked ? pending->decided_at_us : is_answered ? 1 : 0;
+    if (pg_mask_take_facts(mask, after_us, has_checked) == PG_MASK_FACTS_OLD) {
         if (ask_again(mask, pending)) {
             return false;
         }
         use_facts(mask, NULL);
     }
     const struct statement *statement = pg_mask_statement_of(mask, pending);
-    pending->is_trusted = mask->facts != NULL && is_trusted(mask, pending) && !mask->has_dirty_ddl;
+    pending->is_provisional = has_checked && now.checked_begun != now.checked_ended;
+    pending->is_trusted =
+        mask->facts != NULL && !mask->has_dirty_ddl &&
+        (mask->settings.on_stamp == NULL || pg_mask_is_trusted(mask, pending, &now));
     if (mask->facts != NULL && !pg_facts_has_masked(mask->facts) && pending->is_trusted) {
         decide_as(mask, pending, false, false);
         return true;
@@ -399,132 +419,4 @@ struct mask_plan pg_mask_plan(const struct pg_mask *mask, const struct pending_r
         plan.whole = mask->strictest;
     }
     return plan;
-}
-
-/* Changes of the catalog ----------------------------------------------------------------------- */
-
-/* What holds at once, or when the transaction is committed. */
-static void begin_change(struct pg_mask *mask)
-{
-    if (!mask->is_changing && mask->settings.on_change != NULL) {
-        mask->is_changing = true;
-        mask->settings.on_change(mask->settings.owner, false);
-    }
-}
-
-static bool script_has(const struct statement *statement, uint64_t operations)
-{
-    for (size_t i = 0; statement->is_script_known && i < statement->script.count; i++) {
-        if ((statement->script.statements[i].operations & operations) != 0) {
-            return true;
-        }
-    }
-    return !statement->is_script_known;
-}
-
-/* The text of a DO says what it defines: it builds no statements, and no escapes hide names. */
-static bool is_plain_do(struct slice text)
-{
-    return !slice_has_nocase(text, SLICE("execute")) && slice_find_byte(text, '\\') == text.len;
-}
-
-/* Where nothing is masked, most definitions leave it so: others need not know of them. What is
- * built out of texts while it runs can have any name; functions that do so are not seen here. */
-static bool may_mask(const struct pg_mask *mask, const struct statement *statement)
-{
-    const uint64_t dynamic = SQL_BIT(SQL_CALL) | SQL_BIT(SQL_IMPORT) | SQL_BIT(SQL_LOAD);
-    struct catalog_known known = {.facts = NULL};
-    if (statement == NULL || statement->text.len == 0 || mask->settings.on_known == NULL ||
-        !mask->settings.on_known(mask->settings.owner, &known) || known.facts == NULL ||
-        pg_facts_has_masked(known.facts)) {
-        return true;
-    }
-    struct catalog_stamp now = mask->settings.on_stamp(mask->settings.owner);
-    bool is_known = known.stamp.ended == now.ended && known.stamp.begun == now.begun;
-    for (size_t i = 0; is_known && i < statement->script.count; i++) {
-        const struct sql_statement *one = &statement->script.statements[i];
-        bool is_do = (one->operations & SQL_BIT(SQL_DO)) != 0;
-        is_known = (one->operations & dynamic) == 0 && (!one->is_unknown || is_do) &&
-                   (!is_do || is_plain_do(statement->text));
-    }
-    return !is_known || mask_rules_may_be_named(mask->settings.rules, statement->text);
-}
-
-/* What an Execute will run, where Parse and Bind may not be answered yet. */
-static const struct statement *statement_to_run(struct pg_mask *mask,
-                                                const struct pending_request *pending)
-{
-    struct slice wanted = slice_of(pending->name, pending->name_len);
-    bool is_statement = false;
-    if (pending->type != PGWIRE_CLIENT_EXECUTE) {
-        return pending->statement;
-    }
-    for (struct list *link = pending->link.previous; link != &mask->pending;
-         link = link->previous) {
-        const struct pending_request *before = LIST_ITEM(link, struct pending_request, link);
-        bool is_of_it = slice_equals(slice_of(before->name, before->name_len), wanted);
-        if (!is_statement && before->type == PGWIRE_CLIENT_BIND && is_of_it) {
-            is_statement = true;
-            wanted = slice_of(before->other, before->other_len);
-        } else if (is_statement && before->type == PGWIRE_CLIENT_PARSE && is_of_it) {
-            return before->statement;
-        }
-    }
-    if (is_statement) {
-        return map_get(&mask->statements, wanted);
-    }
-    const struct portal *portal = map_get(&mask->portals, wanted);
-    return portal == NULL ? NULL : portal->statement;
-}
-
-void pg_mask_note_sent(struct pg_mask *mask, struct pending_request *pending)
-{
-    bool runs = pending->type == PGWIRE_CLIENT_QUERY || pending->type == PGWIRE_CLIENT_EXECUTE ||
-                pending->type == PGWIRE_CLIENT_FUNCTION_CALL;
-    if (mask->strictest == NULL) {
-        return;
-    }
-    if (runs) {
-        const struct statement *statement = statement_to_run(mask, pending);
-        bool may_commit =
-            statement == NULL || script_has(statement, SQL_BIT(SQL_COMMIT) | SQL_BIT(SQL_PREPARE));
-        pending->changes = changes_catalog(statement);
-        pending->may_mask = pending->changes && may_mask(mask, statement);
-        mask->has_ddl = mask->has_ddl || pending->changes;
-        mask->may_mask = mask->may_mask || pending->may_mask;
-        if (mask->has_ddl && (!mask->is_in_block || may_commit)) {
-            pending->changes = true;
-            pending->may_mask = mask->may_mask;
-            if (mask->may_mask) {
-                begin_change(mask);
-            }
-        }
-    }
-    if (mask->settings.on_stamp != NULL) {
-        pending->sent = mask->settings.on_stamp(mask->settings.owner);
-        pending->was_changing = mask->is_changing;
-    }
-}
-
-/* Nothing that was sent is still about to hold. */
-void pg_mask_note_ready(struct pg_mask *mask, bool is_idle)
-{
-    mask->is_in_block = !is_idle;
-    if (is_idle) {
-        mask->has_ddl = false;
-        mask->may_mask = false;
-        mask->has_dirty_ddl = false;
-        mask->has_reached = false;
-    }
-    bool is_pending = false;
-    LIST_EACH(link, &mask->pending) {
-        const struct pending_request *pending = LIST_ITEM(link, struct pending_request, link);
-        is_pending = is_pending || pending->changes;
-        mask->may_mask = mask->may_mask || pending->may_mask;
-    }
-    mask->has_ddl = mask->has_ddl || is_pending;
-    if (mask->is_changing && !is_pending) {
-        mask->is_changing = false;
-        mask->settings.on_change(mask->settings.owner, true);
-    }
 }

@@ -7,6 +7,7 @@
 
 #define COPIES                                                                                     \
     (SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_MERGE) | SQL_BIT(SQL_CREATE))
+#define ASKED_MOST  8 /* times before one statement goes on */
 #define WORDS_COPY  "the statement copies masked columns to where they would not be masked"
 #define WORDS_ALTER "the statement would take a table out of what its masking rules are about"
 #define WORDS_KEEP  "the statement hands masked columns to a function that keeps what it is given"
@@ -340,6 +341,21 @@ static bool is_of_concern(const struct pg_mask *mask, const struct sql_script *s
     return is_concern;
 }
 
+/* Before it goes on: a bounded number of times. */
+static bool asks_early(struct pg_mask *mask, const struct sql_script *script, struct slice text,
+                       bool is_old)
+{
+    bool is_due = is_old || pg_mask_waits_to_change(mask, script, text);
+    if (!is_due || mask->settings.on_ask == NULL || mask->early_count >= ASKED_MOST) {
+        return false;
+    }
+    if (mask->early_count++ == 0) {
+        mask->early_at_us = mask->settings.on_stamp(mask->settings.owner).at_us;
+    }
+    pg_mask_ask(mask);
+    return true;
+}
+
 enum pg_mask_refusal pg_mask_refuses(struct pg_mask *mask, const struct sql_script *script,
                                      struct slice text, const char **ret_words)
 {
@@ -353,16 +369,17 @@ enum pg_mask_refusal pg_mask_refuses(struct pg_mask *mask, const struct sql_scri
         return mask_rules_refuse_predicates(mask->settings.rules) ? PG_MASK_IS_REFUSED
                                                                   : PG_MASK_PASSES;
     }
-    if (!is_of_concern(mask, script)) {
-        return PG_MASK_PASSES;
-    }
-    bool is_old = pg_mask_take_facts(mask, mask->has_asked_early ? 1 : 0) == PG_MASK_FACTS_OLD;
-    if (is_old && !mask->has_asked_early && mask->settings.on_ask != NULL) {
-        mask->has_asked_early = true;
-        pg_mask_ask(mask);
+    bool is_concern = is_of_concern(mask, script);
+    bool is_asked = mask->early_count > 0;
+    bool is_old = is_concern && pg_mask_take_facts(mask, is_asked ? mask->early_at_us : 0,
+                                                   is_asked) == PG_MASK_FACTS_OLD;
+    if (asks_early(mask, script, text, is_old)) {
         return PG_MASK_ASKS;
     }
-    mask->has_asked_early = false;
+    mask->early_count = 0;
+    if (!is_concern) {
+        return PG_MASK_PASSES;
+    }
     if (mask->facts == NULL || is_old) {
         return PG_MASK_IS_REFUSED;
     }

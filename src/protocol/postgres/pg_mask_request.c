@@ -296,6 +296,13 @@ static enum err take_execute(struct pending_request *pending, struct slice body,
     return err;
 }
 
+static void take_function(struct pending_request *pending, struct slice body)
+{
+    struct reader reader = reader_of(body); /* maybe the beginning only */
+    uint32_t oid = reader_u32(&reader);
+    pending->is_own_function = !reader.failed && oid < PG_FACTS_OWN_END;
+}
+
 static enum err take(struct pg_mask *mask, struct pending_request *pending,
                      const struct pg_mask_request *request, struct error *reterr_error)
 {
@@ -313,6 +320,9 @@ static enum err take(struct pg_mask *mask, struct pending_request *pending,
         return take_object(pending, request->body, reterr_error);
     case PGWIRE_CLIENT_EXECUTE:
         return take_execute(pending, request->body, reterr_error);
+    case PGWIRE_CLIENT_FUNCTION_CALL:
+        take_function(pending, request->body);
+        return ERR_NONE;
     default:
         return ERR_NONE;
     }

@@ -109,6 +109,21 @@ static bool shows_plain(struct slice text)
     return false;
 }
 
+/* What a transaction that was prepared defines holds when that is committed, by whatever session.
+ */
+void pg_mask_describe_changes(struct statement *statement, const struct sql_script *script,
+                              struct slice text)
+{
+    for (size_t i = 0; i < script->count; i++) {
+        const struct sql_statement *one = &script->statements[i];
+        statement->commits_prepared =
+            statement->commits_prepared || ((one->operations & SQL_BIT(SQL_COMMIT)) != 0 &&
+                                            slice_has_nocase(text, SLICE("prepared")));
+        statement->changes_tables =
+            statement->changes_tables || is_change(one) || statement->commits_prepared;
+    }
+}
+
 void pg_mask_describe_statement(struct pg_mask *mask, struct statement *statement,
                                 const struct pg_mask_request *request)
 {
@@ -122,12 +137,14 @@ void pg_mask_describe_statement(struct pg_mask *mask, struct statement *statemen
     statement->changes_tables = script == NULL;
     statement->changes_names = script == NULL;
     statement->runs_others = script == NULL;
+    if (script != NULL) {
+        pg_mask_describe_changes(statement, script, request->text);
+    }
     statement->shows_plain = script != NULL && script->count == 1 && shows_plain(request->text);
     for (size_t i = 0; script != NULL && i < script->count; i++) {
         const struct sql_statement *one = &script->statements[i];
         const uint64_t names = SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_DEALLOCATE) |
                                SQL_BIT(SQL_DISCARD) | SQL_BIT(SQL_DECLARE) | SQL_BIT(SQL_CLOSE);
-        statement->changes_tables = statement->changes_tables || is_change(one);
         statement->runs_others = statement->runs_others || (one->operations & RUNS_OTHERS) != 0;
         statement->changes_names =
             statement->changes_names || one->is_unknown || (one->operations & names) != 0;

@@ -32,11 +32,25 @@ static struct catalog_stamp on_stamp(void *owner)
     return talk->now;
 }
 
-static void on_change(void *owner, bool is_over)
+static void on_change(void *owner, enum catalog_change what, bool is_over)
 {
     struct talk *talk = owner;
-    talk->now.begun += !is_over;
-    talk->now.ended += is_over;
+    struct catalog_stamp *now = &talk->now;
+    uint64_t *count = what == CATALOG_MASKED ? (is_over ? &now->ended : &now->begun)
+                      : what == CATALOG_DEFINED
+                          ? (is_over ? &now->defined_ended : &now->defined_begun)
+                          : (is_over ? &now->checked_ended : &now->checked_begun);
+    (*count)++;
+}
+
+static bool on_check(void *owner, const struct catalog_stamp *known)
+{
+    struct talk *talk = owner;
+    bool is_begun = talk->now.checked_begun == known->checked_begun &&
+                    talk->now.checked_ended == known->checked_begun;
+    talk->now.checked_begun += is_begun;
+    talk->now.begun_at_check = known->begun;
+    return is_begun;
 }
 
 static void on_finding(void *owner, const struct guard_finding *finding)
@@ -64,6 +78,7 @@ void talk_begin(struct talk *talk)
         .on_known = on_known,
         .on_stamp = on_stamp,
         .on_change = on_change,
+        .on_check = on_check,
         .on_finding = on_finding,
         .owner = talk,
     };
@@ -113,6 +128,12 @@ static uint64_t ask(struct talk *talk, char type, struct slice message, const ch
         statement.why = "";
         statement.relations = &people;
         statement.relation_count = reads_people || is_named(said, "ssn");
+    }
+    struct sql_function function = {.name = {SLICE(""), SLICE("")}};
+    if (said != NULL && said->call != NULL) {
+        function.name.name = slice_of_text(said->call);
+        statement.functions = &function;
+        statement.function_count = 1;
     }
     if (said != NULL && said->used != NULL) {
         columns[statement.column_count++] =

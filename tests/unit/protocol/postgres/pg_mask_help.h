@@ -49,6 +49,7 @@ struct said {
     bool is_unknown;
     const char *used;  /* a column used beyond the output */
     const char *given; /* a column that is handed out */
+    const char *call;  /* a function */
 };
 uint64_t talk_query(struct talk *talk, const char *text, const struct said *said);
 uint64_t talk_parse(struct talk *talk, const char *name, const char *text, const struct said *said);

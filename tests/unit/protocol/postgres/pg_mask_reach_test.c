@@ -135,40 +135,103 @@ static void own_changes_are_told(void **state)
     talk_end(&talk);
 }
 
-/* Where nothing is masked, others need not know of what cannot change that. */
-static void changes_that_mask_nothing_are_not_told(void **state)
+/* A catalog without masked columns, though a rule is about one. */
+static void begin_empty(struct talk *talk)
 {
     static const pg_facts_made_row tables[] = {
-        {"r", "1000", "public", "other", "r", "", "1:id,2:ssn,3:name"}};
+        {"r", "1000", "public", "other", "r", "", "1:id,2:ssn,3:name"},
+        {"b", "plain", "insert into other values (1)", NULL, NULL, NULL, NULL},
+        {"b", "builds", "begin execute a; end", NULL, NULL, NULL, NULL}};
+    talk_start(talk);
+    talk->rules.looks_into_text = false;
+    talk->rules.columns[0] = (struct fake_column){.table = "people", .column = "ssn"};
+    talk->rules.column_count = 1;
+    talk->facts = pg_facts_made(&talk->rules, tables, COUNT_OF(tables));
+    talk_begin(talk);
+}
+
+/* Where nothing is masked, others need to know little of what cannot change that, and can rely on
+ * the catalog where it is known what it was before. */
+static void others_are_told_what_a_change_may_do(void **state)
+{
     static const struct {
         struct said said;
         const char *text;
-        bool is_told;
+        enum catalog_change told;
     } cases[] = {
-        {{.verb = SQL_CREATE, .operations = SQL_BIT(SQL_CREATE)}, "create table x", false},
-        {{.verb = SQL_CREATE, .operations = SQL_BIT(SQL_CREATE)}, "create table people", true},
-        {{.verb = SQL_DO, .operations = SQL_BIT(SQL_DO), .is_unknown = true}, "do 'x'", false},
-        {{.verb = SQL_DO, .operations = SQL_BIT(SQL_DO), .is_unknown = true}, "do 'Execute'", true},
-        {{.verb = SQL_DO, .operations = SQL_BIT(SQL_DO), .is_unknown = true}, "do E'\\x'", true},
-        {{.verb = SQL_CALL, .operations = SQL_BIT(SQL_CALL)}, "call x()", true},
-        {{.verb = SQL_CREATE, .is_unknown = true}, "what", true},
+        {{.verb = SQL_CREATE}, "create table x", CATALOG_DEFINED},
+        {{.verb = SQL_CREATE}, "create table people", CATALOG_CHECKED},
+        {{.verb = SQL_DO, .is_unknown = true}, "do 'x'", CATALOG_DEFINED},
+        {{.verb = SQL_DO, .is_unknown = true}, "do 'language PLPGSQL'", CATALOG_DEFINED},
+        {{.verb = SQL_DO, .is_unknown = true}, "do 'language plperl'", CATALOG_CHECKED},
+        {{.verb = SQL_DO, .is_unknown = true}, "do 'Execute'", CATALOG_CHECKED},
+        {{.verb = SQL_DO, .is_unknown = true}, "do 'Execute; Commit'", CATALOG_MASKED},
+        {{.verb = SQL_DO, .is_unknown = true}, "do E'\\x'", CATALOG_CHECKED},
+        {{.verb = SQL_CALL, .is_unknown = true, .call = "plain"}, "call plain()", CATALOG_DEFINED},
+        {{.verb = SQL_CALL, .is_unknown = true, .call = "builds"}, "call b()", CATALOG_MASKED},
+        {{.verb = SQL_CALL, .is_unknown = true}, "call (", CATALOG_MASKED},
+        {{.verb = SQL_CREATE, .is_unknown = true}, "what", CATALOG_CHECKED},
+        {{.verb = SQL_CREATE, .is_unknown = true}, "what; that", CATALOG_MASKED},
+        {{.verb = SQL_COMMIT}, "commit prepared 'x'", CATALOG_CHECKED},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct talk talk;
-        talk_start(&talk);
-        talk.rules.looks_into_text = false;
-        talk.rules.columns[0] = (struct fake_column){.table = "people", .column = "ssn"};
-        talk.rules.column_count = 1;
-        talk.facts = pg_facts_made(&talk.rules, tables, 1);
-        talk_begin(&talk);
+        begin_empty(&talk);
         uint64_t id = talk_query(&talk, cases[i].text, &cases[i].said);
-        assert_int_equal(talk.now.begun, cases[i].is_told);
+        assert_int_equal(talk.now.begun, cases[i].told == CATALOG_MASKED);
+        assert_int_equal(talk.now.checked_begun, cases[i].told == CATALOG_CHECKED);
+        assert_int_equal(talk.now.defined_begun, cases[i].told == CATALOG_DEFINED);
         say(&talk, 'C', SLICE("CREATE TABLE\0"));
         talk_answer(&talk, id, PG_MASK_SAME);
         say(&talk, 'Z', SLICE("I"));
         talk_answer(&talk, id, PG_MASK_SAME);
-        assert_int_equal(talk.now.ended, cases[i].is_told);
+        assert_int_equal(talk.now.ended, talk.now.begun);
+        assert_int_equal(talk.now.checked_ended, talk.now.checked_begun);
+        assert_int_equal(talk.now.defined_ended, talk.now.defined_begun);
+        talk_end(&talk);
+    }
+}
+
+/* While somebody's checked change is under way, an answer waits for the catalog as it is after it;
+ * unless something else came between, which nobody looked for. */
+static void a_checked_change_of_others_is_looked_for(void **state)
+{
+    static const struct {
+        uint64_t begun;    /* changes that were not checked, before the answer */
+        uint64_t at_check; /* those that were known when the checked one began */
+        bool has_others;   /* who has other rules */
+        bool is_masked;
+    } cases[] = {
+        {0, 0, false, false}, {1, 1, false, false}, {1, 0, false, true}, {0, 0, true, true}};
+    const struct slice value = SLICE("123");
+    const struct slice masked = SLICE("[R]");
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct talk talk;
+        begin_empty(&talk);
+        talk.now.at_us = 3;
+        talk.now.begun = talk.now.ended = cases[i].begun;
+        talk.known.begun = talk.known.ended = cases[i].begun;
+        uint64_t id = talk_query(&talk, "select value", &plain);
+        talk.now = (struct catalog_stamp){.begun = cases[i].begun,
+                                          .ended = cases[i].begun,
+                                          .checked_begun = 1,
+                                          .begun_at_check = cases[i].at_check,
+                                          .others_at_us = cases[i].has_others ? 4 : 0,
+                                          .at_us = 5};
+        say_description(&talk, &computed, 1);
+        talk_answer(&talk, id, PG_MASK_SAME);
+        say_row(&talk, &value, 1);
+        talk_answer(&talk, id, PG_MASK_WAIT);
+        assert_int_equal(talk.lookups, 1);
+        talk.known = talk.now;
+        pg_mask_informed(talk.mask);
+        say_row(&talk, &value, 1);
+        talk_answer(&talk, id, cases[i].is_masked ? PG_MASK_CHANGED : PG_MASK_SAME);
+        if (cases[i].is_masked) {
+            check_row(&talk, &masked, 1);
+        }
         talk_end(&talk);
     }
 }
@@ -288,7 +351,8 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_asked_once_and_then_masked),
         cmocka_unit_test(a_change_of_others_makes_it_uncertain),
         cmocka_unit_test(own_changes_are_told),
-        cmocka_unit_test(changes_that_mask_nothing_are_not_told),
+        cmocka_unit_test(others_are_told_what_a_change_may_do),
+        cmocka_unit_test(a_checked_change_of_others_is_looked_for),
         cmocka_unit_test(what_is_made_of_masked_columns_is_masked),
         cmocka_unit_test(a_column_of_a_view_is_what_it_is_taken_from),
         cmocka_unit_test(an_answer_that_is_not_understood_masks_all),
