@@ -4,6 +4,7 @@
 #include "api/credentials.h"
 #include "api/handlers.h"
 #include "api/review_answer.h"
+#include "base/memory.h"
 #include "protocol/protocol.h"
 #include "store/rule_store.h"
 
@@ -26,6 +27,45 @@ static enum err controls_check_kind(const struct api_call *call, struct store_tx
                       "'%.*s' cannot act on the connection '%.*s': what passes there is %s, which "
                       "the gateway does not understand",
                       SLICE_ARG(place.rule_name), SLICE_ARG(place.connection_name), protocol->name);
+}
+
+/* Members of guard rails that act on some protocols only. */
+static enum err controls_check_members(const struct api_call *call, struct store_tx *tx,
+                                       const struct protocol *protocol, struct error *reterr)
+{
+    struct controls controls = protocol_controls(protocol);
+    const struct {
+        enum control control;
+        struct slice member; /* as it stands in the document */
+        const char *words;
+    } members[] = {
+        {controls.read_budget, SLICE("\"type\":\"read_budget\""), "a read budget"},
+        {controls.guard_output, SLICE("\"output\":{\"rules\":[{"), "rules for output"},
+        {controls.row_limit, SLICE("\"max_rows\":"), "a limit on rows (max_rows)"},
+        {controls.read_only, SLICE("\"read_only\":true"), "read_only"},
+    };
+    const struct rule_search search = {.organization_id = call->caller.organization_id,
+                                       .subtype = protocol->subtype,
+                                       .kind = SLICE("guardrail")};
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        struct rule_place place;
+        if (members[i].control != CONTROL_IMPOSSIBLE) {
+            continue;
+        }
+        enum err err =
+            rule_store_find_having(tx, call->arena, &search, members[i].member, &place, reterr);
+        if (err == ERR_NONE) {
+            return fail(reterr, ERR_INPUT,
+                        "'%.*s' has %s, which cannot act on the connection '%.*s': it is not held "
+                        "on %s",
+                        SLICE_ARG(place.rule_name), members[i].words,
+                        SLICE_ARG(place.connection_name), protocol->name);
+        }
+        if (err != ERR_NOT_FOUND) {
+            return err;
+        }
+    }
+    return ERR_NONE;
 }
 
 /* Commands and what else no client speaks to: nothing of it is understood but words. */
@@ -67,6 +107,8 @@ enum err controls_check(const struct api_call *call, struct store_tx *tx, struct
         struct controls controls = protocol_controls(protocols->items[i]);
         if (controls.guard_text == CONTROL_IMPOSSIBLE) {
             err = controls_check_kind(call, tx, protocols->items[i], "guardrail", reterr);
+        } else {
+            err = controls_check_members(call, tx, protocols->items[i], reterr);
         }
         if (err == ERR_NONE && controls.masking == CONTROL_IMPOSSIBLE) {
             err = controls_check_kind(call, tx, protocols->items[i], "masking", reterr);
@@ -146,6 +188,7 @@ enum err connection_controls(struct api_call *call, struct error *reterr)
     json_begin_object(&json);
     json_member_text(&json, "structural", control_word(controls.guard_structure));
     json_member_text(&json, "text", control_word(controls.guard_text));
+    json_member_text(&json, "output", control_word(controls.guard_output));
     json_member_text(&json, "read_only", control_word(controls.read_only));
     json_end_object(&json);
     json_member_text(&json, "row_limits", control_word(controls.row_limit));

@@ -67,7 +67,9 @@ bool gate_session_can_hold_rules(const struct gate_session *session)
     if (session->rules != NULL &&
         ((session->rules->rules.masking != NULL && (can & CAN_MASK) == 0) ||
          (session->rules->budget_count > 0 && (can & CAN_BUDGET) == 0) ||
-         (session->rules->scope.asks_review && (can & CAN_HOLD) == 0))) {
+         (session->rules->scope.asks_review && (can & CAN_HOLD) == 0) ||
+         (guard_scope_looks_at(&session->rules->scope, GUARD_OUTPUT) &&
+          (can & CAN_GUARD_OUTPUT) == 0))) {
         return false;
     }
     return session->rules == NULL || session->rules->is_empty ||

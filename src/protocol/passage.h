@@ -150,12 +150,12 @@ struct passage_events {
     /* What the session does to the catalog may hold from now on; or holds, if it ever will: as many
      * of the one as of the other. */
     void (*on_change)(void *owner, enum catalog_change what, bool is_over);
+    /* Likewise, the beginning of CATALOG_CHECKED; false: there have been changes since 'known'. */
+    bool (*on_check)(void *owner, const struct catalog_stamp *known);
     /* A statement is held, and all that the client says behind it, until 'decided'. */
     void (*on_hold)(void *owner, const struct held_statement *held);
     /* Nobody has to decide any more: the target would not run it, for what came before it failed. */
     void (*on_unhold)(void *owner);
-    /* Likewise, the beginning of CATALOG_CHECKED; false: there have been changes since 'known'. */
-    bool (*on_check)(void *owner, const struct catalog_stamp *known);
     /* An answer is blocked: what the target does is to be cancelled; then 'stopped'. */
     void (*on_block)(void *owner);
     /* Another session, of this credential and with this number, is to be cancelled, or to end;

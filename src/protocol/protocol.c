@@ -20,6 +20,7 @@ struct controls protocol_controls(const struct protocol *protocol)
     return (struct controls){
         .guard_structure = control_if(protocol->can, CAN_GUARD),
         .guard_text = control_if(protocol->can, CAN_GUARD_TEXT),
+        .guard_output = control_if(protocol->can, CAN_GUARD_OUTPUT),
         .read_only = control_if(protocol->can, CAN_READ_ONLY),
         .row_limit = control_if(protocol->can, CAN_LIMIT_ROWS),
         .read_budget = control_if(protocol->can, CAN_BUDGET),

@@ -14,13 +14,14 @@
 /* What rules and features can do on its connections. */
 enum protocol_can {
     CAN_GUARD = 1,      /* statements are understood, and stopped before the target has them */
-    CAN_GUARD_TEXT = 2, /* words and patterns are looked for in what passes */
+    CAN_GUARD_TEXT = 2, /* words and patterns are looked for in what clients send */
     CAN_LIMIT_ROWS = 4, /* what writes too many rows is taken back */
     CAN_BUDGET = 8,     /* rows that are read are counted */
     CAN_MASK = 16,
     CAN_CANCEL = 32,
-    CAN_READ_ONLY = 64, /* the target itself refuses to write, for as long as a rule is there */
-    CAN_HOLD = 128,     /* a statement waits until people have decided on it */
+    CAN_READ_ONLY = 64,     /* the target itself refuses to write, for as long as a rule is there */
+    CAN_GUARD_OUTPUT = 128, /* and in what targets answer */
+    CAN_HOLD = 256,         /* a statement waits until people have decided on it */
 };
 
 struct target_ops {
@@ -106,6 +107,7 @@ enum control {
 struct controls {
     enum control guard_structure; /* rules about what statements would do */
     enum control guard_text;      /* words and patterns */
+    enum control guard_output;    /* likewise, in what targets answer */
     enum control read_only;       /* the target is told to write nothing */
     enum control row_limit;       /* how many rows a statement may change */
     enum control read_budget;

@@ -36,6 +36,22 @@ enum err rule_store_find_place(struct store_tx *tx, struct arena *arena,
     return err == ERR_NONE ? rule_store_take_place(&rows, arena, ret_place, reterr) : err;
 }
 
+enum err rule_store_find_having(struct store_tx *tx, struct arena *arena,
+                                const struct rule_search *search, struct slice text,
+                                struct rule_place *ret_place, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query(tx,
+                    RULE_PLACES " AND u.kind = $3 WHERE c.organization_id = $1 AND c.subtype = $2 "
+                                "AND u.document LIKE '%' || $4 || '%' "
+                                "ORDER BY c.name, u.name LIMIT 1",
+                    PARAMS(store_text(search->organization_id), store_text(search->subtype),
+                           store_text(search->kind), store_text(text)),
+                    &rows, reterr);
+    return err == ERR_NONE ? rule_store_take_place(&rows, arena, ret_place, reterr) : err;
+}
+
 /* Quotes inside a text are escaped in the document: what is looked for can only be a member. */
 enum err rule_store_find_structural(struct store_tx *tx, struct arena *arena,
                                     struct slice organization_id, struct slice subtypes,

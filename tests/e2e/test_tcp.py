@@ -265,7 +265,7 @@ def test_rules_that_it_cannot_hold_are_refused(gateway, admin, echo):
     name = connection(admin, echo.port)
     controls = admin.get(f"/connections/{name}/controls").json
     assert controls["guardrails"] == {"structural": "impossible", "text": "impossible",
-                                      "read_only": "impossible"}
+                                      "output": "impossible", "read_only": "impossible"}
     assert controls["masking"] == "impossible" and controls["recording"] == "enforced"
     ids = [admin.get(f"/connections/{name}").json["id"]]
     rule = {"name": unique("rail"), "connection_ids": ids,

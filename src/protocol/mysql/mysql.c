@@ -8,12 +8,12 @@
 #include "protocol/mysql/mysql_passage.h"
 #include "protocol/mysql/mysql_replay.h"
 
-/* What statements do is not understood yet: no rule is held, and none is taken. */
+/* Input alone is judged: no result is looked at, counted or changed, and no limit on rows held. */
 const struct protocol mysql_protocol = {
     .subtype = SLICE_INIT("mysql"),
     .name = "MySQL",
     .url = "mysql",
-    .can = CAN_CANCEL,
+    .can = CAN_CANCEL | CAN_GUARD | CAN_GUARD_TEXT,
     .stops_abandoned = true,
     .proof = NATIVE_PROOF_MYSQL,
     .row_limit = LIMIT_RECORDED_ROWS_SIZE,

@@ -12,6 +12,7 @@
 #define MYSQL_ERROR_ACCESS    1045
 #define MYSQL_ERROR_UNKNOWN   1105
 #define MYSQL_ERROR_NO_THREAD 1094
+#define MYSQL_ERROR_BLOCKED   1227 /* access denied, a privilege is needed */
 #define MYSQL_ERROR_REFUSED   1235 /* not supported yet */
 #define MYSQL_ERROR_NEEDS_TLS 3159
 

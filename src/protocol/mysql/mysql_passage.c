@@ -5,19 +5,22 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "protocol/mysql/mysql_ending.h"
+#include "protocol/mysql/mysql_filter.h"
 #include "protocol/mysql/mysql_tap.h"
 #include "wire/mysqlwire_frame.h"
 #include "wire/mysqlwire_statement.h"
 
 #define BACK_SIZE LIMIT_KIB(64) /* of answers at once */
-#define OUT_SIZE  (LIMIT_READ_SIZE + 2 * LIMIT_GREETING_SIZE)
-#define HELD_SIZE (LIMIT_READ_SIZE + LIMIT_MYSQL_HELD_SIZE + MYSQLWIRE_HEADER_SIZE)
+#define OUT_SIZE  LIMIT_PASSAGE_OUT_SIZE
+#define HELD_SIZE (LIMIT_MYSQL_JUDGED_SIZE + LIMIT_READ_SIZE)
+#define HINT      "Change the statement, or ask who looks after the guard rail."
 
 /* What becomes of the client's packet. */
 enum passage_way {
     PASSAGE_PASSES,
     PASSAGE_HOLDS, /* until it is known */
     PASSAGE_DROPS, /* it is answered here */
+    PASSAGE_SKIPS, /* it will be: it is too long to be judged */
 };
 
 struct mysql_passage {
@@ -31,6 +34,13 @@ struct mysql_passage {
     struct buf held; /* the packet that is not decided, from its header on */
     struct buf out;  /* to the target */
     struct buf back; /* to the client */
+    /* Where there are, or were, rules: */
+    struct mysql_filter *filter; /* NULL: there never were */
+    bool is_waiting;             /* what is held is whole, and judged when its turn comes */
+    bool is_judged;              /* so was what the target answers */
+    bool is_too_long;            /* of what is held the first byte is left */
+    struct buf pending;          /* of the client, behind what waits */
+    struct buf said;             /* to the client: of the target, and of the gateway */
 };
 
 static struct mysql_passage *mysql_passage_of(struct passage *passage)
@@ -45,17 +55,24 @@ static const struct mysql_passage *mysql_passage_view(const struct passage *pass
 
 /* Answers of the gateway's own ----------------------------------------------------------------- */
 
-/* Of the command that is held, as much as it is decided by, wherever its bytes were cut. */
-static struct slice passage_seen(const struct mysql_passage *self)
+static bool passage_is_judged(const struct mysql_passage *self, uint8_t command)
 {
-    return slice_sub(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE, LIMIT_MYSQL_HELD_SIZE);
+    return self->filter != NULL && mysql_filter_looks_at(self->filter, command);
+}
+
+/* Of the command that is held, as much as it is decided by, wherever its bytes were cut. */
+static struct slice passage_command(const struct mysql_passage *self)
+{
+    struct slice command = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
+    bool is_judged = command.len > 0 && passage_is_judged(self, (uint8_t)command.at[0]);
+    return is_judged ? command : slice_sub(command, 0, LIMIT_MYSQL_HELD_SIZE);
 }
 
 /* Only between two commands can something be said, since each waits for its answer in turn. */
 static enum err passage_answer(struct mysql_passage *self, struct slice packet,
                                enum mysql_record type, struct error *reterr)
 {
-    struct slice command = passage_seen(self);
+    struct slice command = passage_command(self);
     bool is_served = mysqlwire_answers_of((uint8_t)command.at[0]) != MYSQLWIRE_NOT_SERVED;
     if (mysql_tap_state(self->tap)->count > 0) {
         return fail(reterr, ERR_INPUT,
@@ -69,16 +86,23 @@ static enum err passage_answer(struct mysql_passage *self, struct slice packet,
                : fail(reterr, ERR_LIMIT, "the client does not wait for answers");
 }
 
+static enum err passage_refuse_with(struct mysql_passage *self, uint16_t number,
+                                    const struct ending_words *words, struct error *reterr)
+{
+    struct buf packet;
+    buf_init(&packet, LIMIT_KIB(4));
+    uint8_t sequence = (uint8_t)(self->framer.sequence + 1);
+    must(mysql_ending_write(number, sequence, words, &packet) == ERR_NONE);
+    enum err err = passage_answer(self, buf_view(&packet), MYSQL_RECORD_ERROR, reterr);
+    buf_release(&packet);
+    return err;
+}
+
 static enum err passage_refuse(struct mysql_passage *self, uint16_t number, const char *message,
                                struct error *reterr)
 {
     const struct ending_words words = {.message = slice_of_text(message), .hint = SLICE("")};
-    struct buf packet;
-    buf_init(&packet, LIMIT_KIB(4));
-    must(mysql_ending_write(number, 1, &words, &packet) == ERR_NONE);
-    enum err err = passage_answer(self, buf_view(&packet), MYSQL_RECORD_ERROR, reterr);
-    buf_release(&packet);
-    return err;
+    return passage_refuse_with(self, number, &words, reterr);
 }
 
 static enum err passage_agree(struct mysql_passage *self, struct error *reterr)
@@ -143,56 +167,33 @@ static bool passage_reads_kill(struct slice command, struct mysqlwire_kill *ret_
 }
 
 /* It may be a KILL, for which its beginning is looked at; one that is answered is all of that. */
-static bool passage_is_looked_at(uint8_t command)
+static bool passage_may_kill(uint8_t command)
 {
     return command == MYSQLWIRE_QUERY || command == MYSQLWIRE_STMT_PREPARE ||
            command == MYSQLWIRE_PROCESS_KILL;
 }
 
+static bool passage_is_kill(struct slice command)
+{
+    uint8_t kind = (uint8_t)command.at[0];
+    return passage_may_kill(kind) &&
+           (kind == MYSQLWIRE_PROCESS_KILL || mysqlwire_is_kill(slice_from(command, 1)));
+}
+
 /* The target knows its one user alone, so it would let any session of the connection be killed. */
-static enum err passage_decide_kill(struct mysql_passage *self, struct slice command,
+static enum err passage_answer_kill(struct mysql_passage *self, struct slice command,
                                     struct error *reterr)
 {
     struct mysqlwire_kill kill;
-    bool is_seen = self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
-    if (is_seen && passage_reads_kill(command, &kill)) {
-        self->way = PASSAGE_DROPS;
-        return passage_kill(self, &kill, reterr);
-    }
-    if ((uint8_t)command.at[0] == MYSQLWIRE_PROCESS_KILL ||
-        mysqlwire_is_kill(slice_from(command, 1))) {
-        self->way = PASSAGE_DROPS;
-        return passage_refuse(
-            self, MYSQL_ERROR_REFUSED,
-            "the gateway takes KILL alone, not prepared, and with the number of a "
-            "connection",
-            reterr);
-    }
-    self->way = PASSAGE_PASSES;
-    return ERR_NONE;
+    bool is_whole = self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
+    self->way = PASSAGE_DROPS;
+    return is_whole && passage_reads_kill(command, &kill)
+               ? passage_kill(self, &kill, reterr)
+               : passage_refuse(self, MYSQL_ERROR_REFUSED,
+                                "the gateway takes KILL alone, not prepared, and with the number "
+                                "of a connection",
+                                reterr);
 }
-
-static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct error *reterr)
-{
-    struct slice command = passage_seen(self);
-    if (command.len == 0) {
-        return ERR_NONE;
-    }
-    uint8_t kind = (uint8_t)command.at[0];
-    if (mysqlwire_answers_of(kind) == MYSQLWIRE_NOT_SERVED) {
-        self->way = PASSAGE_DROPS;
-        return passage_refuse(self, MYSQL_ERROR_REFUSED, passage_words_for(kind), reterr);
-    }
-    if (!passage_is_looked_at(kind)) {
-        self->way = PASSAGE_PASSES;
-        return ERR_NONE;
-    }
-    return is_whole || command.len == LIMIT_MYSQL_HELD_SIZE
-               ? passage_decide_kill(self, command, reterr)
-               : ERR_NONE;
-}
-
-/* Bytes of the client -------------------------------------------------------------------------- */
 
 static enum err passage_let(struct mysql_passage *self, struct slice bytes, struct error *reterr)
 {
@@ -203,6 +204,118 @@ static enum err passage_let(struct mysql_passage *self, struct slice bytes, stru
     return err;
 }
 
+/* Rules ---------------------------------------------------------------------------------------- */
+
+/* What is judged waits until all before it is answered, and the target has told what it was asked.
+ */
+static bool passage_has_turn(struct mysql_passage *self)
+{
+    if (mysql_tap_state(self->tap)->count > 0 || mysql_filter_is_asking(self->filter)) {
+        return false;
+    }
+    if (self->is_judged) {
+        mysql_filter_answered(self->filter, mysql_tap_prepared(self->tap));
+        self->is_judged = false;
+    }
+    return true;
+}
+
+/* The question is the gateway's: nothing of it is on record, or told. */
+static enum err passage_ask(struct mysql_passage *self, struct error *reterr)
+{
+    mysql_filter_ask(self->filter);
+    return buf_append(&self->out, mysql_filter_question()) == ERR_NONE
+               ? ERR_NONE
+               : fail(reterr, ERR_LIMIT, "too much for the target at once");
+}
+
+static enum err passage_block(struct mysql_passage *self, struct slice message,
+                              struct error *reterr)
+{
+    uint8_t command = (uint8_t)buf_view(&self->held).at[MYSQLWIRE_HEADER_SIZE];
+    if (mysqlwire_answers_of(command) == MYSQLWIRE_SILENT) {
+        return fail(reterr, ERR_LIMIT, "a value is longer than what guard rails look at");
+    }
+    const struct ending_words words = {.message = message, .hint = SLICE(HINT)};
+    self->way = PASSAGE_DROPS;
+    return passage_refuse_with(self, MYSQL_ERROR_BLOCKED, &words, reterr);
+}
+
+static enum err passage_judge(struct mysql_passage *self, struct error *reterr)
+{
+    struct slice command = passage_command(self);
+    struct buf words CLEANUP(buf_release);
+    buf_init(&words, LIMIT_KIB(4));
+    self->is_waiting = false;
+    if (self->is_too_long) {
+        mysql_filter_judge_long(self->filter, (uint8_t)command.at[0], &words);
+        return passage_block(self, buf_view(&words), reterr);
+    }
+    if (passage_is_kill(command)) {
+        return passage_answer_kill(self, command, reterr);
+    }
+    switch (mysql_filter_judge(self->filter, command, &words)) {
+    case MYSQL_FILTER_ASKS:
+        self->is_waiting = true;
+        return passage_ask(self, reterr);
+    case MYSQL_FILTER_REFUSES:
+        return passage_block(self, buf_view(&words), reterr);
+    case MYSQL_FILTER_PASSES:
+        break;
+    }
+    self->way = PASSAGE_PASSES;
+    self->is_judged = true;
+    return passage_let(self, buf_view(&self->held), reterr);
+}
+
+/* It may be its turn now. */
+static enum err passage_try(struct mysql_passage *self, struct error *reterr)
+{
+    enum err err = passage_has_turn(self) ? passage_judge(self, reterr) : ERR_NONE;
+    if (!self->is_waiting) {
+        buf_clear(&self->held);
+    }
+    return err;
+}
+
+/* Of what rules look at: held until it is whole. */
+static enum err passage_hold(struct mysql_passage *self, bool is_whole, struct error *reterr)
+{
+    self->is_too_long = self->framer.size > LIMIT_MYSQL_JUDGED_SIZE;
+    if (self->is_too_long) {
+        buf_truncate(&self->held, MYSQLWIRE_HEADER_SIZE + 1);
+        self->way = PASSAGE_SKIPS;
+    }
+    self->is_waiting = is_whole;
+    return is_whole ? passage_try(self, reterr) : ERR_NONE;
+}
+
+static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct error *reterr)
+{
+    struct slice command = passage_command(self);
+    if (command.len == 0) {
+        return ERR_NONE;
+    }
+    uint8_t kind = (uint8_t)command.at[0];
+    if (mysqlwire_answers_of(kind) == MYSQLWIRE_NOT_SERVED) {
+        self->way = PASSAGE_DROPS;
+        return passage_refuse(self, MYSQL_ERROR_REFUSED, passage_words_for(kind), reterr);
+    }
+    if (passage_is_judged(self, kind)) {
+        return passage_hold(self, is_whole, reterr);
+    }
+    if (passage_may_kill(kind) && !is_whole && command.len < LIMIT_MYSQL_HELD_SIZE) {
+        return ERR_NONE;
+    }
+    if (passage_is_kill(command)) {
+        return passage_answer_kill(self, command, reterr);
+    }
+    self->way = PASSAGE_PASSES;
+    return passage_let(self, buf_view(&self->held), reterr);
+}
+
+/* Bytes of the client -------------------------------------------------------------------------- */
+
 static enum err passage_take_part(struct mysql_passage *self, const struct mysqlwire_event *event,
                                   struct error *reterr)
 {
@@ -212,15 +325,16 @@ static enum err passage_take_part(struct mysql_passage *self, const struct mysql
     if (self->way == PASSAGE_DROPS) {
         return ERR_NONE;
     }
+    if (self->way == PASSAGE_SKIPS) {
+        self->is_waiting = event->is_packet_last;
+        return event->is_packet_last ? passage_try(self, reterr) : ERR_NONE;
+    }
     /* What is held is decided when so much of it is there as is looked at. */
     if (buf_append(&self->held, event->bytes) != ERR_NONE) {
         return fail(reterr, ERR_LIMIT, "a command does not fit where it must");
     }
     enum err err = passage_decide(self, event->is_packet_last, reterr);
-    if (err == ERR_NONE && self->way == PASSAGE_PASSES) {
-        err = passage_let(self, buf_view(&self->held), reterr);
-    }
-    if (self->way != PASSAGE_HOLDS) {
+    if (self->way == PASSAGE_PASSES || self->way == PASSAGE_DROPS) {
         buf_clear(&self->held);
     }
     return err;
@@ -230,6 +344,10 @@ static enum err passage_take_header(struct mysql_passage *self, bool is_packet_l
                                     struct error *reterr)
 {
     struct slice header = slice_of(self->framer.header, MYSQLWIRE_HEADER_SIZE);
+    if (self->framer.is_more && self->way == PASSAGE_SKIPS) {
+        self->is_waiting = is_packet_last;
+        return is_packet_last ? passage_try(self, reterr) : ERR_NONE;
+    }
     if (self->framer.is_more || mysql_tap_state(self->tap)->client_sends_file) {
         self->way = self->framer.is_more ? self->way : PASSAGE_PASSES;
         return self->way == PASSAGE_PASSES ? passage_let(self, header, reterr) : ERR_NONE;
@@ -244,15 +362,12 @@ static enum err passage_take_header(struct mysql_passage *self, bool is_packet_l
     return buf_append(&self->held, header);
 }
 
-static enum err passage_pass_client(struct mysql_passage *self, struct slice *bytes,
-                                    struct error *reterr)
+/* All of them, or until the target has to say something first; the rest is kept. */
+static enum err passage_run_client(struct mysql_passage *self, struct slice rest,
+                                   struct error *reterr)
 {
-    struct slice rest = *bytes;
-    /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
-    bool held_some = self->held.len > 0 || self->framer.header_len > 0;
     enum err err = ERR_NONE;
-    buf_clear(&self->out);
-    while (err == ERR_NONE && rest.len > 0) {
+    while (err == ERR_NONE && rest.len > 0 && !self->is_waiting) {
         struct mysqlwire_event event;
         size_t taken = 0;
         err = mysqlwire_framer_next(&self->framer, rest, &taken, &event);
@@ -263,12 +378,64 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
                       : passage_take_part(self, &event, reterr);
         }
     }
-    if (!held_some && self->out.len == bytes->len) {
+    if (err == ERR_NONE && rest.len > 0 && buf_append(&self->pending, rest) != ERR_NONE) {
+        err = fail(reterr, ERR_LIMIT, "the client sends too much at once");
+    }
+    return err == ERR_MORE ? ERR_NONE : err;
+}
+
+static enum err passage_pass_client(struct mysql_passage *self, struct slice *bytes,
+                                    struct error *reterr)
+{
+    /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
+    bool held_some = self->held.len > 0 || self->framer.header_len > 0;
+    buf_clear(&self->out);
+    enum err err = passage_run_client(self, *bytes, reterr);
+    if (!held_some && !self->is_waiting && self->out.len == bytes->len) {
         buf_clear(&self->out); /* all of it passes as it is: who is idle holds no buffer */
     } else {
         *bytes = buf_view(&self->out);
     }
-    return err == ERR_MORE ? ERR_NONE : err;
+    return err;
+}
+
+/* What waited for an answer of the target's goes on; 'out' is for the target then. */
+static enum err passage_go_on(struct mysql_passage *self, struct error *reterr)
+{
+    buf_clear(&self->out);
+    enum err err = self->is_waiting ? passage_try(self, reterr) : ERR_NONE;
+    if (err == ERR_NONE && !self->is_waiting && self->pending.len > 0) {
+        struct buf pending CLEANUP(buf_wipe) = self->pending;
+        buf_init(&self->pending, pending.size_max);
+        err = passage_run_client(self, buf_view(&pending), reterr);
+    }
+    return err;
+}
+
+static enum err passage_pass_target(struct mysql_passage *self, struct slice *bytes,
+                                    struct slice *ret_back, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    buf_clear(&self->said);
+    if (self->filter != NULL && mysql_filter_is_asking(self->filter)) {
+        err = mysql_filter_take(self->filter, bytes, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = mysql_tap_pass(self->tap, PUMP_TARGET, *bytes, reterr);
+    }
+    if (err != ERR_NONE || !self->is_waiting) {
+        return err;
+    }
+    err = passage_go_on(self, reterr);
+    *ret_back = buf_view(&self->out);
+    if (self->back.len > 0) {
+        const struct slice parts[] = {*bytes, buf_view(&self->back)};
+        if (buf_append_parts(&self->said, parts, COUNT_OF(parts)) != ERR_NONE) {
+            return fail(reterr, ERR_LIMIT, "too much for the client at once");
+        }
+        *bytes = buf_view(&self->said);
+    }
+    return err;
 }
 
 static enum err mysql_passage_pass(struct passage *passage, enum pump_side side,
@@ -276,11 +443,16 @@ static enum err mysql_passage_pass(struct passage *passage, enum pump_side side,
                                    struct error *reterr)
 {
     struct mysql_passage *self = mysql_passage_of(passage);
+    enum err err = ERR_NONE;
     buf_clear(&self->back);
-    enum err err = side == PUMP_CLIENT ? passage_pass_client(self, bytes, reterr)
-                                       : mysql_tap_pass(self->tap, side, *bytes, reterr);
+    *ret_back = SLICE("");
+    if (side == PUMP_CLIENT) {
+        err = passage_pass_client(self, bytes, reterr);
+        *ret_back = buf_view(&self->back);
+    } else {
+        err = passage_pass_target(self, bytes, ret_back, reterr);
+    }
     mysql_tap_flush(self->tap);
-    *ret_back = buf_view(&self->back);
     return err;
 }
 
@@ -291,10 +463,11 @@ static unsigned mysql_passage_state(const struct passage *passage)
     const struct mysql_passage *self = mysql_passage_view(passage);
     const struct mysqlwire_state *state = mysql_tap_state(self->tap);
     bool is_idle = state->count == 0 && !state->client_sends_file && self->held.len == 0 &&
-                   mysqlwire_framer_is_between(&self->framer);
+                   self->pending.len == 0 && mysqlwire_framer_is_between(&self->framer);
     unsigned bits = is_idle ? PASSAGE_IDLE : 0U;
     bits |= (state->status & MYSQLWIRE_STATUS_IN_TRANSACTION) != 0 ? PASSAGE_IN_TRANSACTION : 0U;
-    bits |= state->count > LIMIT_MYSQLWIRE_OWED / 2 ? PASSAGE_PAUSES_CLIENT : 0U;
+    bits |=
+        state->count > LIMIT_MYSQLWIRE_OWED / 2 || self->is_waiting ? PASSAGE_PAUSES_CLIENT : 0U;
     bits |= state->has_quit ? PASSAGE_CLIENT_LEFT : 0U;
     bits |= mysql_tap_has_left(self->tap) ? PASSAGE_TARGET_LEFT : 0U;
     return bits;
@@ -329,6 +502,20 @@ static enum err mysql_passage_last_words(const struct passage *passage,
 
 /* Its life ------------------------------------------------------------------------------------- */
 
+static void mysql_passage_set_policy(struct passage *passage, const struct passage_policy *policy)
+{
+    struct mysql_passage *self = mysql_passage_of(passage);
+    const struct mysql_filter_settings settings = {.capabilities = self->capabilities,
+                                                   .policy = policy,
+                                                   .events = self->events,
+                                                   .owner = self->owner};
+    if (self->filter == NULL) {
+        self->filter = mysql_filter_new(&settings);
+    } else {
+        mysql_filter_set_policy(self->filter, policy);
+    }
+}
+
 static struct passage *mysql_passage_start(const struct passage_settings *settings,
                                            const struct passage_events *events, void *owner)
 {
@@ -352,6 +539,11 @@ static struct passage *mysql_passage_start(const struct passage_settings *settin
     buf_init(&self->held, HELD_SIZE);
     buf_init(&self->out, OUT_SIZE);
     buf_init(&self->back, BACK_SIZE);
+    buf_init(&self->pending, OUT_SIZE);
+    buf_init(&self->said, OUT_SIZE);
+    if (settings->policy != NULL) {
+        mysql_passage_set_policy(&self->passage, settings->policy);
+    }
     return &self->passage;
 }
 
@@ -367,6 +559,9 @@ static void mysql_passage_free(struct passage *passage)
     buf_wipe(&self->held);
     buf_wipe(&self->out);
     buf_release(&self->back);
+    buf_wipe(&self->pending);
+    buf_wipe(&self->said);
+    mysql_filter_free(self->filter);
     memory_free(self);
 }
 
@@ -376,6 +571,7 @@ const struct passage_ops mysql_passage_ops = {
     .state = mysql_passage_state,
     .counts = mysql_passage_counts,
     .masked = mysql_passage_masked,
+    .set_policy = mysql_passage_set_policy,
     .stopped = mysql_passage_stopped,
     .last_words = mysql_passage_last_words,
     .end = mysql_passage_end,

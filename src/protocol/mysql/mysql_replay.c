@@ -131,5 +131,5 @@ const struct replay_ops mysql_replay_ops = {
     .add = mysql_replay_add,
     .end = mysql_replay_end,
     .next_value = mysql_replay_next_value,
-    .dialect = SQL_UNKNOWN,
+    .dialect = SQL_MYSQL,
 };

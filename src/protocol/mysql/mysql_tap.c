@@ -39,6 +39,8 @@ struct mysql_tap {
     struct tap_moment now;
     struct tap_moment before;
     bool has_left;
+    bool has_prepared; /* the last command … */
+    struct mysqlwire_prepared prepared;
     struct passage_counts counts;
 };
 
@@ -127,6 +129,7 @@ static enum err tap_begin_command(struct mysql_tap *tap, uint8_t command, struct
     if (tap->state.count <= 1) {
         tap_tell_count(tap, way); /* of a file that the one before sent */
     }
+    tap->has_prepared = false;
     way->type = MYSQL_RECORD_COMMAND;
     way->is_told = command != MYSQLWIRE_PING;
     tap->is_statement = command == MYSQLWIRE_QUERY;
@@ -272,6 +275,9 @@ static enum err tap_end_answer(struct mysql_tap *tap, struct error *reterr)
     tap->has_left = tap->has_left || tap->number == MYSQLWIRE_NOBODY;
     if (tap->kind == MYSQLWIRE_KIND_INFILE) {
         err = tap_check_infile(tap, reterr);
+    } else if (tap->kind == MYSQLWIRE_KIND_PREPARED) {
+        err = mysqlwire_prepared_read(buf_view(&tap->body), &tap->prepared, reterr);
+        tap->has_prepared = err == ERR_NONE;
     }
     if (err == ERR_NONE) {
         err = mysqlwire_state_end(&tap->state, tap->kind, buf_view(&tap->body), &is_last, reterr);
@@ -424,6 +430,11 @@ const struct mysqlwire_state *mysql_tap_state(const struct mysql_tap *tap)
 const struct passage_counts *mysql_tap_counts(const struct mysql_tap *tap)
 {
     return &tap->counts;
+}
+
+const struct mysqlwire_prepared *mysql_tap_prepared(const struct mysql_tap *tap)
+{
+    return tap->has_prepared ? &tap->prepared : NULL;
 }
 
 bool mysql_tap_has_left(const struct mysql_tap *tap)

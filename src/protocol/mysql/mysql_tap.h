@@ -48,6 +48,8 @@ void mysql_tap_flush(struct mysql_tap *tap);
 void mysql_tap_end(struct mysql_tap *tap);
 
 const struct mysqlwire_state *mysql_tap_state(const struct mysql_tap *tap);
+/* What the last command prepared; NULL: nothing. */
+const struct mysqlwire_prepared *mysql_tap_prepared(const struct mysql_tap *tap);
 const struct passage_counts *mysql_tap_counts(const struct mysql_tap *tap);
 /* The server went without being asked. */
 bool mysql_tap_has_left(const struct mysql_tap *tap);

@@ -14,8 +14,8 @@ const struct protocol postgres_protocol = {
     .name = "PostgreSQL",
     .url = "postgres",
     .alpn = "postgresql",
-    .can = CAN_GUARD | CAN_GUARD_TEXT | CAN_LIMIT_ROWS | CAN_BUDGET | CAN_MASK | CAN_CANCEL |
-           CAN_READ_ONLY | CAN_HOLD,
+    .can = CAN_GUARD | CAN_GUARD_TEXT | CAN_GUARD_OUTPUT | CAN_LIMIT_ROWS | CAN_BUDGET | CAN_MASK |
+           CAN_CANCEL | CAN_READ_ONLY | CAN_HOLD,
     .row_limit = LIMIT_RECORDED_ROWS_SIZE,
     .front = &pg_front_ops,
     .target =

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+#include "base/must.h"
+#include "protocol/mysql/mysql_filter_internal.h"
+
+#define WORDS_SIZE_MAX 300
+
+static const struct guard_verdict verdict_none = {.action = GUARD_PASS, .max_rows = -1};
+
+/* Verdicts ------------------------------------------------------------------------------------- */
+
+static void verdict_join(struct guard_verdict *verdict, const struct guard_verdict *more)
+{
+    for (size_t i = 0; i < more->count; i++) {
+        const struct guard_finding *finding = &more->findings[i];
+        bool is_there = false;
+        for (size_t k = 0; k < verdict->count && !is_there; k++) {
+            is_there = verdict->findings[k].rule == finding->rule && finding->rule != SIZE_MAX;
+        }
+        if (!is_there && verdict->count < GUARD_FINDINGS_MAX) {
+            verdict->findings[verdict->count++] = *finding;
+        } else if (!is_there && finding->action > verdict->action) {
+            verdict->findings[0] = *finding;
+        }
+    }
+    verdict->action = more->action > verdict->action ? more->action : verdict->action;
+    verdict->max_rows = more->max_rows >= 0 ? more->max_rows : verdict->max_rows;
+}
+
+static struct slice clean(struct slice text)
+{
+    return slice_sub(text, 0, slice_find_byte(text, '\0'));
+}
+
+static void write_words(struct buf *words, const struct guard_finding *reason)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    struct slice message = clean(slice_sub(reason->message, 0, WORDS_SIZE_MAX));
+    struct slice rule = clean(reason->rule_name);
+    struct slice why = clean(reason->why);
+    struct slice text =
+        arena_format(&arena, "blocked by guard rail '%.*s'%s%.*s%s%s%.*s%s%.*s",
+                     SLICE_ARG(clean(reason->guardrail_name)), rule.len > 0 ? ", rule '" : "",
+                     SLICE_ARG(rule), rule.len > 0 ? "'" : "", why.len > 0 ? ": " : "",
+                     SLICE_ARG(why), message.len > 0 ? ": " : "", SLICE_ARG(message));
+    buf_clear(words);
+    (void)!buf_append(words, text);
+}
+
+static enum mysql_filter_outcome refuse(struct mysql_filter *filter, const char *why,
+                                        struct buf *words)
+{
+    const struct guard_event event = {
+        .kind = GUARD_EVENT_REFUSED, .request = filter->number, .words = slice_of_text(why)};
+    filter->events->on_finding(filter->owner, &event);
+    buf_clear(words);
+    (void)!buf_append(words, slice_of_text(why));
+    return MYSQL_FILTER_REFUSES;
+}
+
+/* On record, and told if it is blocked. */
+static enum mysql_filter_outcome enforce(struct mysql_filter *filter,
+                                         const struct guard_verdict *verdict, struct buf *words)
+{
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct guard_event event = {.kind = GUARD_EVENT_FINDING,
+                                          .request = filter->number,
+                                          .finding = &verdict->findings[i]};
+        filter->events->on_finding(filter->owner, &event);
+    }
+    if (verdict->action == GUARD_BLOCK) {
+        write_words(words, guard_verdict_reason(verdict));
+        return MYSQL_FILTER_REFUSES;
+    }
+    return verdict->max_rows >= 0
+               ? refuse(filter, "a limit on rows cannot be held on this protocol", words)
+               : MYSQL_FILTER_PASSES;
+}
+
+/* Texts ---------------------------------------------------------------------------------------- */
+
+/* What nobody can read. */
+static void judge_unknown(struct mysql_filter *filter, struct slice text,
+                          struct guard_verdict *verdict)
+{
+    const struct sql_settings settings = {
+        .dialect = SQL_MYSQL, .is_backslash_quoted = true, .database = SLICE("")};
+    struct guard_verdict found = verdict_none;
+    filter->policy.judge_script(filter->policy.context, &settings, text, NULL, &found);
+    verdict_join(verdict, &found);
+}
+
+/* 'is_read': it is known that the settings are how the target reads it. */
+static void judge_read(struct mysql_filter *filter, const struct sql_settings *settings,
+                       bool is_read, struct slice text, struct guard_verdict *verdict,
+                       struct guard_facts *ret_facts)
+{
+    struct guard_verdict found = verdict_none;
+    *ret_facts = (struct guard_facts){.is_unknown = true, .prepared = SLICE("")};
+    filter->policy.judge(filter->policy.context, settings, text, &found, ret_facts);
+    verdict_join(verdict, &found);
+    if (!is_read || filter_changes_within(text, ret_facts)) {
+        judge_unknown(filter, text, verdict);
+    }
+}
+
+static void judge_text(struct mysql_filter *filter, struct slice text,
+                       struct guard_verdict *verdict, struct guard_facts *ret_facts)
+{
+    struct sql_settings settings;
+    bool is_read = filter_settings(filter, &settings);
+    judge_read(filter, &settings, is_read, text, verdict, ret_facts);
+}
+
+/* As it was read when it was prepared; a server that reads it again does so by what holds now. */
+static void judge_prepared(struct mysql_filter *filter, const struct filter_statement *statement,
+                           struct guard_verdict *verdict, struct guard_facts *ret_facts)
+{
+    struct sql_settings now;
+    struct sql_settings settings = statement->settings;
+    settings.database = statement->database.len > 0 ? buf_view(&statement->database) : SLICE("");
+    bool is_same = filter_settings(filter, &now) && statement->is_read &&
+                   now.is_backslash_quoted == settings.is_backslash_quoted &&
+                   now.is_ansi_quoted == settings.is_ansi_quoted && now.charset == settings.charset;
+    judge_read(filter, &settings, is_same, buf_view(&statement->text), verdict, ret_facts);
+}
+
+static void judge_value(struct mysql_filter *filter, struct slice value,
+                        struct guard_verdict *verdict)
+{
+    const struct sql_settings settings = {.dialect = SQL_MYSQL, .database = SLICE("")};
+    const struct sql_script nothing = {.dialect = SQL_MYSQL};
+    struct guard_verdict found = verdict_none;
+    filter->policy.judge_script(filter->policy.context, &settings, value, &nothing, &found);
+    verdict_join(verdict, &found);
+}
+
+/* Commands ------------------------------------------------------------------------------------- */
+
+static enum mysql_filter_outcome take_query(struct mysql_filter *filter, struct slice text,
+                                            struct buf *words)
+{
+    struct guard_verdict verdict = verdict_none;
+    struct guard_facts facts;
+    judge_text(filter, text, &verdict, &facts);
+    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    filter->may_change_session =
+        outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
+    return outcome;
+}
+
+static enum mysql_filter_outcome take_prepare(struct mysql_filter *filter, struct slice text,
+                                              struct buf *words)
+{
+    struct guard_verdict verdict = verdict_none;
+    struct guard_facts facts;
+    filter->last_id = 0;
+    if (!filter_has_room(filter, text.len)) {
+        return refuse(filter, "more prepared statements than rules can follow", words);
+    }
+    judge_text(filter, text, &verdict, &facts);
+    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    buf_clear(&filter->preparing);
+    filter->is_preparing = outcome == MYSQL_FILTER_PASSES;
+    if (filter->is_preparing) {
+        struct sql_settings *settings = &filter->prepared_settings;
+        filter->is_prepared_read = filter_settings(filter, settings);
+        buf_clear(&filter->prepared_database);
+        must(buf_append(&filter->prepared_database, settings->database) == ERR_NONE);
+        must(buf_append(&filter->preparing, text) == ERR_NONE);
+    }
+    return outcome;
+}
+
+/* As the text would be judged now; and the values, where rules look for text. */
+static enum mysql_filter_outcome take_execute(struct mysql_filter *filter, struct slice body,
+                                              struct buf *words)
+{
+    struct guard_verdict verdict = verdict_none;
+    struct guard_facts facts = {.is_unknown = true};
+    struct reader reader = reader_of(body);
+    uint32_t id = mysqlwire_read_u32(&reader);
+    if (reader.failed || (id == UINT32_MAX && filter->last_id == 0)) {
+        return refuse(filter, "there is no statement that was prepared", words);
+    }
+    struct filter_statement *statement =
+        filter_find(filter, id == UINT32_MAX ? filter->last_id : id);
+    if (statement == NULL) { /* from before there were rules */
+        judge_unknown(filter, SLICE(""), &verdict);
+        filter->may_change_session = true;
+        return enforce(filter, &verdict, words);
+    }
+    struct slice text = buf_view(&statement->text);
+    judge_prepared(filter, statement, &verdict, &facts);
+    if (statement->is_broken) {
+        return refuse(filter, "values that are longer than what rules can look through", words);
+    }
+    if (filter->policy.looks_at_values &&
+        !filter_each_value(filter, statement, body, judge_value, &verdict)) {
+        return refuse(filter, "the values of a statement cannot be read", words);
+    }
+    filter_clear_values(filter, statement);
+    filter->may_change_session = filter_changes_session(text, &facts);
+    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    if (outcome == MYSQL_FILTER_REFUSES) {
+        buf_clear(&statement->types); /* the target was not told them */
+    }
+    return outcome;
+}
+
+/* What a command is in SQL: with the name quoted. */
+static struct slice command_text_in(struct arena *arena, struct slice command)
+{
+    struct reader reader = reader_of(slice_from(command, 1));
+    struct slice name = clean(slice_from(command, 1));
+    struct buf quoted;
+    switch ((uint8_t)command.at[0]) {
+    case MYSQLWIRE_REFRESH:
+        return SLICE("FLUSH STATUS");
+    case MYSQLWIRE_DEBUG:
+        return SLICE("FLUSH LOGS");
+    case MYSQLWIRE_SHUTDOWN:
+        return SLICE("SHUTDOWN");
+    case MYSQLWIRE_PROCESS_INFO:
+        return SLICE("SHOW PROCESSLIST");
+    case MYSQLWIRE_PROCESS_KILL:
+        return arena_format(arena, "KILL %u", (unsigned)mysqlwire_read_u32(&reader));
+    default:
+        break;
+    }
+    buf_init(&quoted, LIMIT_MYSQL_JUDGED_SIZE * 2);
+    for (size_t i = 0; i < name.len; i++) {
+        struct slice byte = slice_sub(name, i, 1);
+        const struct slice parts[] = {byte, byte.at[0] == '`' ? byte : SLICE("")};
+        must(buf_append_parts(&quoted, parts, 2) == ERR_NONE);
+    }
+    const char *verb = (uint8_t)command.at[0] == MYSQLWIRE_CREATE_DB ? "CREATE DATABASE"
+                       : (uint8_t)command.at[0] == MYSQLWIRE_DROP_DB ? "DROP DATABASE"
+                       : (uint8_t)command.at[0] == MYSQLWIRE_INIT_DB ? "USE"
+                                                                     : "SHOW COLUMNS FROM";
+    struct slice text = arena_format(arena, "%s `%.*s`", verb, SLICE_ARG(buf_view(&quoted)));
+    buf_release(&quoted);
+    return text;
+}
+
+/* The text is ours, so it is known how it is read. */
+static enum mysql_filter_outcome take_other(struct mysql_filter *filter, struct slice command,
+                                            struct buf *words)
+{
+    struct arena arena CLEANUP(arena_release);
+    struct guard_verdict verdict = verdict_none;
+    struct guard_facts facts;
+    arena_init(&arena);
+    struct slice text = command_text_in(&arena, command);
+    const struct sql_settings settings = {
+        .dialect = SQL_MYSQL, .is_backslash_quoted = true, .database = SLICE("")};
+    judge_read(filter, &settings, true, text, &verdict, &facts);
+    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    filter->may_change_session =
+        outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
+    return outcome;
+}
+
+/* Whether it is said by a text of its own, which the session's settings say how to read. */
+static bool has_text(uint8_t command)
+{
+    return command == MYSQLWIRE_QUERY || command == MYSQLWIRE_STMT_PREPARE ||
+           command == MYSQLWIRE_STMT_EXECUTE;
+}
+
+/* What tools ask of themselves behind a statement: it must find its warnings, which a question of
+ * ours would take away. */
+static bool is_about_last(struct slice command)
+{
+    struct slice text = slice_trim(slice_from(command, 1), " \t\r\n;");
+    return (uint8_t)command.at[0] == MYSQLWIRE_QUERY &&
+           (slice_equals_nocase(text, SLICE("SHOW WARNINGS")) ||
+            slice_equals_nocase(text, SLICE("SHOW ERRORS")) ||
+            slice_equals_nocase(text, SLICE("SHOW COUNT(*) WARNINGS")));
+}
+
+enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct slice command,
+                                             struct buf *words)
+{
+    uint8_t kind = (uint8_t)command.at[0];
+    struct slice body = slice_from(command, 1);
+    if (is_about_last(command)) {
+        return MYSQL_FILTER_PASSES;
+    }
+    if (has_text(kind) && !filter->session.is_known) {
+        return MYSQL_FILTER_ASKS;
+    }
+    filter->number++;
+    filter->is_preparing = false;
+    switch (kind) {
+    case MYSQLWIRE_QUERY:
+        return take_query(filter, body, words);
+    case MYSQLWIRE_STMT_PREPARE:
+        return take_prepare(filter, body, words);
+    case MYSQLWIRE_STMT_EXECUTE:
+        return take_execute(filter, body, words);
+    case MYSQLWIRE_STMT_SEND_LONG_DATA:
+        filter_keep_value(filter, body);
+        return MYSQL_FILTER_PASSES;
+    case MYSQLWIRE_STMT_CLOSE:
+    case MYSQLWIRE_STMT_RESET: {
+        struct reader reader = reader_of(body);
+        uint32_t id = mysqlwire_read_u32(&reader);
+        struct filter_statement *statement = filter_find(filter, id);
+        if (kind == MYSQLWIRE_STMT_CLOSE) {
+            filter_remove(filter, id);
+        } else if (statement != NULL) {
+            filter_clear_values(filter, statement);
+        }
+        return MYSQL_FILTER_PASSES;
+    }
+    case MYSQLWIRE_RESET_CONNECTION:
+        filter_remove_all(filter);
+        filter->may_change_session = true;
+        return MYSQL_FILTER_PASSES;
+    default:
+        return take_other(filter, command, words);
+    }
+}
+
+void mysql_filter_judge_long(struct mysql_filter *filter, uint8_t command, struct buf *words)
+{
+    struct arena arena CLEANUP(arena_release);
+    arena_init(&arena);
+    filter->number++;
+    struct slice why = arena_format(&arena, "%s is longer than the %u MiB that guard rails look at",
+                                    command == MYSQLWIRE_QUERY ? "a statement" : "a command",
+                                    (unsigned)(LIMIT_MYSQL_JUDGED_SIZE / LIMIT_MIB(1)));
+    (void)refuse(filter, arena_text(&arena, why), words);
+}
+
+void mysql_filter_answered(struct mysql_filter *filter, const struct mysqlwire_prepared *prepared)
+{
+    if (filter->may_change_session) {
+        filter->session.is_known = false;
+        filter->may_change_session = false;
+    }
+    if (filter->is_preparing && prepared != NULL) {
+        filter_add(filter, prepared);
+        filter->last_id = prepared->id;
+    }
+    filter->is_preparing = false;
+    buf_clear(&filter->preparing);
+}
+
+/* Its life ------------------------------------------------------------------------------------- */
+
+bool mysql_filter_is_idle(const struct mysql_filter *filter)
+{
+    return filter->policy.is_empty;
+}
+
+bool mysql_filter_looks_at(const struct mysql_filter *filter, uint8_t command)
+{
+    switch (command) {
+    case MYSQLWIRE_QUIT:
+    case MYSQLWIRE_PING:
+    case MYSQLWIRE_STATISTICS:
+    case MYSQLWIRE_SET_OPTION:
+    case MYSQLWIRE_STMT_FETCH:
+        return false;
+    default:
+        return !filter->policy.is_empty && mysqlwire_answers_of(command) != MYSQLWIRE_NOT_SERVED;
+    }
+}
+
+struct mysql_filter *mysql_filter_new(const struct mysql_filter_settings *settings)
+{
+    struct mysql_filter *filter = memory_new(sizeof(*filter));
+    filter->capabilities = settings->capabilities;
+    filter->events = settings->events;
+    filter->owner = settings->owner;
+    filter->policy = *settings->policy;
+    buf_init(&filter->preparing, LIMIT_MYSQL_JUDGED_SIZE);
+    buf_init(&filter->session.database, LIMIT_KIB(1));
+    buf_init(&filter->prepared_database, LIMIT_KIB(1));
+    buf_init(&filter->question.body, LIMIT_KIB(64));
+    return filter;
+}
+
+void mysql_filter_free(struct mysql_filter *filter)
+{
+    if (filter == NULL) {
+        return;
+    }
+    filter_remove_all(filter);
+    memory_free(filter->statements);
+    buf_wipe(&filter->preparing);
+    buf_release(&filter->session.database);
+    buf_release(&filter->prepared_database);
+    buf_release(&filter->question.body);
+    memory_free(filter);
+}
+
+/* What ran meanwhile, without rules, was not followed. */
+void mysql_filter_set_policy(struct mysql_filter *filter, const struct passage_policy *policy)
+{
+    if (filter->policy.is_empty && !policy->is_empty) {
+        filter_remove_all(filter);
+        filter->session.is_known = false;
+    }
+    filter->policy = *policy;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* How the session reads a text: asked of the target, since what changes it can be a procedure, a
+ * prepared statement or the server's own start. */
+#include "base/must.h"
+#include "protocol/mysql/mysql_filter_internal.h"
+#include "wire/mysqlwire_value.h"
+
+#define QUESTION "SELECT @@sql_mode, @@character_set_client, DATABASE()"
+
+bool filter_settings(const struct mysql_filter *filter, struct sql_settings *ret_settings)
+{
+    const struct filter_session *session = &filter->session;
+    *ret_settings = (struct sql_settings){
+        .dialect = SQL_MYSQL,
+        .is_backslash_quoted = session->is_backslash_quoted,
+        .is_ansi_quoted = session->is_ansi_quoted,
+        .charset = session->charset,
+        .database = session->database.len > 0 ? buf_view(&session->database) : SLICE(""),
+    };
+    return session->is_known && session->is_settled;
+}
+
+/* Names of settings cannot be written otherwise. */
+static bool names_setting(struct slice text)
+{
+    static const struct slice parts[] = {SLICE_INIT("mode"), SLICE_INIT("names"),
+                                         SLICE_INIT("char"), SLICE_INIT("use")};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (slice_has_nocase(text, parts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool filter_changes_session(struct slice text, const struct guard_facts *facts)
+{
+    const uint64_t runs_others = SQL_BIT(SQL_CALL) | SQL_BIT(SQL_EXECUTE);
+    const uint64_t may_leave = SQL_BIT(SQL_DROP) | SQL_BIT(SQL_ALTER);
+    bool is_setting = (facts->operations & SQL_BIT(SQL_SET)) != 0 && names_setting(text);
+    bool leaves =
+        (facts->operations & may_leave) != 0 &&
+        (slice_has_nocase(text, SLICE("database")) || slice_has_nocase(text, SLICE("schema")));
+    return facts->is_unknown || is_setting || leaves || (facts->operations & runs_others) != 0;
+}
+
+bool filter_changes_within(struct slice text, const struct guard_facts *facts)
+{
+    return facts->statement_count > 1 && (facts->operations & SQL_BIT(SQL_SET)) != 0 &&
+           (slice_has_nocase(text, SLICE("mode")) || slice_has_nocase(text, SLICE("names")) ||
+            slice_has_nocase(text, SLICE("char")));
+}
+
+/* The question --------------------------------------------------------------------------------- */
+
+struct slice mysql_filter_question(void)
+{
+    static const char packet[] = "\x36\x00\x00\x00\x03" QUESTION;
+    must(sizeof(packet) - 1 == MYSQLWIRE_HEADER_SIZE + 0x36);
+    return slice_of(packet, sizeof(packet) - 1);
+}
+
+void mysql_filter_ask(struct mysql_filter *filter)
+{
+    struct filter_question *question = &filter->question;
+    struct error error;
+    uint64_t number = 0;
+    question->is_asked = true;
+    question->has_kind = false;
+    question->has_row = false;
+    buf_truncate(&question->body, 0);
+    mysqlwire_framer_init(&question->framer);
+    mysqlwire_state_init(&question->state, filter->capabilities, 0);
+    enum err err = mysqlwire_state_command(&question->state, MYSQLWIRE_QUERY, &number, &error);
+    must(err == ERR_NONE);
+    filter->session.is_known = true; /* as soon as it is answered, however */
+    filter->session.is_settled = false;
+    buf_clear(&filter->session.database);
+}
+
+bool mysql_filter_is_asking(const struct mysql_filter *filter)
+{
+    return filter->question.is_asked;
+}
+
+static bool is_one_of(struct slice name, const struct slice *names, size_t count)
+{
+    bool is_there = false;
+    for (size_t i = 0; i < count && !is_there; i++) {
+        is_there = slice_equals_nocase(name, names[i]);
+    }
+    return is_there;
+}
+
+/* False: it is not known which bytes are quotes in it. */
+static bool read_charset(struct slice name, enum sql_charset *ret_charset)
+{
+    static const struct slice hiding[] = {
+        SLICE_INIT("gbk"),   SLICE_INIT("sjis"),    SLICE_INIT("big5"),
+        SLICE_INIT("cp932"), SLICE_INIT("gb18030"), SLICE_INIT("gb2312"),
+        SLICE_INIT("euckr"), SLICE_INIT("ujis"),    SLICE_INIT("eucjpms")};
+    static const struct slice single[] = {
+        SLICE_INIT("latin1"),  SLICE_INIT("latin2"),   SLICE_INIT("latin5"),  SLICE_INIT("latin7"),
+        SLICE_INIT("ascii"),   SLICE_INIT("binary"),   SLICE_INIT("cp850"),   SLICE_INIT("cp852"),
+        SLICE_INIT("cp866"),   SLICE_INIT("cp1250"),   SLICE_INIT("cp1251"),  SLICE_INIT("cp1256"),
+        SLICE_INIT("cp1257"),  SLICE_INIT("koi8r"),    SLICE_INIT("koi8u"),   SLICE_INIT("greek"),
+        SLICE_INIT("hebrew"),  SLICE_INIT("macroman"), SLICE_INIT("macce"),   SLICE_INIT("tis620"),
+        SLICE_INIT("keybcs2"), SLICE_INIT("armscii8"), SLICE_INIT("geostd8"), SLICE_INIT("hp8"),
+        SLICE_INIT("dec8")};
+    static const struct slice utf8[] = {SLICE_INIT("utf8mb4"), SLICE_INIT("utf8mb3"),
+                                        SLICE_INIT("utf8")};
+    *ret_charset = SQL_CHARSET_UTF8;
+    if (is_one_of(name, utf8, sizeof(utf8) / sizeof(utf8[0]))) {
+        return true;
+    }
+    *ret_charset = SQL_CHARSET_SINGLE;
+    if (is_one_of(name, single, sizeof(single) / sizeof(single[0]))) {
+        return true;
+    }
+    *ret_charset = SQL_CHARSET_HIDING;
+    return is_one_of(name, hiding, sizeof(hiding) / sizeof(hiding[0]));
+}
+
+static bool mode_has(struct slice modes, struct slice wanted)
+{
+    while (modes.len > 0) {
+        if (slice_equals_nocase(slice_cut(modes, ',', &modes), wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_row(struct mysql_filter *filter, struct slice body)
+{
+    struct filter_session *session = &filter->session;
+    struct reader reader = reader_of(body);
+    struct slice modes = mysqlwire_text_value_read(&reader);
+    struct slice charset = mysqlwire_text_value_read(&reader);
+    struct slice database = mysqlwire_text_value_read(&reader);
+    if (reader.failed || modes.at == NULL || charset.at == NULL || filter->question.has_row) {
+        session->is_settled = false;
+        return;
+    }
+    filter->question.has_row = true;
+    session->is_backslash_quoted = !mode_has(modes, SLICE("NO_BACKSLASH_ESCAPES"));
+    session->is_ansi_quoted = mode_has(modes, SLICE("ANSI_QUOTES"));
+    /* Other grammars of MariaDB's. */
+    bool is_foreign = mode_has(modes, SLICE("ORACLE")) || mode_has(modes, SLICE("MSSQL"));
+    session->is_settled = read_charset(charset, &session->charset) && !is_foreign;
+    for (size_t i = 0; i < database.len; i++) { /* as names are compared */
+        char byte = database.at[i];
+        char lower = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+        if (buf_append(&session->database, slice_of(&lower, 1)) != ERR_NONE) {
+            session->is_settled = false;
+        }
+    }
+}
+
+static enum err take_end(struct mysql_filter *filter, struct error *reterr)
+{
+    struct filter_question *question = &filter->question;
+    bool is_last = false;
+    struct slice body = buf_view(&question->body);
+    question->has_kind = false;
+    if (question->kind == MYSQLWIRE_KIND_TEXT_ROW) {
+        read_row(filter, body);
+    }
+    enum err err = mysqlwire_state_end(&question->state, question->kind, body, &is_last, reterr);
+    buf_truncate(&question->body, 0);
+    question->is_asked = !is_last;
+    return err;
+}
+
+static enum err take_event(struct mysql_filter *filter, const struct mysqlwire_event *event,
+                           struct error *reterr)
+{
+    struct filter_question *question = &filter->question;
+    uint64_t number = 0;
+    if (event->kind == MYSQLWIRE_EVENT_HEADER && !event->is_packet_last) {
+        return ERR_NONE;
+    }
+    if (!question->has_kind) {
+        uint8_t first = event->kind == MYSQLWIRE_EVENT_PART ? (uint8_t)event->bytes.at[0] : 0;
+        enum err err = mysqlwire_state_begin(&question->state, question->framer.size, first,
+                                             &question->kind, &number, reterr);
+        if (err != ERR_NONE) {
+            return err;
+        }
+        question->has_kind = true;
+    }
+    if (event->kind == MYSQLWIRE_EVENT_PART &&
+        buf_append(&question->body, event->bytes) != ERR_NONE) {
+        return fail(reterr, ERR_LIMIT, "an answer of the target is too long");
+    }
+    return event->is_packet_last ? take_end(filter, reterr) : ERR_NONE;
+}
+
+enum err mysql_filter_take(struct mysql_filter *filter, struct slice *bytes, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE && bytes->len > 0 && filter->question.is_asked) {
+        struct mysqlwire_event event;
+        size_t taken = 0;
+        err = mysqlwire_framer_next(&filter->question.framer, *bytes, &taken, &event);
+        *bytes = slice_from(*bytes, taken);
+        if (err == ERR_NONE) {
+            err = take_event(filter, &event, reterr);
+        }
+    }
+    if (!filter->question.is_asked) {
+        buf_clear(&filter->question.body);
+    }
+    return err == ERR_MORE ? ERR_NONE : err;
+}

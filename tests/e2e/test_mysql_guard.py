@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: MIT
+"""Guard rails on MySQL and MariaDB: ways around them in MySQL's own dialect, as text and prepared,
+at a real server: the statement never arrives, and the connection goes on. What only looks like them
+passes."""
+import contextlib
+import json
+import struct
+import subprocess
+
+import pymysql
+import pytest
+from pymysql.constants import CLIENT, COMMAND
+
+from api import register, unique
+from conftest import BINARY, Gateway, wait_for
+from mariadb import MariadbServer, MysqlTarget, connect, mariadb
+from native import credential
+from test_tls import make_certificate
+
+BLOCKED = 1227
+DELETED = "DELETE FROM kept"
+
+# What all of them come to: rows of 'kept' gone or changed without a WHERE, the table gone, or worse.
+WAYS = {
+    "plain": DELETED,
+    "case": "dElEtE fRoM kept",
+    "comment inside": "DELETE/**/FROM/* WHERE id = 1 */kept",
+    "line comment": "DELETE -- SELECT\nFROM\tkept\r\n",
+    "hash comment": "DELETE # WHERE id = 1\nFROM kept",
+    "comment that does not nest": "/* /* */ DELETE FROM kept -- */",
+    "two dashes are minus twice": "DELETE FROM kept --1 WHERE id = 1",
+    "control character behind dashes": "DELETE FROM kept --\x01 WHERE id = 1",
+    "code in a comment": "/*! DELETE FROM kept */",
+    "code for old servers": "/*!40000 DELETE FROM kept */",
+    "code, digits right before a word": "/*!50000DELETE*/ /*!50001FROM*/ kept",
+    "code for MariaDB": "/*M!100000 DELETE FROM kept */",
+    "WHERE for servers to come": "DELETE FROM kept /*!99999 WHERE id = 1 */",
+    "WHERE for MySQL alone": "DELETE FROM kept /*!80000 WHERE id = 1 */",
+    "WHERE for other servers, MariaDB's": "DELETE FROM kept /*M!999999 WHERE id = 1 */",
+    "not a comment, by version": "SELECT 1 /*!99999 */; /*!99999 */ DELETE FROM kept",
+    "backticks": "DELETE FROM `kept`",
+    "backticks around all": "DELETE FROM `{database}`.`kept`",
+    "database": "DELETE FROM {database} . kept",
+    "alias": "DELETE k FROM kept AS k",
+    "alias, all columns": "DELETE k.* FROM kept AS k",
+    "using": "DELETE FROM k USING kept AS k",
+    "join": "DELETE kept FROM kept JOIN other ON kept.id = kept.id",
+    "comma": "DELETE kept FROM kept, other",
+    "modifiers": "DELETE LOW_PRIORITY QUICK IGNORE FROM kept",
+    "limit": "DELETE FROM kept ORDER BY id LIMIT 1000000",
+    "returning": "DELETE FROM kept RETURNING 'WHERE id = 1'",
+    "where 1": "DELETE FROM kept WHERE 1",
+    "where, of no column": "DELETE FROM kept WHERE 1 = 1 OR 'a' < 'b'",
+    "where, of a time": "DELETE FROM kept WHERE NOW() > '2000-01-01' - INTERVAL 1 DAY",
+    "where, of a variable": "DELETE FROM kept WHERE @@version > '1'",
+    "where, of another character set": "DELETE FROM kept WHERE _latin1'a' COLLATE latin1_bin = 'a'",
+    "where, of braces": "DELETE FROM kept WHERE {{d '2020-01-01'}} < NOW()",
+    "where, of a subquery": "DELETE FROM kept WHERE (SELECT 1)",
+    "update": "UPDATE kept SET name = 'x'",
+    "update, assigned otherwise": "UPDATE kept SET `name` := 'WHERE id = 1'",
+    "update of a join": "UPDATE other JOIN kept ON kept.id = kept.id SET kept.name = 'x'",
+    "update by comma": "UPDATE kept, other SET kept.name = 'x'",
+    "update with an order": "UPDATE IGNORE kept AS k SET k.name = 'x' ORDER BY k.id LIMIT 99",
+    "truncate": "TRUNCATE kept",
+    "truncate, long": "TRUNCATE TABLE `{database}`.kept",
+    "truncate partition": "ALTER TABLE kept TRUNCATE PARTITION ALL",
+    "drop partition": "ALTER TABLE kept DROP PARTITION p0",
+    "drop": "DROP TABLE kept",
+    "drop several": "DROP TABLE IF EXISTS nothing, kept",
+    "drop the database": "DROP DATABASE {database}",
+    "replace the table": "CREATE OR REPLACE TABLE kept (id INT)",
+    "rename": "RENAME TABLE kept TO gone",
+    "rename by alter": "ALTER TABLE kept RENAME TO gone",
+    "exchange": "ALTER TABLE other EXCHANGE PARTITION p0 WITH TABLE kept",
+    "analyze": "ANALYZE DELETE FROM kept",
+    "analyze as JSON": "ANALYZE FORMAT=JSON DELETE FROM kept",
+    "set statement": "SET STATEMENT max_statement_time = 5 FOR DELETE FROM kept",
+    "set statement, twice":
+        "SET STATEMENT max_statement_time = 5 FOR SET STATEMENT sort_buffer_size = 20000 FOR DELETE FROM kept",
+    "execute immediate": "EXECUTE IMMEDIATE 'DELETE FROM kept'",
+    "execute immediate, computed": "EXECUTE IMMEDIATE CONCAT('DELETE FR', 'OM kept')",
+    "execute immediate, in hex": "EXECUTE IMMEDIATE 0x44454C4554452046524F4D206B657074",
+    "call": "CALL wipe()",
+    "call, no parentheses": "CALL wipe",
+    "a function that writes": "SELECT wiping()",
+    "a function that writes, qualified": "DO {database}.wiping()",
+    "block": "BEGIN NOT ATOMIC DELETE FROM kept; END",
+    "if": "IF 1 THEN DELETE FROM kept; END IF",
+    "while": "WHILE (SELECT COUNT(*) FROM kept) DO DELETE FROM kept; END WHILE",
+    "for": "FOR i IN 1..2 DO DELETE FROM kept; END FOR",
+    "label": "once: LOOP DELETE FROM kept; LEAVE once; END LOOP",
+    "replace every row": "REPLACE INTO kept SELECT id, 'x' FROM kept",
+    "load": "LOAD DATA LOCAL INFILE '/nothing' REPLACE INTO TABLE kept",
+    "cte": "WITH w AS (SELECT 1 AS x) SELECT * FROM w; DELETE FROM kept",
+    "string that ends": "SELECT 'a\\\\'; DELETE FROM kept; -- '",
+    "string that goes on": "SELECT 'it''s'; DELETE FROM kept",
+    "quotes of the other kind": "SELECT \"'\"; DELETE FROM kept; -- \"'",
+    "backtick with a quote": "SELECT 1 AS `'`; DELETE FROM kept; -- '",
+    "comment that hides a quote": "SELECT 1 /* ' */; DELETE FROM kept -- '",
+    "exponent and a name": "SELECT 1e1FROM kept; DELETE FROM kept",
+    "behind another": "SELECT 1; DELETE FROM kept",
+    "before another": "DELETE FROM kept; SELECT 1",
+    "behind empty ones": ";;; ; DELETE FROM kept ;",
+    "behind begin": "BEGIN; DELETE FROM kept; COMMIT",
+    "behind a mode": "SET sql_mode = 'ANSI_QUOTES'; SELECT \"'\"; DELETE FROM kept",
+    "behind a mode that hides": "SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT '\\'; DELETE FROM kept; -- '",
+    "behind USE": "USE {database}; DELETE FROM kept",
+}
+
+RULES = [
+    {"type": "sql", "name": "writes stay small", "operations": ["delete", "update"],
+     "without_where": True, "message": "say which rows"},
+    {"type": "sql", "name": "tables stay",
+     "operations": ["truncate", "drop", "create", "rename", "alter", "call", "do", "copy"],
+     "relations": [{"name": "kept", "access": "write"}]},
+    {"type": "sql", "name": "no database goes", "operations": ["drop"]},
+    {"type": "sql", "name": "what is replaced", "operations": ["delete"],
+     "relations": [{"name": "KEPT", "access": "write"}], "except_groups": ["nobody"],
+     "action": "observe"},
+    {"type": "sql", "name": "not replaced", "operations": ["insert"],
+     "relations": [{"name": "Kept", "access": "write"}]},
+]
+
+# What none of it is, however much it looks like it.
+HARMLESS = [
+    "SELECT 'DELETE FROM kept'", "SELECT \"DELETE FROM kept\"", "SELECT 1 AS `delete`",
+    "SELECT 1 `drop`, 2 AS 'truncate'", "SELECT 'it\\'s; DELETE FROM kept'",
+    "/* DELETE FROM kept */ SELECT 1", "SELECT 1 -- ; DELETE FROM kept",
+    "SELECT 1 # ; DELETE FROM kept", "SELECT name FROM kept WHERE name = 'truncate' ORDER BY id",
+    "SHOW VARIABLES LIKE 'version'", "EXPLAIN SELECT * FROM kept", "EXPLAIN DELETE FROM kept",
+    "SHOW CREATE TABLE kept", "DESCRIBE kept", "VALUES (1), (2)", "SHOW WARNINGS",
+    "SELECT kept.id AS `from` FROM kept, other WHERE kept.id = other.id FOR UPDATE",
+    "DELETE FROM kept WHERE id = 77", "UPDATE kept SET name = name WHERE id = 77",
+    "DELETE k FROM kept k JOIN other o ON k.id = o.id WHERE o.id = 77",
+    "/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */",
+    "/*M!100616 SET @OLD_NOTE_VERBOSITY=@@NOTE_VERBOSITY */",
+    "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT * FROM n",
+    "SELECT JSON_EXTRACT('{\"a\": 1}', '$.a'), COUNT(*), GROUP_CONCAT(name SEPARATOR ',') FROM kept",
+    "SET @a = 5", "SELECT @a := @a + 1", "INSERT INTO other VALUES (NULL) ON DUPLICATE KEY UPDATE id = id",
+    "SELECT CAST('1' AS DECIMAL(5,2)), CONVERT('x' USING utf8mb4), EXTRACT(DAY FROM NOW())",
+]
+
+READS = [
+    "SELECT * FROM pay", "SELECT * FROM `pay`", "SELECT 1 FROM kept, pay", "TABLE pay",
+    "SELECT (SELECT MAX(a) FROM pay)", "INSERT INTO other SELECT a FROM pay",
+    "UPDATE other SET id = (SELECT MAX(a) FROM pay) WHERE id = 5", "DELETE FROM pay WHERE a = 1",
+    "CREATE TABLE c AS SELECT * FROM pay", "CREATE TABLE c LIKE pay", "CREATE TABLE c (SELECT * FROM pay)",
+    "CREATE VIEW v AS SELECT * FROM pay", "SET @x = (SELECT MAX(a) FROM pay)", "HANDLER pay OPEN AS h",
+    "SELECT * FROM {database}.pay INTO OUTFILE '/tmp/x'", "CHECKSUM TABLE pay", "LOCK TABLES pay READ",
+    "DO (SELECT MAX(a) FROM pay)", "SHOW TABLES WHERE (SELECT MAX(a) FROM pay) > 0",
+    "WITH w AS (SELECT * FROM pay) SELECT * FROM w", "CALL wipe((SELECT a FROM pay))",
+    "CREATE TABLE c (a INT) ENGINE=MERGE UNION=(pay)", "ALTER TABLE pay RENAME TO x",
+    "CREATE TRIGGER t BEFORE INSERT ON pay FOR EACH ROW SET @x = 1", "SELECT 1 FROM kept NATURAL JOIN pay",
+    "(SELECT a FROM pay) UNION (SELECT 1)", "SELECT 1 /*!99999 FROM kept */ FROM pay", "FROBNICATE pay",
+    "SELECT * FROM kept WHERE EXISTS (SELECT * FROM PAY)", "DESCRIBE pay", "EXPLAIN SELECT * FROM pay",
+]
+NO_READS = ["SELECT 'pay'", "SELECT * FROM kept AS pay", "INSERT INTO pay VALUES (5)", "SELECT 1 AS pay"]
+
+
+class Prepared:
+    """The binary protocol of prepared statements, by PyMySQL's packets."""
+
+    def __init__(self, conn):
+        self.conn = conn
+
+    def run(self, statement, *values):
+        self.conn._execute_command(COMMAND.COM_STMT_PREPARE, statement)
+        head = self.conn._read_packet().get_all_data()
+        number, columns, parameters = struct.unpack_from("<IHH", head, 1)
+        for count in parameters, columns:
+            for _ in range(count + 1 if count else 0):
+                self.conn._read_packet()
+        body = struct.pack("<IBI", number, 0, 1)
+        if values:
+            body += bytes((len(values) + 7) // 8) + b"\1" + b"\xfd\0" * len(values)
+            body += b"".join(bytes([len(value)]) + value for value in values)
+        self.conn._execute_command(COMMAND.COM_STMT_EXECUTE, body)
+        if self.conn._read_packet().get_all_data()[0] != 0:
+            for _ in range(2):  # columns, rows
+                while self.conn._read_packet().get_all_data()[0] != 0xfe:
+                    pass
+        self.conn._execute_command(COMMAND.COM_STMT_CLOSE, struct.pack("<I", number))
+
+
+def run_text(conn, statement):
+    with conn.cursor() as cursor:
+        cursor.execute(statement)
+        while cursor.nextset():
+            pass
+
+
+RUNS = {"text": run_text, "prepared": lambda conn, statement: Prepared(conn).run(statement)}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = MariadbServer(make_certificate(tmp_path_factory.mktemp("guard-server"), "target"))
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("mysql-guard"), "--shutdown-seconds", "1")
+    yield gateway
+    assert gateway.is_alive(), gateway.text()
+    assert gateway.stop() == 0, gateway.text()
+
+
+@pytest.fixture(scope="module")
+def admin(gateway):
+    return register(gateway)
+
+
+@pytest.fixture(scope="module")
+def shop(server):
+    target = MysqlTarget(server)
+    server.sql(f"""
+        USE {target.database};
+        CREATE TABLE kept (id INT PRIMARY KEY, name VARCHAR(40));
+        INSERT INTO kept SELECT seq, CONCAT('name ', seq) FROM seq_1_to_10;
+        CREATE TABLE other (id INT); CREATE TABLE pay (a INT);
+        CREATE DEFINER=root@localhost PROCEDURE wipe() DELETE FROM kept;
+        DELIMITER //
+        CREATE DEFINER=root@localhost FUNCTION wiping() RETURNS INT BEGIN DELETE FROM kept; RETURN 1; END //
+        DELIMITER ;
+        GRANT FILE ON *.* TO {target.user};""")
+    target.count = lambda: server.sql(f"SELECT COUNT(*) FROM {target.database}.kept WHERE name LIKE 'name %'")
+    return target
+
+
+def guarded(admin, shop, rules, direction="input"):
+    name = shop.connection(admin)
+    found = admin.get(f"/connections/{name}").json
+    answer = admin.post("/guardrails", {"name": unique("rail"), direction: {"rules": rules},
+                                        "connection_ids": [found["id"]]})
+    assert answer.status == 201, answer
+    return credential(admin, name)
+
+
+@contextlib.contextmanager
+def connected(made, **options):
+    conn = connect(made, client_flag=CLIENT.MULTI_STATEMENTS, autocommit=True, **options)
+    try:
+        yield conn
+    finally:
+        conn.close()
+
+
+@pytest.fixture(scope="module")
+def made(admin, shop):
+    return guarded(admin, shop, RULES)
+
+
+@pytest.fixture(scope="module")
+def conn(made, shop):
+    """One connection for all: it goes on whatever was refused."""
+    with connected(made, local_infile=True) as conn:
+        yield conn
+
+
+def refused(run, conn, statement):
+    """None: it was blocked by a rule; otherwise what came of it."""
+    try:
+        run(conn, statement)
+    except pymysql.MySQLError as error:
+        return None if error.args[0] == BLOCKED and "guard rail" in error.args[1] else repr(error)
+    return "it passed"
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_no_way_gets_through(conn, shop, run):
+    passed = []
+    for name, way in WAYS.items():
+        found = refused(run, conn, way.format(database=shop.database))
+        passed += [f"{name}: {found}"] if found else []
+        assert shop.count() == "10", name
+        run(conn, "SELECT 1")
+    assert not passed, "\n".join(passed)
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_what_looks_like_it_passes(conn, shop, run):
+    wrong = []
+    for statement in HARMLESS:
+        try:
+            run(conn, statement)
+        except pymysql.MySQLError as error:
+            unprepared = run is not run_text and error.args[0] in (1295, 1064)
+            wrong += [] if unprepared else [f"{statement}: {error!r}"]
+    assert not wrong, "\n".join(wrong)
+    assert shop.count() == "10"
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_whoever_reads_a_table_is_seen(admin, shop, run):
+    made = guarded(admin, shop, [
+        {"type": "sql", "relations": [{"name": f"{shop.database}.pay", "access": "read"}]}])
+    wrong = []
+    with connected(made) as conn:
+        for statement in READS:
+            found = refused(run, conn, statement.format(database=shop.database))
+            wrong += [f"{statement}: {found}"] if found else []
+        for statement in NO_READS:
+            run(conn, statement)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_rule_and_its_words_are_told(conn):
+    with pytest.raises(pymysql.MySQLError) as error:
+        run_text(conn, DELETED)
+    number, told = error.value.args
+    assert number == BLOCKED and "writes stay small" in told and "say which rows" in told, told
+    assert "DELETE FROM" not in told
+
+
+def test_the_session_s_modes_are_followed(conn, shop):
+    """What is a string in one mode is a statement, or a name, in another."""
+    hidden = "SELECT '\\'; DELETE FROM kept; -- '"
+    run_text(conn, hidden)
+    for setting in ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'", "SET @@session.`sql_mode` = 'no_backslash_escapes'",
+                    "EXECUTE IMMEDIATE 'SELECT 1'"):
+        with contextlib.suppress(pymysql.MySQLError):
+            run_text(conn, setting)
+        assert refused(run_text, conn, hidden) is None, setting
+    run_text(conn, "SET sql_mode = 'ANSI_QUOTES'")
+    assert refused(run_text, conn, 'DELETE FROM "kept"') is None
+    run_text(conn, "SET sql_mode = ''")
+    Prepared(conn).run("SET sql_mode = 'ORACLE'")
+    assert refused(run_text, conn, "SELECT 1") is None
+    run_text(conn, "SHOW WARNINGS")
+    conn._execute_command(0x1f, b"")  # COM_RESET_CONNECTION
+    conn._read_packet()
+    run_text(conn, "SELECT 1")
+    run_text(conn, "SET NAMES utf8mb4")
+    assert shop.count() == "10"
+
+
+def test_a_character_set_that_hides_a_quote_is_not_read(made, shop):
+    with connected(made, charset="gbk") as conn:
+        run_text(conn, "SELECT 1 FROM kept")
+        conn._execute_command(COMMAND.COM_QUERY, b"SELECT '\xbf\\'; DELETE FROM kept; -- '")
+        with pytest.raises(pymysql.MySQLError) as error:
+            conn._read_packet()
+        assert error.value.args[0] == BLOCKED
+    with connected(made, charset="latin1") as conn:
+        run_text(conn, "SELECT 'é' FROM kept")
+    assert shop.count() == "10"
+
+
+def test_names_are_in_the_session_s_database(admin, shop):
+    made = guarded(admin, shop, [
+        {"type": "sql", "operations": ["insert"],
+         "relations": [{"name": f"{shop.database}.other", "access": "write"}]}])
+    insert = "INSERT INTO other VALUES (1)"
+    with connected(made) as conn:
+        assert refused(run_text, conn, insert) is None
+        run_text(conn, "CREATE TEMPORARY TABLE t (a INT)")
+        conn.select_db("information_schema")
+        assert "it passed" != refused(run_text, conn, insert) is not None
+        assert refused(run_text, conn, f"INSERT INTO {shop.database}.other VALUES (1)") is None
+        run_text(conn, f"USE {shop.database}")
+        assert refused(run_text, conn, insert) is None
+
+
+def test_words_are_found_in_statements_and_values(admin, shop):
+    made = guarded(admin, shop, [{"type": "deny_words_list", "words": ["geheim"]},
+                                 {"type": "pattern_match", "pattern_regex": "^DROP TABLE x"}])
+    with connected(made) as conn:
+        for statement in ("SELECT 'GEHEIM'", "SELECT 1 -- geheim", "DROP /* a */ TABLE x",
+                          "SELECT 1; DROP  TABLE x"):
+            assert refused(run_text, conn, statement) is None, statement
+        prepared = Prepared(conn)
+        prepared.run("SELECT ?", b"offen")
+        with pytest.raises(pymysql.MySQLError) as error:
+            prepared.run("SELECT ?", b"ganz geheim")
+        assert error.value.args[0] == BLOCKED
+        run_text(conn, "SELECT 'offen'")
+
+
+def test_other_commands_are_what_they_would_be_as_sql(conn, shop):
+    for command, body in ((0x06, shop.database), (0x05, "new"), (0x08, "\0")):
+        conn._execute_command(command, body)
+        try:
+            conn._read_packet()
+            raise AssertionError(command)
+        except pymysql.MySQLError as error:
+            assert command != 0x06 or error.args[0] == BLOCKED, error
+    assert shop.count() == "10"
+
+
+def test_what_is_too_long_is_refused_and_the_session_goes_on(conn):
+    for size in (16 << 20) + 5, (15 << 20) + 100:
+        with pytest.raises(pymysql.MySQLError) as error:
+            run_text(conn, "SELECT '" + "x" * size + "'")
+        assert error.value.args[0] == BLOCKED and "longer than" in error.value.args[1]
+        run_text(conn, "SELECT 1")
+    run_text(conn, "SELECT LENGTH('" + "x" * (4 << 20) + "')")
+
+
+def test_the_command_line_and_a_dump_are_no_hit(made, shop):
+    done = mariadb(made, "SELECT CAST('x' AS INT);\nSHOW WARNINGS;\nSELECT COUNT(*) FROM kept;\n", shop.database)
+    assert done.stdout.split()[-1] == "10" and "Truncated" in done.stdout, done.stdout
+    given = made["connection_credentials"]
+    done = subprocess.run(
+        ["mariadb-dump", "--no-defaults", "-h", given["hostname"], "-P", given["port"], "-u",
+         given["username"], f"-p{given['password']}", "--skip-lock-tables", "--single-transaction",
+         shop.database, "kept"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "name 10" in done.stdout, done.stderr
+
+
+def test_it_is_on_record_with_its_verdict(gateway, admin, shop):
+    made = guarded(admin, shop, RULES)
+    name = made["connection_name"]
+    with connected(made) as conn:
+        run_text(conn, "SELECT 'before'")
+        assert refused(run_text, conn, DELETED) is None
+    session = wait_for(lambda: next((row for row in admin.get("/sessions?page_size=100").json["data"]
+                                     if row["connection"] == name and row["status"] == "done"), None),
+                       what="the session")
+    done = subprocess.run([BINARY, "recording", "export", session["id"], "--format", "jsonl", "--data-dir",
+                           gateway.data], capture_output=True, text=True, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    told = json.dumps(lines)
+    assert "writes stay small" in told and DELETED in told, told
+    assert "@@sql_mode" not in told
