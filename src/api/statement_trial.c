@@ -116,7 +116,10 @@ static void trial_count(struct statement_trial *self, struct slice text,
 
 static void trial_judge(struct statement_trial *self, const struct replay_event *event)
 {
-    const struct sql_settings settings = {.dialect = replay_dialect(self->replay)};
+    enum sql_dialect dialect = replay_dialect(self->replay);
+    /* As sessions are at first: what they set is not looked at. */
+    const struct sql_settings settings = {.dialect = dialect,
+                                          .is_backslash_quoted = dialect == SQL_MYSQL};
     struct guard_verdict verdict;
     struct trial_pending *pending = &self->pending;
     if (settings.dialect == SQL_UNKNOWN) {

@@ -45,6 +45,24 @@ static const char no_unbounded_write_guardrail[] =
     "\"delete\"],\"max_rows\":10000,\"unknown\":\"allow\",\"message\":\"write in portions, or "
     "inside of a transaction\"}]}}";
 
+/* Of MySQL, where the server itself is not told to refuse, and no rows are taken back. */
+static const char mysql_no_unbounded_write_guardrail[] =
+    "{\"name\":\"mysql-no-unbounded-write\",\"description\":\"no write meets a whole table\","
+    "\"input\":{\"rules\":["
+    "{\"type\":\"sql\",\"name\":\"no write without where\",\"operations\":[\"update\",\"delete\"],"
+    "\"without_where\":true,\"unknown\":\"block\",\"safe_functions\":[\"*\"],"
+    "\"message\":\"say with WHERE which rows are meant\"},"
+    "{\"type\":\"sql\",\"name\":\"no truncate\",\"operations\":[\"truncate\"],"
+    "\"unknown\":\"block\",\"safe_functions\":[\"*\"],"
+    "\"message\":\"say with WHERE which rows are meant\"}]}}";
+
+static const char mysql_read_only_guardrail[] =
+    "{\"name\":\"mysql-read-only\",\"description\":\"nothing is changed\",\"input\":{\"rules\":["
+    "{\"type\":\"sql\",\"name\":\"reading only\",\"operations\":[\"insert\",\"update\",\"delete\","
+    "\"truncate\",\"create\",\"alter\",\"drop\",\"rename\",\"grant\",\"revoke\",\"copy\",\"call\","
+    "\"lock\",\"vacuum\",\"analyze\",\"import\",\"load\",\"server_file\",\"code\",\"foreign\","
+    "\"other\"],\"unknown\":\"block\",\"message\":\"this connection is for reading\"}]}}";
+
 /* What masking cannot see: values that leave through the server's files and programs or another
  * server, and what is made to do so under another name. */
 #define BEYOND_RULE                                                                                \
@@ -128,6 +146,11 @@ const struct rulepack rulepacks[] = {
      "Reading, 50,000 rows an hour; writing of at most 100 rows for the group agent-writers; no "
      "definitions, no privileges, no functions but the database's own.",
      agent_safe_guardrail, NULL},
+    {"mysql-no-unbounded-write", "MySQL: no unbounded writes",
+     "UPDATE and DELETE need a WHERE; no TRUNCATE.", mysql_no_unbounded_write_guardrail, NULL},
+    {"mysql-read-only", "MySQL: read only",
+     "Statements that change anything, or may, are refused by what they say.",
+     mysql_read_only_guardrail, NULL},
     {"no-destructive-ddl", "No destructive DDL",
      "Nothing is dropped or truncated; tables can still be made and filled.",
      no_destructive_ddl_guardrail, NULL},

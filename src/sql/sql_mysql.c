@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "sql/sql_lexer.h"
 #include "sql/sql_mysql_internal.h"
 
@@ -104,6 +105,28 @@ static void read_statement(struct reading *reading, size_t first, size_t end)
     }
 }
 
+/* Whether the statement sets what says how a text is read, or runs what may, and something behind
+ * it can be read otherwise by then. */
+static bool changes_reading(const struct reading *reading, size_t first, size_t end)
+{
+    const struct mysql_lexer *lexer = &reading->lexer;
+    const struct sql_statement *statement = &reading->script.statements[reading->script.count - 1];
+    bool changes = (statement->operations & (SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_CALL))) != 0;
+    for (size_t i = first; i < end && statement->verb == SQL_SET && !changes; i++) {
+        const struct mysql_token *token = &lexer->tokens[i];
+        struct slice name =
+            slice_trim((struct slice){lexer->lower + token->offset, token->len}, "`\"");
+        changes = token->word == MYSQL_WORD_NAMES || token->word == MYSQL_WORD_CHARACTER ||
+                  token->word == MYSQL_WORD_CHARSET || slice_equals(name, SLICE("sql_mode")) ||
+                  slice_equals(name, SLICE("character_set_client"));
+    }
+    struct slice rest =
+        slice_from(lexer->text, lexer->tokens[end - 1].offset + lexer->tokens[end - 1].len);
+    return changes && end < lexer->count &&
+           (slice_find_byte(rest, '"') < rest.len || slice_find_byte(rest, '\\') < rest.len ||
+            !text_is_ascii(rest));
+}
+
 /* To its semicolon, or to the end where more than one may belong to it. */
 static size_t statement_end(const struct reading *reading, size_t first, bool *ret_goes_on)
 {
@@ -142,6 +165,11 @@ static void read_statements(struct reading *reading)
             return;
         }
         read_statement(reading, at, end);
+        if (changes_reading(reading, at, end)) {
+            add_rest(reading, lexer->tokens[end].offset,
+                     "what stands before it may change how it is read");
+            return;
+        }
         if (goes_on) {
             struct sql_statement *body = &reading->script.statements[reading->script.count - 1];
             body->is_unknown = true;

@@ -265,8 +265,8 @@ def test_what_another_version_left_in_the_store_can_be_read(boss):
 
 # Rulepacks --------------------------------------------------------------------------------------
 
-PACKS = ["agent-safe", "no-destructive-ddl", "no-unbounded-write", "pci", "personal-data", "read-only",
-         "secrets"]
+PACKS = ["agent-safe", "mysql-no-unbounded-write", "mysql-read-only", "no-destructive-ddl",
+         "no-unbounded-write", "pci", "personal-data", "read-only", "secrets"]
 
 
 def test_the_packs_are_listed_with_what_they_hold(boss):

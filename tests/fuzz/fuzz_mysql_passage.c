@@ -3,7 +3,8 @@
  * recorded of it is replayed. The first byte says which capabilities there are, the second how many
  * bytes of rows are recorded; then come parts, each with a byte for its side and one for its size.
  * Held: pieces make no difference to what passes, what is said back or what is on record; nothing
- * passes behind a side that broke the rules. */
+ * passes behind a side that broke the rules. With a bit of the first byte there are guard rails,
+ * which block texts with a certain byte: then no command with it reaches the target. */
 #include "fuzz.h"
 
 #include "base/must.h"
@@ -15,11 +16,14 @@
 #define OF_TARGET 0x80U
 #define SIZE_BITS 0x7fU
 #define RUN_SIZE  LIMIT_MIB(4)
+#define GUARDED   0x08U
+#define FORBIDDEN '%'
 
 struct run {
     struct buf passed[2];
     struct buf back;
-    struct buf told; /* messages whole, by side, without how they were cut */
+    struct buf to_target; /* from both */
+    struct buf told;      /* messages whole, by side, without how they were cut */
     enum err err;
 };
 
@@ -73,7 +77,78 @@ static bool on_kill(void *owner, uint32_t number, bool is_end)
     return !is_end && (number & 1U) != 0;
 }
 
-static const struct passage_events events = {.on_kill = on_kill};
+static void on_finding(void *owner, const struct guard_event *event)
+{
+    (void)owner;
+    must(event->finding != NULL || event->words.len > 0);
+}
+
+static const struct passage_events events = {.on_kill = on_kill, .on_finding = on_finding};
+
+/* Rules ---------------------------------------------------------------------------------------- */
+
+static struct guard_verdict verdict_of(struct slice text)
+{
+    struct guard_verdict verdict = {.max_rows = -1};
+    if (slice_find_byte(text, FORBIDDEN) < text.len) {
+        verdict.action = GUARD_BLOCK;
+        verdict.count = 1;
+        verdict.findings[0] = (struct guard_finding){.action = GUARD_BLOCK,
+                                                     .guardrail_name = SLICE("rail"),
+                                                     .rule_name = SLICE("rule"),
+                                                     .rule_type = SLICE("sql"),
+                                                     .message = SLICE(""),
+                                                     .why = SLICE("")};
+    }
+    return verdict;
+}
+
+static void judge(void *context, const struct sql_settings *settings, struct slice text,
+                  struct guard_verdict *ret_verdict, struct guard_facts *ret_facts)
+{
+    static struct arena arena; /* for all inputs */
+    struct sql_script script = sql_analyze(&arena, settings, text);
+    (void)context;
+    *ret_verdict = verdict_of(text);
+    *ret_facts = (struct guard_facts){.statement_count = script.count, .prepared = SLICE("")};
+    for (size_t i = 0; i < script.count; i++) {
+        ret_facts->operations |= script.statements[i].operations;
+        ret_facts->is_unknown = ret_facts->is_unknown || script.statements[i].is_unknown;
+    }
+    arena_reset(&arena);
+}
+
+static void judge_script(void *context, const struct sql_settings *settings, struct slice text,
+                         const struct sql_script *script, struct guard_verdict *ret_verdict)
+{
+    (void)context;
+    (void)settings;
+    (void)script;
+    *ret_verdict = verdict_of(text);
+}
+
+static const struct passage_policy policy = {
+    .generation = 1, .looks_at_values = true, .judge = judge, .judge_script = judge_script};
+
+/* Commands that run a text, and are whole. */
+static void check_commands(struct slice bytes)
+{
+    struct mysqlwire_framer framer;
+    bool is_text = false;
+    mysqlwire_framer_init(&framer);
+    while (bytes.len > 0) {
+        struct mysqlwire_event event;
+        size_t taken = 0;
+        enum err err = mysqlwire_framer_next(&framer, bytes, &taken, &event);
+        bytes = slice_from(bytes, taken);
+        if (err != ERR_NONE || event.kind != MYSQLWIRE_EVENT_PART) {
+            continue;
+        }
+        uint8_t command = (uint8_t)event.bytes.at[0];
+        is_text = command == MYSQLWIRE_QUERY || command == MYSQLWIRE_STMT_PREPARE;
+        must(!is_text || slice_find_byte(event.bytes, FORBIDDEN) == event.bytes.len);
+    }
+}
 
 static struct passage *start(const uint8_t *bytes)
 {
@@ -81,12 +156,14 @@ static struct passage *start(const uint8_t *bytes)
     const struct mysqlwire_ok told = {.info = SLICE(""), .state_changes = SLICE("")};
     uint32_t capabilities = (bytes[0] & 1U) != 0 ? MYSQLWIRE_DEPRECATE_EOF : 0;
     capabilities |= (bytes[0] & 2U) != 0 ? MYSQLWIRE_SESSION_TRACK : 0;
-    capabilities |= (bytes[0] & 4U) != 0 ? MYSQLWIRE_LOCAL_FILES : 0;
+    bool is_guarded = (bytes[0] & GUARDED) != 0;
+    capabilities |= (bytes[0] & 4U) != 0 && !is_guarded ? MYSQLWIRE_LOCAL_FILES : 0;
     buf_init(&ok, 256);
     must(mysqlwire_ok_write(&ok, 0, capabilities, &told) == ERR_NONE);
     const struct arrival arrival = {.version = capabilities,
                                     .greeting = slice_from(buf_view(&ok), MYSQLWIRE_HEADER_SIZE)};
-    const struct passage_settings settings = {.row_limit = bytes[1], .arrival = &arrival};
+    const struct passage_settings settings = {
+        .row_limit = bytes[1], .arrival = &arrival, .policy = is_guarded ? &policy : NULL};
     struct passage *passage = mysql_passage_ops.start(&settings, &events, NULL);
     buf_release(&ok);
     return passage;
@@ -102,6 +179,7 @@ static void pass(struct passage *passage, enum pump_side side, struct slice byte
     if (run->err == ERR_NONE) {
         must(buf_append(&run->passed[side], passing) == ERR_NONE);
         must(buf_append(&run->back, back) == ERR_NONE);
+        must(buf_append(&run->to_target, side == PUMP_CLIENT ? passing : back) == ERR_NONE);
     }
     (void)passage->ops->state(passage);
 }
@@ -137,6 +215,7 @@ static void run_with(const uint8_t *bytes, size_t size, size_t piece, struct run
     buf_init(&run->passed[PUMP_CLIENT], RUN_SIZE);
     buf_init(&run->passed[PUMP_TARGET], RUN_SIZE);
     buf_init(&run->back, RUN_SIZE);
+    buf_init(&run->to_target, RUN_SIZE);
     buf_init(&run->told, RUN_SIZE);
     current = run;
     replay = mysql_replay_ops.start(visit, NULL);
@@ -149,6 +228,7 @@ static void release(struct run *run)
     buf_release(&run->passed[PUMP_CLIENT]);
     buf_release(&run->passed[PUMP_TARGET]);
     buf_release(&run->back);
+    buf_release(&run->to_target);
     buf_release(&run->told);
 }
 
@@ -161,6 +241,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     run_with(bytes, size, SIZE_MAX, &whole);
     run_with(bytes, size, 1, &pieces);
+    if ((bytes[0] & GUARDED) != 0) {
+        check_commands(buf_view(&whole.to_target));
+        check_commands(buf_view(&pieces.to_target));
+        release(&whole);
+        release(&pieces);
+        return 0;
+    }
     must(whole.err == pieces.err);
     if (whole.err == ERR_NONE) {
         must(slice_equals(buf_view(&whole.passed[0]), buf_view(&pieces.passed[0])));

@@ -100,7 +100,7 @@ static void judge_read(struct mysql_filter *filter, const struct sql_settings *s
     *ret_facts = (struct guard_facts){.is_unknown = true, .prepared = SLICE("")};
     filter->policy.judge(filter->policy.context, settings, text, &found, ret_facts);
     verdict_join(verdict, &found);
-    if (!is_read || filter_changes_within(text, ret_facts)) {
+    if (!is_read) {
         judge_unknown(filter, text, verdict);
     }
 }
@@ -337,7 +337,7 @@ void mysql_filter_judge_long(struct mysql_filter *filter, uint8_t command, struc
 
 void mysql_filter_answered(struct mysql_filter *filter, const struct mysqlwire_prepared *prepared)
 {
-    if (filter->may_change_session) {
+    if (filter->may_change_session || !filter->question.has_row) { /* or nobody told it */
         filter->session.is_known = false;
         filter->may_change_session = false;
     }

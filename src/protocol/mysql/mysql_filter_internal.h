@@ -72,8 +72,6 @@ struct mysql_filter {
 bool filter_settings(const struct mysql_filter *filter, struct sql_settings *ret_settings);
 /* Whether the session may read texts otherwise once this one has run. */
 bool filter_changes_session(struct slice text, const struct guard_facts *facts);
-/* What follows inside of the same text could be read otherwise than what stands before it. */
-bool filter_changes_within(struct slice text, const struct guard_facts *facts);
 
 /* mysql_filter_statements.c */
 struct filter_statement *filter_find(struct mysql_filter *filter, uint32_t id);

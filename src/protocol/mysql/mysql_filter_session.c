@@ -44,13 +44,6 @@ bool filter_changes_session(struct slice text, const struct guard_facts *facts)
     return facts->is_unknown || is_setting || leaves || (facts->operations & runs_others) != 0;
 }
 
-bool filter_changes_within(struct slice text, const struct guard_facts *facts)
-{
-    return facts->statement_count > 1 && (facts->operations & SQL_BIT(SQL_SET)) != 0 &&
-           (slice_has_nocase(text, SLICE("mode")) || slice_has_nocase(text, SLICE("names")) ||
-            slice_has_nocase(text, SLICE("char")));
-}
-
 /* The question --------------------------------------------------------------------------------- */
 
 struct slice mysql_filter_question(void)

@@ -94,6 +94,17 @@ static void backslashes_and_quotes_are_read_as_the_session_says(void **state)
     expect(&settings, "SELECT \"a\"\"\\\"", "select");
 }
 
+static void what_may_be_read_otherwise_behind_a_setting_is_unknown(void **state)
+{
+    (void)state;
+    const char *rest = "set\nother *:r ? what stands before it may change how it is read";
+    expect(&plain, "SET sql_mode = ''; SELECT \"a\"", rest);
+    expect(&plain, "SET @@`sql_mode` = ''; SELECT '\\''", rest);
+    expect(&plain, "SET NAMES gbk; SELECT '\xc3\xa4'", rest);
+    expect(&plain, "SET NAMES latin1; SELECT 'a'", "set\nselect");
+    expect(&plain, "SET @a = 1; SELECT \"a\"", "set\nselect");
+}
+
 static void names_without_a_database_are_in_the_session_s(void **state)
 {
     (void)state;
@@ -125,6 +136,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_construct_does_what_the_grammar_says),
         cmocka_unit_test(backslashes_and_quotes_are_read_as_the_session_says),
+        cmocka_unit_test(what_may_be_read_otherwise_behind_a_setting_is_unknown),
         cmocka_unit_test(names_without_a_database_are_in_the_session_s),
         cmocka_unit_test(character_sets_may_hide_quotes),
     };
