@@ -7,6 +7,12 @@
 #include "sql/sql_lexer.h"
 #include "sql/sql_mysql_internal.h"
 
+/* A string that a statement runs as another one. */
+struct inner {
+    size_t statement; /* of the script */
+    size_t token;
+};
+
 struct reading {
     struct arena *arena;
     const struct sql_settings *settings;
@@ -14,6 +20,9 @@ struct reading {
     struct slice database; /* as the statements before leave it */
     struct sql_script script;
     size_t capacity;
+    struct inner *inners;
+    size_t inner_count;
+    size_t inner_capacity;
 };
 
 static struct sql_statement *add_statement(struct reading *reading)
@@ -100,6 +109,12 @@ static void read_statement(struct reading *reading, size_t first, size_t end)
     statement->len = (size_t)last->offset + last->len - statement->offset;
     mysql_statement_read(&scan);
     reading->database = scan.database;
+    if (scan.inner > 0) {
+        reading->inners = sql_room(reading->arena, reading->inners, reading->inner_count,
+                                   &reading->inner_capacity, sizeof(*reading->inners));
+        reading->inners[reading->inner_count++] =
+            (struct inner){reading->script.count - 1, scan.inner - 1};
+    }
     if (reading->lexer.has_versions) {
         mysql_unknown(&scan, "comments in it are code for servers of several versions");
     }
@@ -209,13 +224,84 @@ static struct reading read_as(struct arena *arena, const struct sql_settings *se
     return reading;
 }
 
+/* What the quotes of a string hold. False: an escape stands for a byte that ends texts. */
+static bool string_text(struct arena *arena, const struct sql_settings *settings,
+                        struct slice quoted, struct slice *ret_text)
+{
+    static const char escapes[] = "n\nt\tr\rb\bZ\032";
+    char quote = quoted.at[0];
+    struct slice inside = slice_sub(quoted, 1, quoted.len - 2);
+    char *text = arena_alloc_bare(arena, inside.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < inside.len; i++) {
+        char byte = inside.at[i];
+        bool is_escape = byte == '\\' && settings->is_backslash_quoted && i + 1 < inside.len;
+        i += is_escape || byte == quote ? 1 : 0;
+        byte = is_escape ? inside.at[i] : byte;
+        for (size_t k = 0; is_escape && k + 1 < sizeof(escapes); k += 2) {
+            if (escapes[k] == byte) {
+                byte = escapes[k + 1];
+                break;
+            }
+        }
+        if (is_escape && byte == '0') {
+            return false;
+        }
+        text[len++] = byte;
+    }
+    *ret_text = (struct slice){text, len};
+    return true;
+}
+
+/* What it does takes the place of what was not known; a statement that only prepares it counts as
+ * if it ran. What such a text holds of this kind again no server runs. */
+static void read_inner(struct reading *reading, const struct inner *inner)
+{
+    const struct mysql_token *token = &reading->lexer.tokens[inner->token];
+    struct sql_statement *statement = &reading->script.statements[inner->statement];
+    uint64_t own = statement->operations & SQL_BIT(SQL_PREPARE);
+    struct slice text = SLICE("");
+    struct slice quoted = slice_sub(reading->lexer.text, token->offset, token->len);
+    struct reading read = {.script = {.count = 0}};
+    if (string_text(reading->arena, reading->settings, quoted, &text)) {
+        read = read_as(reading->arena, reading->settings, text, reading->lexer.reads_versioned);
+    }
+    bool is_one = read.script.count == 1 && read.inner_count == 0 && !read.lexer.has_versioned;
+    if (is_one) {
+        const char *why = statement->why;
+        bool is_unknown = statement->is_unknown;
+        sql_statement_execute_in(reading->arena, statement, &read.script.statements[0]);
+        statement->operations |= own | SQL_BIT(statement->verb);
+        statement->why = is_unknown ? why : statement->why;
+        statement->is_unknown = is_unknown || statement->is_unknown;
+        return;
+    }
+    struct sql_relation any = {.name = {SLICE(""), SLICE("*")}, .is_read = true, .is_all = true};
+    const struct sql_statement unknown = {.is_unknown = true,
+                                          .why = "it runs a text that is not understood",
+                                          .relations = &any,
+                                          .relation_count = 1};
+    sql_statement_execute_in(reading->arena, statement, &unknown);
+    statement->operations |= own | SQL_BIT(statement->verb);
+}
+
+static struct reading read_whole(struct arena *arena, const struct sql_settings *settings,
+                                 struct slice text, bool reads_versioned)
+{
+    struct reading reading = read_as(arena, settings, text, reads_versioned);
+    for (size_t i = 0; i < reading.inner_count; i++) {
+        read_inner(&reading, &reading.inners[i]);
+    }
+    return reading;
+}
+
 struct sql_script sql_mysql_analyze(struct arena *arena, const struct sql_settings *settings,
                                     struct slice text)
 {
-    struct reading reading = read_as(arena, settings, text, true);
+    struct reading reading = read_whole(arena, settings, text, true);
     if (reading.lexer.has_versioned) {
         struct sql_script *other = arena_alloc(arena, sizeof(*other));
-        *other = read_as(arena, settings, text, false).script;
+        *other = read_whole(arena, settings, text, false).script;
         reading.script.other = other;
     }
     return reading.script;

@@ -32,7 +32,7 @@ static void item_name(struct mysql_scan *scan, struct mysql_frame *frame)
     }
     frame->clause = MYSQL_AT_JOINED;
     frame->has_alias = false;
-    if (name.schema.len == 0 && with_has(scan, name.name)) {
+    if (name.schema.len == 0 && with_has(scan, mysql_spelled_at(scan, scan->at - 1))) {
         item_add(scan, SIZE_MAX);
         return;
     }

@@ -44,8 +44,8 @@ struct mysql_scan {
     struct slice text;
     const char *lower;
     struct slice database; /* names without one are in it */
-    bool ignores_blanks;
     struct sql_statement *statement;
+    size_t inner; /* the string that is run as a statement: its token, plus one */
 
     const struct mysql_token *tokens;
     size_t at;
@@ -97,6 +97,8 @@ void mysql_guess(struct mysql_scan *scan);
 void mysql_operate(struct mysql_scan *scan, enum sql_operation operation);
 bool mysql_is_name(const struct mysql_scan *scan, size_t index);
 struct slice mysql_name_at(struct mysql_scan *scan, size_t index);
+/* The same as it is written: names of WITH are others in another case where the server says so. */
+struct slice mysql_spelled_at(struct mysql_scan *scan, size_t index);
 /* [schema .] name; false: there is none, or a part of it is missing. */
 bool mysql_take_name(struct mysql_scan *scan, struct sql_name *ret_name);
 /* 0 operations: it is read, or 'is_named' alone. Returns its index. */

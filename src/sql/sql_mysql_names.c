@@ -50,6 +50,13 @@ struct slice mysql_name_at(struct mysql_scan *scan, size_t index)
     return token->kind == MYSQL_TOKEN_QUOTED ? name_unquote(scan->arena, name) : name;
 }
 
+struct slice mysql_spelled_at(struct mysql_scan *scan, size_t index)
+{
+    const struct mysql_token *token = &scan->tokens[index];
+    struct slice name = slice_sub(scan->text, token->offset, token->len);
+    return token->kind == MYSQL_TOKEN_QUOTED ? name_unquote(scan->arena, name) : name;
+}
+
 bool mysql_take_name(struct mysql_scan *scan, struct sql_name *ret_name)
 {
     *ret_name = (struct sql_name){.schema = SLICE("")};
@@ -208,6 +215,10 @@ void mysql_guess(struct mysql_scan *scan)
     while (scan->at < scan->end) {
         size_t start = scan->at;
         struct sql_name name;
+        enum mysql_word word = mysql_word_at(scan, start);
+        if (word == MYSQL_WORD_EXECUTE || word == MYSQL_WORD_PREPARE) {
+            mysql_add_all(scan, SLICE(""), 0); /* a text is run */
+        }
         if (!mysql_take_name(scan, &name)) {
             scan->at = start + 1;
         } else if (mysql_kind_at(scan, scan->at) == MYSQL_TOKEN_OPEN) {

@@ -137,7 +137,7 @@ static void with_step(struct mysql_scan *scan, struct mysql_frame *frame)
     enum mysql_word word = mysql_word_at(scan, scan->at);
     uint8_t kind = mysql_kind_at(scan, scan->at);
     if (frame->clause == MYSQL_AT_WITH_NAME && mysql_is_name(scan, scan->at)) {
-        frame->with_name = mysql_name_at(scan, scan->at++);
+        frame->with_name = mysql_spelled_at(scan, scan->at++);
         if (frame->is_recursive) {
             with_push(scan, frame->with_name);
         }
@@ -296,7 +296,7 @@ static void expression_call(struct mysql_scan *scan, struct slice schema, size_t
 {
     bool is_quoted = scan->tokens[index].kind == MYSQL_TOKEN_QUOTED;
     bool is_apart = scan->tokens[scan->at].is_apart && call_needs_parenthesis(scan, index);
-    if (schema.len == 0 && (is_quoted || is_apart) && !scan->ignores_blanks) {
+    if (schema.len == 0 && (is_quoted || is_apart)) {
         mysql_unknown(scan, "the name of a function may be one that somebody has defined");
     }
     mysql_add_function(scan, schema, mysql_name_at(scan, index));

@@ -258,22 +258,51 @@ static void read_flush(struct mysql_scan *scan)
     }
 }
 
-/* PREPARE name FROM …, EXECUTE name, EXECUTE IMMEDIATE …, DEALLOCATE PREPARE name: what a text
- * holds is not looked into. */
+/* What runs may read anything. */
+static void run_any(struct mysql_scan *scan, const char *why)
+{
+    mysql_unknown(scan, why);
+    mysql_add_all(scan, SLICE(""), 0);
+    mysql_run(scan, MYSQL_AT_EXPRESSION, scan->end);
+}
+
+/* A text that is run as a statement: one string and nothing else is read in its place. */
+static void run_text(struct mysql_scan *scan)
+{
+    enum mysql_word behind = mysql_word_at(scan, scan->at + 1);
+    char first = scan->at < scan->end ? scan->text.at[scan->tokens[scan->at].offset] : '\0';
+    bool is_plain = mysql_kind_at(scan, scan->at) == MYSQL_TOKEN_STRING &&
+                    (first == '\'' || first == '"') &&
+                    (scan->at + 1 == scan->end || behind == MYSQL_WORD_USING);
+    if (!is_plain) {
+        run_any(scan, "it runs a text that is computed");
+        return;
+    }
+    scan->inner = scan->at + 1;
+    mysql_run(scan, MYSQL_AT_EXPRESSION, scan->end);
+}
+
+/* PREPARE name FROM text, EXECUTE name [USING …], EXECUTE IMMEDIATE text, DEALLOCATE PREPARE name.
+ */
 static void read_prepared(struct mysql_scan *scan, enum sql_operation verb)
 {
-    bool is_immediate =
-        verb == SQL_EXECUTE && mysql_word_at(scan, scan->at) == MYSQL_WORD_IMMEDIATE;
     take_verb(scan, verb, 0);
     (void)mysql_take_word(scan, MYSQL_WORD_PREPARE);
-    if (!is_immediate && mysql_is_name(scan, scan->at)) {
-        scan->statement->prepared = mysql_name_at(scan, scan->at);
+    if (verb == SQL_EXECUTE && mysql_take_word(scan, MYSQL_WORD_IMMEDIATE)) {
+        run_text(scan);
+        return;
     }
-    if (verb == SQL_EXECUTE) {
-        mysql_unknown(scan, is_immediate ? "it runs a text as a statement"
-                                         : "it runs a prepared statement");
+    if (mysql_is_name(scan, scan->at)) {
+        scan->statement->prepared = mysql_name_at(scan, scan->at++);
     }
-    mysql_run(scan, MYSQL_AT_EXPRESSION, scan->end);
+    if (verb == SQL_PREPARE && mysql_take_word(scan, MYSQL_WORD_FROM)) {
+        run_text(scan);
+    } else if (verb == SQL_PREPARE) {
+        run_any(scan, "a PREPARE that is not understood");
+    } else if (verb == SQL_EXECUTE) {
+        mysql_unknown(scan, "it runs a prepared statement");
+        mysql_run(scan, MYSQL_AT_EXPRESSION, scan->end);
+    }
 }
 
 static void read_call(struct mysql_scan *scan)
