@@ -8,9 +8,14 @@
 
 #include <unistd.h>
 
-/* In the pages, of a nonce's length; tools/embed-files sees that it is wherever it must be. */
+/* What stands in the pages for what each answer has; tools/embed-files sees that the nonce is
+ * wherever it must be. The root leads to the top of the console, whatever path the public URL has:
+ * a page of the app may stand in a folder. */
+#define CONSOLE_PLACE       SLICE("{{")
 #define CONSOLE_NONCE_PLACE SLICE("{{nonce:of-each-answer}}")
+#define CONSOLE_ROOT_PLACE  SLICE("{{root}}")
 #define CONSOLE_NONCE_SIZE  16
+#define CONSOLE_DEPTH_MAX   8 /* of folders in an address */
 /* Both %s are the nonce. What the pages' own scripts load may run; markup from text never. */
 #define CONSOLE_CSP                                                                                \
     "default-src 'none'; script-src 'nonce-%.*s' 'strict-dynamic'; style-src 'nonce-%.*s'; "       \
@@ -39,11 +44,29 @@ static const struct asset *console_find(struct slice path)
     return NULL;
 }
 
-/* "/" is /index.html, and a path without an extension, as people see it, is a page: /sign-in is
+/* What is below one of these the app shows, or says that it is not there: web/src/app/places.ts. */
+static const struct slice console_app_folders[] = {
+    SLICE_INIT("account"), SLICE_INIT("admin"),    SLICE_INIT("connect"),
+    SLICE_INIT("reviews"), SLICE_INIT("sessions"), SLICE_INIT("sql"),
+};
+
+static bool console_is_of_app(struct slice path)
+{
+    struct slice rest;
+    struct slice folder = slice_cut(slice_from(path, 1), '/', &rest);
+    for (size_t i = 0; i < sizeof(console_app_folders) / sizeof(console_app_folders[0]); i++) {
+        if (slice_equals(folder, console_app_folders[i])) {
+            return true;
+        }
+    }
+    return slice_equals(path, SLICE("/"));
+}
+
+/* The app is /index.html, and a path without an extension, as people see it, is a page: /sign-in is
  * /sign-in.html. */
 static const struct asset *console_asset_of(struct arena *arena, struct slice path)
 {
-    if (slice_equals(path, SLICE("/"))) {
+    if (console_is_of_app(path)) {
         return console_find(SLICE("/index.html"));
     }
     bool has_extension = slice_find_byte(path, '.') < path.len;
@@ -60,14 +83,38 @@ static struct slice console_make_nonce(struct arena *arena)
     return base64_encode_in(arena, BASE64_STANDARD, slice_of(random, sizeof(random)));
 }
 
-static void console_write_page(struct buf *buf, struct slice page, struct slice nonce)
+/* "./" from /sql, "../" from /sessions/1. */
+static struct slice console_root(struct slice path)
+{
+    const struct slice ups = SLICE("../../../../../../../../"); /* of CONSOLE_DEPTH_MAX */
+    size_t depth = 0;
+    for (size_t at = 1; at < path.len; at++) {
+        depth += path.at[at] == '/';
+    }
+    if (depth == 0) {
+        return SLICE("./");
+    }
+    return depth > CONSOLE_DEPTH_MAX ? SLICE("/") : slice_sub(ups, 0, depth * 3);
+}
+
+static void console_write_page(struct buf *buf, struct slice page, struct slice nonce,
+                               struct slice root)
 {
     while (page.len > 0) {
-        size_t at = slice_find(page, CONSOLE_NONCE_PLACE);
-        bool is_end = at == page.len;
-        const struct slice parts[] = {slice_sub(page, 0, at), is_end ? SLICE_NONE : nonce};
-        must(buf_append_parts(buf, parts, 2) == ERR_NONE); /* no longer than the file */
-        page = slice_from(page, at + (is_end ? 0 : CONSOLE_NONCE_PLACE.len));
+        size_t at = slice_find(page, CONSOLE_PLACE);
+        struct slice rest = slice_from(page, at);
+        struct slice place = CONSOLE_NONCE_PLACE;
+        struct slice value = nonce;
+        if (slice_starts_with(rest, CONSOLE_ROOT_PLACE)) {
+            place = CONSOLE_ROOT_PLACE;
+            value = root;
+        } else if (!slice_starts_with(rest, CONSOLE_NONCE_PLACE)) {
+            place = slice_sub(rest, 0, CONSOLE_PLACE.len); /* braces, or the end */
+            value = place;
+        }
+        const struct slice parts[] = {slice_sub(page, 0, at), value};
+        must(buf_append_parts(buf, parts, 2) == ERR_NONE); /* files and roots are short */
+        page = slice_from(rest, place.len);
     }
 }
 
@@ -86,7 +133,8 @@ static void console_answer_page(struct exchange *exchange, const struct asset *a
     http_response_header(response, SLICE("Permissions-Policy"), SLICE(CONSOLE_PERMISSIONS));
     http_response_header(response, SLICE("Referrer-Policy"), SLICE("no-referrer"));
     http_response_header(response, SLICE("X-Frame-Options"), SLICE("DENY"));
-    console_write_page(&response->buf, asset->identity, nonce);
+    console_write_page(&response->buf, asset->identity, nonce,
+                       console_root(exchange->request.path));
     gzip_answer(&exchange->request, response);
     exchange_answer(exchange);
 }

@@ -2,12 +2,15 @@
 """The files of the console as they are sent: policies, nonces, what may be kept."""
 import gzip
 import re
+from urllib.parse import urljoin
 
 import pytest
 
-PAGES = ["/", "/device", "/index.html", "/invitation", "/register", "/sign-in", "/sign-in?to=%2F"]
-FILES = ["/console.css", "/console.js", "/device.js", "/home.js", "/invitation.js", "/register.js", "/sign-in.js",
-         "/favicon.svg"]
+PAGES = ["/", "/account", "/device", "/index.html", "/invitation", "/register", "/sessions/1/2",
+         "/sign-in", "/sign-in?to=%2F"]
+FILES = ["/console.css", "/console.js", "/device.js", "/invitation.js", "/register.js",
+         "/sign-in.js", "/favicon.svg"]
+FIRST_LOAD_MAX = 300 * 1024  # compressed
 
 
 def ask(gateway, path, headers=None, **options):
@@ -81,8 +84,44 @@ def test_files_beside_the_pages_are_asked_for_again(gateway, path):
     assert (status, body, again["etag"]) == (304, b"", headers["etag"])
 
 
+def loaded_first(gateway, path):
+    """Addresses of what the app's page loads, as a browser at that path makes them."""
+    page = ask(gateway, path)[2].decode()
+    links = re.findall(r'<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"', page)
+    return [urljoin(f"http://gateway/under{path}", link).removeprefix("http://gateway/under")
+            for link in links]
+
+
+@pytest.mark.parametrize("path", ["/", "/account", "/sessions/1", "/connect/a/b/c/d/e/f/g"])
+def test_the_app_finds_its_files_from_wherever_its_page_is(gateway, path):
+    """Also where the console stands below a path of the public URL."""
+    addresses = loaded_first(gateway, path)
+    assert "/favicon.svg" in addresses
+    assert [address for address in addresses if address.startswith("/assets/")]
+    for address in addresses:
+        assert ask(gateway, address)[0] == 200
+
+
+def test_the_app_is_small_and_kept_for_ever(gateway):
+    size = 0
+    for address in loaded_first(gateway, "/"):
+        status, headers, body = ask(gateway, address, {"Accept-Encoding": "gzip, br"})
+        assert status == 200
+        size += len(body)
+        if address.startswith("/assets/"):
+            assert headers["cache-control"] == "public, max-age=31536000, immutable"
+            assert headers["content-encoding"] == "br"
+    assert 50 * 1024 < size < FIRST_LOAD_MAX
+
+
+@pytest.mark.parametrize("path", ["/sessions" + "/" * 20, "/sql" + "/a" * 2000])
+def test_a_page_grows_by_no_address(gateway, path):
+    status, _, body = ask(gateway, path)
+    assert status == 200 and len(body) < 4096
+
+
 @pytest.mark.parametrize("path", ["/nothing", "/register/", "/sign-in/more", "/static/index.html",
-                                  "/console", "/.html", "/..", "/sign-in%00", "/sign-in.htm"])
+                                  "/console", "/sqlx", "/assets", "/assets/", "/.html", "/..", "/sign-in%00", "/sign-in.htm"])
 def test_other_paths_are_not_there(gateway, path):
     assert ask(gateway, path)[0] in (400, 404)
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The console's pages in a real browser: registration, sign-in, the signed-in page."""
+"""The console's pages in a real browser: registration, sign-in, and what stands around the app."""
 import json
 import re
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from api import PASSWORD, Api, login, register, resource, setup_code
+from api import PASSWORD, Api, login, register, resource, role, setup_code
 from browser import Browser
 from conftest import wait_for
 
@@ -76,11 +76,17 @@ def test_the_printed_link_creates_the_first_admin(start, page):
     assert page.run("password.type") == "text" and page.text("#toggle").startswith("Hide")
     page.press_enter()
     until_at(page, gateway.url("/"))
-    page.until_shown("#empty")
-    assert page.text("#who") == "Ada@example.com" and page.text("#me-name") == "Ada"
-    assert page.text("#me-groups") == "admin" and page.text("#me-role") == "Admin"
+    page.until("document.body.innerText.includes('No connections yet')")
+    page.click("[data-person]")
+    page.until_shown("#who")
+    assert page.text("#who") == "Ada@example.com"
     assert page.run("document.cookie") == ""
     assert page.run("(async () => (await cookieStore.getAll()).length)()") == 0
+    page.open(gateway.url("/account"))
+    page.until_shown("#me")
+    assert page.text("#me-name") == "Ada" and page.text("#me-groups") == "admin"
+    assert page.text("#me-role") == "Admin, organization default"
+    page.click("[data-person]")
     page.click("#sign-out")
     until_at(page, gateway.url("/sign-in"))
     assert page.run("fetch('api/userinfo').then((r) => r.status)") == 401
@@ -142,7 +148,7 @@ def test_a_wrong_password_is_refused_and_the_right_one_is_not(gateway, admin, pa
     page.fill("#password", PASSWORD)
     page.click("#password-form .main")
     until_at(page, gateway.url("/"))
-    page.until_shown("#signed-in")
+    page.until_shown("#main")
     assert page.run("document.cookie") == ""
 
 
@@ -279,19 +285,22 @@ def test_what_others_wrote_is_text(start, page):
     assert Api(gateway).post("/localauth/register", body).status == 201
     api = login(gateway, EMAIL)
     assert api.post("/users/groups", {"name": MARKUP}).status == 201
+    assert api.patch("/users/" + EMAIL, {"groups": ["admin", MARKUP]}).status == 200
     assert api.post("/resources", resource(MARKUP, roles=[
         {"name": "reader", "type": "database", "subtype": "postgres"}])).status == 201
     sign_in(page, gateway)
-    page.until_shown("#resources")
-    assert page.text("#me-name") == MARKUP
-    assert page.text("#resources .name") == MARKUP and "reader" in page.text("#resources .roles")
+    page.until_shown("#resources h2")
+    assert page.text("#resources h2") == MARKUP and "reader" in page.text("#resources .connection")
+    page.open(gateway.url("/account"))
+    page.until_shown("#me-name")
+    assert page.text("#me-name") == MARKUP and MARKUP in page.text("#me-groups")
     assert page.run("window.injected === undefined && document.querySelector('main img') === null")
 
 
 def test_the_policy_stops_markup_that_a_mistake_would_make(gateway, admin, browser):
     page = browser.page()
     sign_in(page, gateway)
-    page.until_shown("#signed-in")
+    page.until_shown("#main")
     assert page.run(f"try {{ document.body.innerHTML = {json.dumps(MARKUP)} }}"
                     "catch (error) { error.name }") == "TypeError"
     page.run("document.body.append(Object.assign(document.createElement('iframe'),"
@@ -308,28 +317,34 @@ def test_long_lists_come_in_parts(start, page):
     gateway = start()
     api = register(gateway)
     for number in range(60):
-        assert api.post("/resources", resource(f"resource-{number:02}")).status == 201
+        name = f"resource-{number:02}"
+        assert api.post("/resources", resource(name, roles=[role(name)])).status == 201
     sign_in(page, gateway)
-    page.until("document.querySelectorAll('#resources li').length === 50")
-    assert page.text("#count") == "50 of 60"
+    lines = "document.querySelectorAll('#resources .connection').length"
+    page.until(f"{lines} === 50")
+    assert page.text("#count") == "50 of 60 connections"
     page.click("#more")
-    page.until("document.querySelectorAll('#resources li').length === 60")
-    assert page.text("#count") == "60" and not page.run("more.checkVisibility()")
-    names = page.run("[...document.querySelectorAll('#resources .name')].map((e) => e.innerText)")
-    assert sorted(set(names)) == [f"resource-{number:02}" for number in range(60)]
+    page.until(f"{lines} === 60")
+    assert page.text("#count") == "60 connections" and not page.run("document.querySelector('#more')")
+    names = page.run("[...document.querySelectorAll('#resources h2')].map((e) => e.innerText)")
+    assert names == [f"resource-{number:02}" for number in range(60)]
+    page.fill("#search", "resource-4")
+    page.until(f"{lines} === 10")
+    page.fill("#search", "nothing like it")
+    page.until("document.body.innerText.includes('Nothing has such a name')")
 
 
 @pytest.mark.parametrize("path", ["/", "/sign-in"])
 def test_pages_fit_a_narrow_screen(gateway, admin, browser, path):
     page = browser.page(width=360, height=640)
-    admin.post("/resources", resource("x" * 200))
+    admin.post("/resources", resource("x" * 200, roles=[role("y" * 200)]))
     sign_in(page, gateway)
-    page.until_shown("#signed-in #resources")
+    page.until_shown("#resources .connection")
     page.open(gateway.url(path))
     page.until("document.querySelector('#page')?.checkVisibility()")
     assert page.run("document.documentElement.scrollWidth") <= 360
     assert page.run("[...document.querySelectorAll('input')].filter((input) =>"
-                    "input.labels.length === 0 || input.autocomplete === '').length") == 0
+                    "input.labels.length === 0 && !input.ariaLabel).length") == 0
     page.close()
 
 
@@ -396,8 +411,8 @@ def test_an_invited_person_chooses_a_password(gateway, admin, page):
     page.fill("#password", PASSWORD)
     page.press_enter()
     until_at(page, gateway.url("/"))
-    page.until_shown("#signed-in")
-    assert page.text("#me-name") == "Guest"
+    page.until_shown("#main")
+    assert page.run("fetch('api/userinfo').then((r) => r.json()).then((me) => me.name)") == "Guest"
     page.open(url)
     page.until_shown("#over")
     assert not page.run("document.querySelector('#page').checkVisibility()")

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks who is signed in, and shows the page of the address to him. */
+import { Box, Button, Center, Loader, Stack } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Component, lazy, type ReactNode, Suspense, useEffect } from "react";
+import { Route, Router, Switch } from "wouter";
+
+import { ConnectPage } from "../pages/connect/ConnectPage";
+import { ApiError, callOnce, goToSignIn, root } from "../shared/api/client";
+import type { Me } from "../shared/api/types";
+import { keepFor } from "../shared/kept";
+import { Empty, Problem, Waiting } from "../shared/parts";
+import { MeContext } from "./me";
+import { Shell } from "./Shell";
+import { SignInAgain } from "./SignInAgain";
+
+/* Each page comes when it is opened; the first one with the app. */
+const AccountPage = lazy(() => import("../pages/account/AccountPage"));
+
+export function NotFound(): ReactNode {
+  return (
+    <Empty title="There is no page here" action={<Button component="a" href={root.href}>To the start</Button>}>
+      The address may be mistyped, or what it showed is gone.
+    </Empty>
+  );
+}
+
+/* A mistake of ours in one page leaves the navigation, and the other pages, as they are. */
+class Guard extends Component<{ children: ReactNode }, { error: unknown }> {
+  override state = { error: null as unknown };
+
+  static getDerivedStateFromError(error: unknown): { error: unknown } {
+    return { error };
+  }
+
+  override render(): ReactNode {
+    return this.state.error === null ? this.props.children : (
+      <Problem error={this.state.error} retry={() => this.setState({ error: null })} />
+    );
+  }
+}
+
+function Pages(): ReactNode {
+  return (
+    <Suspense fallback={<Waiting />}>
+      <Switch>
+        <Route path="/"><ConnectPage /></Route>
+        <Route path="/connect/:name">{({ name }) => <ConnectPage opened={decodeURIComponent(name)} />}</Route>
+        <Route path="/account"><AccountPage /></Route>
+        <Route><NotFound /></Route>
+      </Switch>
+    </Suspense>
+  );
+}
+
+export function App(): ReactNode {
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: () => callOnce<Me>("GET", "userinfo"),
+    staleTime: Infinity,
+  });
+  const isStranger = me.error instanceof ApiError && me.error.status === 401;
+  useEffect(() => {
+    if (isStranger) {
+      goToSignIn();
+    }
+  }, [isStranger]);
+  if (me.data === undefined) {
+    return (
+      <Center mih="100vh" p="md">
+        {me.error === null || isStranger
+          ? <Loader aria-label="Loading" />
+          : <Stack maw={480}><Problem error={me.error} retry={() => { void me.refetch(); }} /></Stack>}
+      </Center>
+    );
+  }
+  keepFor(me.data.id);
+  return (
+    <MeContext value={me.data}>
+      <Router base={root.pathname.replace(/\/$/, "")}>
+        <SignInAgain />
+        <Shell>
+          <Guard key={location.pathname}>
+            <Box className="page"><Pages /></Box>
+          </Guard>
+        </Shell>
+      </Router>
+    </MeContext>
+  );
+}
