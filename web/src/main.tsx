@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 import "@mantine/core/styles.css";
-import "@mantine/notifications/styles.css";
 import "./app/app.css";
 
 import { nonce } from "./app/trusted";
 
 import { MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
@@ -33,7 +31,6 @@ createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={variables} defaultColorScheme="auto"
       getStyleNonce={() => nonce}>
-      <Notifications position="bottom-right" />
       <QueryClientProvider client={client}>
         <App />
       </QueryClientProvider>

@@ -15,6 +15,11 @@ import { Shell } from "./Shell";
 import { SignInAgain } from "./SignInAgain";
 
 /* Each page comes when it is opened; the first one with the app. */
+const SqlPage = lazy(() => import("../pages/sql/SqlPage"));
+const SessionsPage = lazy(() => import("../pages/sessions/SessionsPage"));
+const SessionPage = lazy(() => import("../pages/sessions/SessionPage"));
+const ReviewsPage = lazy(() => import("../pages/reviews/ReviewsPage"));
+const ReviewPage = lazy(() => import("../pages/reviews/ReviewPage"));
 const AccountPage = lazy(() => import("../pages/account/AccountPage"));
 
 export function NotFound(): ReactNode {
@@ -46,6 +51,12 @@ function Pages(): ReactNode {
       <Switch>
         <Route path="/"><ConnectPage /></Route>
         <Route path="/connect/:name">{({ name }) => <ConnectPage opened={decodeURIComponent(name)} />}</Route>
+        <Route path="/sql"><SqlPage /></Route>
+        <Route path="/sql/:name">{({ name }) => <SqlPage connection={decodeURIComponent(name)} />}</Route>
+        <Route path="/sessions"><SessionsPage /></Route>
+        <Route path="/sessions/:id">{({ id }) => <SessionPage id={id} />}</Route>
+        <Route path="/reviews"><ReviewsPage /></Route>
+        <Route path="/reviews/:id">{({ id }) => <ReviewPage id={id} />}</Route>
         <Route path="/account"><AccountPage /></Route>
         <Route><NotFound /></Route>
       </Switch>

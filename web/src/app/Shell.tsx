@@ -107,7 +107,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       <header className="shell-bar">
         <Burger className="only-narrow" size="sm" opened={isMenuOpen} onClick={menu.open}
           aria-label="Open the menu" />
-        <Link href="/" className="shell-brand"><Mark /><span className="only-wide">Gatehouse</span></Link>
+        <Link href="/" className="shell-brand" aria-label="Gatehouse"><Mark /><span className="only-wide">Gatehouse</span></Link>
         <UnstyledButton className="search-button" onClick={search.open} aria-keyshortcuts="Control+K Meta+K">
           <Icon name="search" size={16} /><span>Find anything</span>
           <kbd className="only-wide">{/Mac/.test(navigator.platform) ? "⌘K" : "Ctrl K"}</kbd>

@@ -92,6 +92,7 @@ function Form({ me, goOn }: { me: Me; goOn: () => Promise<void> }): ReactNode {
         {hasPassword && (
           <form onSubmit={(event) => { event.preventDefault(); void run(signIn); }}>
             <Stack>
+              <input type="email" autoComplete="username" value={me.email} readOnly hidden />
               <PasswordInput label="Password" value={password} autoComplete="current-password" data-autofocus
                 onChange={(event) => setPassword(event.currentTarget.value)} />
               {code !== null && (

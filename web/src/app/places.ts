@@ -15,6 +15,9 @@ export interface Place {
 
 export const places: Place[] = [
   { path: "/", title: "Connect", icon: "plug", section: "work" },
+  { path: "/sql", title: "SQL", icon: "code", section: "work" },
+  { path: "/sessions", title: "Sessions", icon: "film", section: "work" },
+  { path: "/reviews", title: "Reviews", icon: "check", section: "work" },
   { path: "/account", title: "Your account", icon: "person", section: "work" },
 ];
 

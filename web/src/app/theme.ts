@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How everything looks, and what Mantine leaves unsaid or too pale for readers. */
 import {
-  createTheme, type CSSVariablesResolver, type MantineColorsTuple, type MantineThemeOverride,
+  createTheme, type CSSVariablesResolver, defaultVariantColorsResolver, type MantineColorsTuple,
+  type MantineThemeOverride, type VariantColorsResolver,
 } from "@mantine/core";
 
 const gate: MantineColorsTuple = [
@@ -9,13 +10,22 @@ const gate: MantineColorsTuple = [
   "#0b3a2b",
 ];
 
-const closes = { closeButtonProps: { "aria-label": "Close" } };
+/* A dialog has a name and a way out, and its head is not another head of the page. */
+const dialog = {
+  closeButtonProps: { "aria-label": "Close" },
+  attributes: { header: { role: "presentation" } },
+};
+
+/* Words on a filled ground are dark where the ground is light: Mantine asks the light theme alone. */
+const variants: VariantColorsResolver = (input) => {
+  const colors = defaultVariantColorsResolver(input);
+  return input.variant === "filled" ? { ...colors, color: "var(--gh-on-filled)" } : colors;
+};
 
 export const theme: MantineThemeOverride = createTheme({
   primaryColor: "gate",
   primaryShade: { light: 7, dark: 3 },
-  autoContrast: true,
-  luminanceThreshold: 0.35,
+  variantColorResolver: variants,
   defaultRadius: "md",
   cursorType: "pointer",
   colors: { gate },
@@ -24,9 +34,8 @@ export const theme: MantineThemeOverride = createTheme({
   headings: { fontWeight: "650" },
   components: {
     CloseButton: { defaultProps: { "aria-label": "Close" } },
-    Modal: { defaultProps: { ...closes, centered: true } },
-    Drawer: { defaultProps: { ...closes, position: "right" } },
-    Notification: { defaultProps: closes },
+    Modal: { defaultProps: { ...dialog, centered: true } },
+    Drawer: { defaultProps: { ...dialog, position: "right" } },
     Tooltip: { defaultProps: { withinPortal: true, openDelay: 250 } },
   },
 });
@@ -45,6 +54,9 @@ export const variables: CSSVariablesResolver = () => ({
     "--mantine-color-blue-light-color": "#134f86",
     "--mantine-color-gray-light-color": "#3d4a44",
     "--mantine-color-gate-light-color": "#134f3c",
+    "--mantine-color-red-filled": "#b42626",
+    "--mantine-color-red-filled-hover": "#971b1b",
+    "--gh-on-filled": "#fff",
     "--gh-card": "#fff",
     "--gh-line": "#dce3de",
   },
@@ -64,6 +76,9 @@ export const variables: CSSVariablesResolver = () => ({
     "--mantine-color-blue-light-color": "#a5cfff",
     "--mantine-color-gray-light-color": "#c9d4ce",
     "--mantine-color-gate-light-color": "#a9dcc4",
+    "--mantine-color-red-filled": "#ff9a90",
+    "--mantine-color-red-filled-hover": "#ffb4ab",
+    "--gh-on-filled": "#0c1512",
     "--gh-card": "#181f1c",
     "--gh-line": "#2c3632",
   },

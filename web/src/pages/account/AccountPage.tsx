@@ -10,7 +10,7 @@ import type { ServerInfo } from "../../shared/api/types";
 import { PageHead, Problem, Tag } from "../../shared/parts";
 import { texts } from "./texts";
 
-function Password(): ReactNode {
+function Password({ email }: { email: string }): ReactNode {
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
   const change = useMutation({
@@ -21,6 +21,7 @@ function Password(): ReactNode {
     <form className="card" onSubmit={(event) => { event.preventDefault(); change.mutate(); }}>
       <Stack p="md" maw={420}>
         <Title order={2} size="h4">{texts.password}</Title>
+        <input type="email" autoComplete="username" value={email} readOnly hidden />
         <PasswordInput label={texts.current} value={current} autoComplete="current-password"
           onChange={(event) => setCurrent(event.currentTarget.value)} />
         <PasswordInput label={texts.next} value={next} autoComplete="new-password"
@@ -69,7 +70,7 @@ export default function AccountPage(): ReactNode {
           </Group>
           {leave.error !== null && <Problem error={leave.error} />}
         </Stack>
-        {info.data?.local_auth === true && <Password />}
+        {info.data?.local_auth === true && <Password email={me.email} />}
       </Stack>
     </>
   );

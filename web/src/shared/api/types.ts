@@ -57,9 +57,11 @@ export interface Connection {
 export type Control = "enforced" | "observed" | "impossible";
 
 export interface Approval {
-  name: string;
-  min_approvals?: number;
-  reviewers_groups?: string[];
+  access_request_rule_name: string;
+  reviewers_groups: string[];
+  min_approvals: number;
+  all_groups_must_approve: boolean;
+  force_approval_groups: string[];
 }
 
 export interface Controls {
@@ -172,7 +174,7 @@ export interface Execution {
   review_id?: string;
   output: string;
   statements?: Statement[];
-  output_status: "success" | "failed" | "blocked" | "running";
+  output_status: "success" | "failed" | "blocked" | "running" | "pending";
   truncated: boolean;
   execution_time: number;
   exit_code: number;
@@ -193,4 +195,46 @@ export interface TableColumn {
   type: string;
   nullable: boolean;
   is_primary_key: boolean;
+}
+
+export type ReviewStatus = "PENDING" | "APPROVED" | "REJECTED" | "REVOKED" | "PROCESSING" | "EXECUTED" |
+  "EXPIRED" | "CANCELLED";
+
+export interface Review {
+  id: string;
+  session: string;
+  run_session: string | null;
+  type: "jit" | "onetime";
+  status: ReviewStatus;
+  connection: string;
+  requester: { id: string; name: string; email: string };
+  access_duration_sec: number;
+  runs_when_approved: boolean;
+  metadata: Record<string, string>;
+  created_at: string;
+  expire_at: string | null;
+  revoke_at: string | null;
+  reason: string;
+  requirements: Approval[];
+  decisions: ReviewDecision[];
+  script_size: number;
+  script?: string;
+  script_truncated?: boolean;
+  script_sha256?: string;
+  comments?: ReviewComment[];
+}
+
+export interface ReviewDecision {
+  status: string;
+  reason?: string;
+  forced_review?: boolean;
+  reviewed_by?: { name: string; email: string } | null;
+  created_at?: string;
+  review_date?: string;
+}
+
+export interface ReviewComment {
+  comment: string;
+  created_at: string;
+  author?: { name: string; email: string };
 }

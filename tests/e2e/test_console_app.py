@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: MIT
+"""The console as somebody uses it, in a browser, at a real PostgreSQL server: connecting, queries and
+their record, what is stopped, what others must approve, and a sign-in that ends meanwhile. All of its
+pages are looked at by axe; how they look is kept in build/screenshots."""
+import base64
+import json
+import os
+import subprocess
+
+import pytest
+
+from api import PASSWORD, login, unique
+from browser import Browser
+from conftest import PATIENCE, ROOT, wait_for
+from native import OwnDatabase
+
+SHOTS = os.path.join(ROOT, "build/screenshots")
+AXE = os.path.join(ROOT, "web/node_modules/axe-core/axe.min.js")
+MANY = 100_000
+WIDTHS = {1280: 800, 390: 844}
+SHOP = f"""
+CREATE TABLE customers(id int PRIMARY KEY, name text, email text, gone text);
+INSERT INTO customers SELECT n, 'name ' || n, 'person' || n || '@example.com', NULL
+  FROM generate_series(1, 240) n;
+CREATE TABLE many AS SELECT n, n * 2 AS twice, 'text ' || n AS words
+  FROM generate_series(1, {MANY}) n;
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.stop()
+
+
+@pytest.fixture(scope="module")
+def shop(gateway, postgres):
+    """The name of a connection to a database of customers."""
+    return OwnDatabase(postgres, SHOP).connection(gateway.admin, name="shop", tags=["sales"])
+
+
+@pytest.fixture
+def person(gateway):
+    """(address, caller) of somebody who may use what nobody is kept from."""
+    email = f"{unique('person')}@example.com"
+    answer = gateway.admin.post("/users", {"email": email, "name": "Grace", "password": PASSWORD,
+                                           "status": "active", "groups": []})
+    assert answer.status == 201, answer
+    return email, login(gateway, email)
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.page(1280, 800)
+    yield page
+    page.run("1")
+    page.close()
+    assert page.complaints == []
+
+
+def sign_in(page, gateway, path, email="root@example.com"):
+    page.open(gateway.url("/sign-in?to=" + path))
+    page.fill("#email", email)
+    page.fill("#password", PASSWORD)
+    page.press_enter()
+    page.until_shown("#main")
+
+
+def write_sql(page, text):
+    page.until_shown(".cm-content")
+    page.until("document.activeElement.closest('.cm-editor') !== null")
+    page.call("Input.insertText", text=text)
+
+
+def press(page, key, **more):
+    for kind in ("keyDown", "keyUp"):
+        page.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **more)
+
+
+def button(page, words, inside="body"):
+    """Clicks what is called so."""
+    find = (f"[...document.querySelectorAll({json.dumps(inside + ' button')})]"
+            f".find((one) => one.innerText.trim() === {json.dumps(words)} && one.checkVisibility())")
+    page.until(f"{find} !== undefined")
+    page.run(f"{find}.click()")
+
+
+def until_text(page, text):
+    page.until(f"document.body.innerText.includes({json.dumps(text)})")
+
+
+def newest(caller):
+    return caller.get("/sessions?limit=1").json["data"][0]
+
+
+# Connect -----------------------------------------------------------------------------------------
+
+def test_the_first_page_finds_and_connects(gateway, shop, page):
+    sign_in(page, gateway, "/")
+    page.until_shown(f'[data-connection="{shop}"]')
+    assert "sales" in page.text(f'[data-connection="{shop}"]')
+    page.click(f'[data-connection="{shop}"] a[aria-label^="Connect"]')
+    page.click("#ask")
+    page.until_shown("#lines")
+    line = page.text("#lines pre")
+    assert line.startswith("psql 'host=127.0.0.1 port=") and "sslmode=disable" in line
+    done = subprocess.run(["bash", "-c", line + " -Atc 'SELECT count(*) FROM customers'"], text=True,
+                          capture_output=True, timeout=PATIENCE, check=False)
+    assert done.stdout.strip() == "240", done
+    names = page.run("[...document.querySelectorAll('#lines option')].map((one) => one.value)")
+    assert {"psql", "gatehouse", "URL", "JDBC", "Python", "JavaScript", "Go", "Java", "C#"} <= set(names)
+    button(page, "Revoke", "#panel")
+    button(page, "Revoke", "[role=dialog] form")
+    page.until("!document.body.innerText.includes('Your credentials here')")
+    done = subprocess.run(["bash", "-c", line + " -c 'SELECT 1'"], capture_output=True,
+                          timeout=PATIENCE, check=False)
+    assert done.returncode != 0
+    page.open(gateway.url(f"/connect/{shop}"))
+    page.until_shown("#ask")
+    assert page.run("document.querySelector('#lines')") is None, "a secret is shown once"
+
+
+def test_everything_is_found_by_the_keyboard(gateway, shop, page):
+    sign_in(page, gateway, "/")
+    press(page, "k", modifiers=2, windowsVirtualKeyCode=75)
+    page.until("document.activeElement.role === 'combobox'")
+    page.call("Input.insertText", text="query shop"[6:])
+    page.until(f"[...document.querySelectorAll('[role=option]')].some((one) => one.innerText.includes('Query {shop}'))")
+    while "Query" not in page.text("[role=option][aria-selected=true]"):
+        press(page, "ArrowDown")
+    page.press_enter()
+    page.until(f"location.pathname === '/sql/{shop}'")
+
+
+@pytest.mark.parametrize("path", ["/sessions/nothing/here", "/sql/no-such-connection", "/account/x"])
+def test_what_is_not_there_is_told_in_the_app(gateway, path, page):
+    sign_in(page, gateway, path)
+    page.until("/no page here|not found|no connection/i.test(document.querySelector('#main').innerText)")
+
+
+# Queries -----------------------------------------------------------------------------------------
+
+def test_a_query_and_its_record(gateway, shop, page):
+    sign_in(page, gateway, f"/sql/{shop}")
+    write_sql(page, "SELECT id, name, email, gone FROM customers ORDER BY id; SELECT 'second' AS which")
+    page.click("#run")
+    until_text(page, "2 · 1 row")
+    page.run("document.querySelector('[role=tab]').click()")
+    page.until("document.querySelector('[data-rows]')?.dataset.rows === '240'")
+    assert page.run("document.querySelector('[role=grid]').ariaRowCount") == "241"
+    assert page.text("[role=columnheader]").split("\n") == ["id", "integer"]
+    assert page.text('[data-cell="0:3"]') == "NULL"
+    assert page.run("document.querySelector('[data-cell=\"0:3\"] .grid-null') !== null")
+    page.click(".result-foot a")
+    page.until_shown("#timeline .entry")
+    assert "ORDER BY id" in page.text("#timeline") and "240 rows" in page.text("#timeline")
+    page.until("document.querySelector('[data-proof]')?.dataset.proof === 'whole'")
+    assert newest(gateway.admin)["id"] in page.run("location.pathname")
+
+
+def test_the_schema_is_known(gateway, shop, page):
+    sign_in(page, gateway, f"/sql/{shop}")
+    page.until_shown(".schema-tables .schema-line")
+    assert "customers" in page.text(".schema-tables")
+    page.click(".schema-tables .schema-line")
+    page.until_shown(".schema-columns .schema-line")
+    write_sql(page, "SELECT * FROM cust")
+    page.until("[...document.querySelectorAll('.cm-completionLabel')].some((one) => one.innerText === 'customers')")
+
+
+def test_a_hundred_thousand_rows_scroll(gateway, shop, page):
+    sign_in(page, gateway, f"/sql/{shop}")
+    write_sql(page, "SELECT * FROM many")
+    page.click("#run")
+    page.until(f"document.querySelector('[data-rows]')?.dataset.rows === '{MANY}'", 4 * PATIENCE)
+    page.click('[data-cell="0:0"]')
+    press(page, "End", modifiers=2, windowsVirtualKeyCode=35)
+    page.until(f"document.activeElement.dataset.cell === '{MANY - 1}:2'")
+    assert page.run("document.activeElement.innerText") == f"text {MANY}"
+    assert page.run("document.querySelectorAll('[role=gridcell]').length") < 500
+    press(page, "Home", windowsVirtualKeyCode=36)
+    page.until(f"document.activeElement.dataset.cell === '{MANY - 1}:0'")
+    frames = page.run("""new Promise((done) => {
+        const grid = document.querySelector('[role=grid]'); const end = performance.now() + 1000;
+        let frames = 0; const step = () => { frames += 1; grid.scrollTop = (frames * 997) % 2600000;
+          if (performance.now() < end) requestAnimationFrame(step); else done(frames); };
+        requestAnimationFrame(step); })""")
+    assert frames > 10, "of 60; the machine may be busy"
+
+
+def test_a_long_query_is_cancelled(gateway, shop, page):
+    sign_in(page, gateway, f"/sql/{shop}")
+    write_sql(page, "SELECT pg_sleep(50)")
+    page.click("#run")
+    until_text(page, "Running for")
+    wait_for(lambda: newest(gateway.admin)["status"] == "open", what="the session")
+    page.click("#cancel")
+    until_text(page, "Cancelled")
+    wait_for(lambda: newest(gateway.admin)["status"] == "done", what="its end")
+
+
+def test_a_blocked_statement_says_why_and_what_to_do(gateway, shop, page):
+    attach = {"connection_names": [shop]}
+    for preset in ("no-unbounded-write", "personal-data"):
+        assert gateway.admin.post(f"/rulepacks/{preset}/attach", attach).status == 200
+    sign_in(page, gateway, f"/sql/{shop}")
+    write_sql(page, "SELECT email FROM customers LIMIT 1; DELETE FROM customers")
+    page.click("#run")
+    page.until_shown("[data-outcome=blocked]")
+    said = page.text("[data-outcome=blocked]")
+    assert "A guard rail stopped this" in said and "no-unbounded-write" in said and "WHERE" in said
+    page.run("document.querySelector('[role=tab]').click()")
+    page.until_shown(".grid-mask")
+    assert page.text(".grid-mask") == "EMAIL_ADDRESS"
+    page.click(".result-foot a")
+    until_text(page, "stopped: no-unbounded-write")
+    page.open(gateway.url("/"))
+    until_text(page, "Guard rails")
+    for preset in ("no-unbounded-write", "personal-data"):
+        assert gateway.admin.post(f"/rulepacks/{preset}/detach", attach).status == 200
+
+
+def test_a_sign_in_that_ends_loses_nothing(gateway, shop, person, page):
+    email, caller = person
+    sign_in(page, gateway, f"/sql/{shop}", email)
+    write_sql(page, "SELECT 'still here' AS kept")
+    assert caller.post("/logout?everywhere=true").status == 204
+    page.click("#run")
+    until_text(page, "Your sign-in has ended")
+    page.fill("[role=dialog] input[type=password]", "wrong one")
+    page.press_enter()
+    page.until_shown("[role=dialog] [role=alert]")
+    page.fill("[role=dialog] input[type=password]", PASSWORD)
+    page.press_enter()
+    page.until("document.querySelector('[data-cell=\"0:0\"]')?.innerText === 'still here'")
+    assert "still here" in page.text(".cm-content")
+    page.open(gateway.url(f"/sql/{shop}"))
+    page.until("document.querySelector('.cm-content')?.innerText.includes('still here')")
+
+
+# Sessions and reviews ----------------------------------------------------------------------------
+
+def test_a_session_is_ended_from_its_page(gateway, shop, page):
+    made = gateway.admin.post(f"/connections/{shop}/credentials", {"keep_others": True}).json
+    client = subprocess.Popen(["psql", "-X", made["connection_credentials"]["connection_string"], "-c",
+                               "SELECT pg_sleep(60)"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    wait_for(lambda: newest(gateway.admin)["status"] == "open", what="the session")
+    sign_in(page, gateway, f"/sessions?connection={shop}")
+    page.until_shown("#sessions [data-session]")
+    page.click("#sessions [data-session]")
+    until_text(page, "pg_sleep(60)")
+    page.click("#kill")
+    button(page, "End it", "[role=dialog]")
+    assert client.wait(PATIENCE) != 0
+    page.until("!document.querySelector('#kill')")
+
+
+def test_a_script_is_asked_for_approved_and_run(gateway, postgres, person, browser, page):
+    email, _ = person
+    held = OwnDatabase(postgres, "CREATE TABLE orders(id int)").connection(
+        gateway.admin, name=unique("held"))
+    assert gateway.admin.post("/access-requests/rules", {
+        "name": unique("rule"), "access_type": "command", "connection_names": [held],
+        "reviewers_groups": ["admin"], "min_approvals": 1}).status == 201
+    sign_in(page, gateway, f"/sql/{held}", email)
+    write_sql(page, "INSERT INTO orders VALUES (7)")
+    page.click("#run")
+    page.until_shown("[data-outcome=waits]")
+    page.click("[data-outcome=waits] a")
+    page.until_shown("[data-status=PENDING]")
+    other = browser.page(390, 844)
+    sign_in(other, gateway, "/reviews")
+    other.click("#reviews [data-review]")
+    other.until_shown("#script")
+    assert other.text("#script") == "INSERT INTO orders VALUES (7)"
+    other.fill("textarea", "as agreed")
+    other.click("[data-decide=APPROVED]")
+    other.until_shown("[data-status=APPROVED]")
+    assert other.complaints == []
+    other.close()
+    page.click("#review #run")
+    until_text(page, "It was run: success.")
+    assert "as agreed" in page.text("#review")
+
+
+# How it looks ------------------------------------------------------------------------------------
+
+def pages_of(gateway, shop):
+    """{name: address} of every page, with something on it."""
+    session = newest(gateway.admin)["id"]
+    reviews = gateway.admin.get("/reviews").json["data"]
+    return {"connect": "/", "connect-panel": f"/connect/{shop}", "sql": f"/sql/{shop}",
+            "sessions": "/sessions", "session": f"/sessions/{session}", "reviews": "/reviews?view=all",
+            "account": "/account", **({"review": f"/reviews/{reviews[0]['id']}"} if reviews else {})}
+
+
+def settled(page):
+    page.until("document.querySelector('#main h1') !== null && "
+               "!document.querySelector('[role=status][aria-label=Loading]') && "
+               "document.getAnimations().every((one) => one.effect.getTiming().iterations === Infinity)")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_can_be_read_by_everybody(gateway, shop, browser, width):
+    """Nothing serious or moderate is found by axe, nothing is wider than the screen, in light and in
+    dark colours."""
+    os.makedirs(SHOTS, exist_ok=True)
+    with open(AXE, encoding="utf-8") as file:
+        axe = file.read()
+    page, found = browser.page(width, WIDTHS[width]), []
+    sign_in(page, gateway, "/")
+    for name, path in pages_of(gateway, shop).items():
+        page.open(gateway.url(path))
+        settled(page)
+        for scheme in ("light", "dark"):
+            page.call("Emulation.setEmulatedMedia",
+                      features=[{"name": "prefers-color-scheme", "value": scheme}])
+            settled(page)
+            shot = page.call("Page.captureScreenshot", format="png")["data"]
+            with open(os.path.join(SHOTS, f"{name}-{width}-{scheme}.png"), "wb") as file:
+                file.write(base64.b64decode(shot))
+            page.run(f"if (!window.axe) {{ {axe} }}; 0")
+            found += [f"{name}, {width}, {scheme}: {line}" for line in page.run(
+                "axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations"
+                ".filter((one) => one.impact !== 'minor').flatMap((one) => one.nodes.slice(0, 3)"
+                ".map((node) => `${one.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))")]
+        assert page.run("document.documentElement.scrollWidth") <= width, name
+    assert page.complaints == []
+    page.close()
+    assert not found, "\n".join(found)
