@@ -11,8 +11,8 @@ import pytest
 
 from api import PASSWORD, login, unique
 from browser import Browser
-from conftest import PATIENCE, ROOT, wait_for
-from native import OwnDatabase
+from conftest import BINARY, PATIENCE, ROOT, wait_for
+from native import TARGET_PASSWORD, OwnDatabase
 
 SHOTS = os.path.join(ROOT, "build/screenshots")
 AXE = os.path.join(ROOT, "web/node_modules/axe-core/axe.min.js")
@@ -60,6 +60,7 @@ def page(browser):
 
 
 def sign_in(page, gateway, path, email="root@example.com"):
+    assert gateway.admin.token  # somebody is registered
     page.open(gateway.url("/sign-in?to=" + path))
     page.fill("#email", email)
     page.fill("#password", PASSWORD)
@@ -284,15 +285,97 @@ def test_a_script_is_asked_for_approved_and_run(gateway, postgres, person, brows
     assert "as agreed" in page.text("#review")
 
 
+# Administration ----------------------------------------------------------------------------------
+
+def label(page, words, text):
+    """Fills the field that is called so."""
+    selector = "#" + page.until(
+        "[...document.querySelectorAll('[role=dialog] label')].find((one) => one.innerText.replace(' *', '')"
+        f" === {json.dumps(words)})?.htmlFor").replace(":", "\\:")
+    page.fill(selector, text)
+
+
+def test_a_database_is_added_tried_and_mended(gateway, postgres, page):
+    target = OwnDatabase(postgres, "CREATE TABLE first(id int)")
+    name = unique("added")
+    sign_in(page, gateway, "/admin/connections?new")
+    for words, text in {"Name": name, "Host": "127.0.0.1", "Port": str(postgres.port), "User at the database": "nobody",
+                        "Password": "none", "Database": "no_such_database"}.items():
+        label(page, words, text)
+    button(page, "Add and test", "#add-database")
+    page.until_shown("#add-database [role=alert]")
+    label(page, "User at the database", target.user)
+    label(page, "Password", TARGET_PASSWORD)
+    label(page, "Database", target.database)
+    button(page, "Save and test", "#add-database")
+    page.until_shown("[data-tested]")
+    assert "answered in" in page.text("[data-tested]")
+    page.click("[data-tested] a")
+    page.until(f"location.pathname === '/sql/{name}'")
+    page.until_shown(".schema-tables")
+    assert "first" in page.text(".schema-tables")
+    page.open(gateway.url("/admin/connections"))
+    page.click(f'[aria-label="Delete {name}"]')
+    label(page, f"Type {name} to go on", name)
+    button(page, "Delete", "[role=dialog] form")
+    page.until(f"!document.querySelector('[data-connection={name}]')")
+    assert gateway.admin.get(f"/connections/{name}").status == 404
+
+
+def test_an_agent_is_made_started_and_seen(gateway, page, tmp_path):
+    sign_in(page, gateway, "/admin/agents")
+    button(page, "Add an agent", "#main")
+    name = unique("agent")
+    label(page, "Name", name)
+    page.press_enter()
+    page.until_shown("[role=dialog] pre")
+    line = page.text("[role=dialog] pre").replace("gatehouse agent", f"exec {BINARY} agent")
+    agent = subprocess.Popen(["bash", "-c", line], cwd=tmp_path, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, env={**os.environ, "HOME": str(tmp_path)})
+    try:
+        until_text(page, "It is linked.")
+    finally:
+        agent.terminate()
+        agent.wait(PATIENCE)
+    button(page, "Close", "[role=dialog]")
+    page.until(f"document.querySelector('[data-agent={name}]').innerText.includes('not linked')")
+
+
+def test_presets_are_attached_people_invited_and_all_of_it_audited(gateway, shop, page):
+    sign_in(page, gateway, "/admin/guardrails")
+    page.click('[aria-label="Attach: Read only"]')
+    page.fill("[role=dialog] input:not([type=hidden])", shop)
+    page.click("[role=option]")
+    button(page, "Attach", "[role=dialog] form")
+    until_text(page, f"On {shop}")
+    assert gateway.admin.post("/rulepacks/read-only/detach", {"connection_names": [shop]}).status == 200
+    page.open(gateway.url("/admin/people"))
+    button(page, "Invite somebody", "#main")
+    email = f"{unique('guest')}@example.com"
+    label(page, "E-mail address", email)
+    page.press_enter()
+    page.until_shown("[role=dialog] pre")
+    assert "/invitation#token=" in page.text("[role=dialog] pre")
+    page.open(gateway.url("/admin/audit?action=create&resource_type=users"))
+    page.until_shown("#audit details")
+    page.click("#audit summary")
+    assert email in page.text("#audit details")
+
+
 # How it looks ------------------------------------------------------------------------------------
 
 def pages_of(gateway, shop):
     """{name: address} of every page, with something on it."""
-    session = newest(gateway.admin)["id"]
+    done = gateway.admin.post("/sessions", {"connection": shop, "script": "TABLE customers"})
+    session = done.json["session_id"]
     reviews = gateway.admin.get("/reviews").json["data"]
     return {"connect": "/", "connect-panel": f"/connect/{shop}", "sql": f"/sql/{shop}",
             "sessions": "/sessions", "session": f"/sessions/{session}", "reviews": "/reviews?view=all",
-            "account": "/account", **({"review": f"/reviews/{reviews[0]['id']}"} if reviews else {})}
+            "account": "/account", "admin-connections": "/admin/connections",
+            "admin-add": "/admin/connections?new", "admin-agents": "/admin/agents",
+            "admin-guardrails": "/admin/guardrails", "admin-masking": "/admin/masking",
+            "admin-people": "/admin/people", "admin-audit": "/admin/audit",
+            "not-found": "/admin/nothing", **({"review": f"/reviews/{reviews[0]['id']}"} if reviews else {})}
 
 
 def settled(page):

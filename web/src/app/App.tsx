@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks who is signed in, and shows the page of the address to him. */
-import { Box, Button, Center, Loader, Stack } from "@mantine/core";
+import { Box, Center, Loader, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Component, lazy, type ReactNode, Suspense, useEffect } from "react";
 import { Route, Router, Switch } from "wouter";
@@ -9,8 +9,9 @@ import { ConnectPage } from "../pages/connect/ConnectPage";
 import { ApiError, callOnce, goToSignIn, root } from "../shared/api/client";
 import type { Me } from "../shared/api/types";
 import { keepFor } from "../shared/kept";
-import { Empty, Problem, Waiting } from "../shared/parts";
+import { Problem, Waiting } from "../shared/parts";
 import { MeContext } from "./me";
+import { NotFound } from "./NotFound";
 import { Shell } from "./Shell";
 import { SignInAgain } from "./SignInAgain";
 
@@ -20,15 +21,8 @@ const SessionsPage = lazy(() => import("../pages/sessions/SessionsPage"));
 const SessionPage = lazy(() => import("../pages/sessions/SessionPage"));
 const ReviewsPage = lazy(() => import("../pages/reviews/ReviewsPage"));
 const ReviewPage = lazy(() => import("../pages/reviews/ReviewPage"));
+const AdminPage = lazy(() => import("../pages/admin/AdminPage"));
 const AccountPage = lazy(() => import("../pages/account/AccountPage"));
-
-export function NotFound(): ReactNode {
-  return (
-    <Empty title="There is no page here" action={<Button component="a" href={root.href}>To the start</Button>}>
-      The address may be mistyped, or what it showed is gone.
-    </Empty>
-  );
-}
 
 /* A mistake of ours in one page leaves the navigation, and the other pages, as they are. */
 class Guard extends Component<{ children: ReactNode }, { error: unknown }> {
@@ -57,6 +51,7 @@ function Pages(): ReactNode {
         <Route path="/sessions/:id">{({ id }) => <SessionPage id={id} />}</Route>
         <Route path="/reviews"><ReviewsPage /></Route>
         <Route path="/reviews/:id">{({ id }) => <ReviewPage id={id} />}</Route>
+        <Route path="/admin/:page">{({ page }) => <AdminPage page={page} />}</Route>
         <Route path="/account"><AccountPage /></Route>
         <Route><NotFound /></Route>
       </Switch>

@@ -43,14 +43,15 @@ export function Problem({ error, retry }: { error: unknown; retry?: () => void }
   );
 }
 
-export function Empty({ title, children, action }: {
+export function Empty({ title, isPage = false, children, action }: {
   title: string;
+  isPage?: boolean; /* nothing stands above it */
   children?: ReactNode;
   action?: ReactNode;
 }): ReactNode {
   return (
     <Stack align="center" gap="xs" py={48} px="md" className="card" ta="center">
-      <Title order={2} size="h4">{title}</Title>
+      <Title order={isPage ? 1 : 2} size="h4">{title}</Title>
       {children !== undefined && <Text c="dimmed" maw="34rem">{children}</Text>}
       {action !== undefined && <Box mt="xs">{action}</Box>}
     </Stack>
