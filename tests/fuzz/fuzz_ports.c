@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is read as ports is written and read again as the same, and each port is one connection's. */
+/* What is read as ports is written and read again as the same; each port is one connection's. */
 #include "fuzz.h"
 
 #include "base/must.h"

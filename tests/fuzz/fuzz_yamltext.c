@@ -40,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         must(document->place_count > 0 && document->place_count <= LIMIT_YAML_VALUES);
         must(yamltext_line_of(document, SLICE("")) == document->line);
         for (size_t j = 0; j < document->place_count; j++) {
-            must(document->places[j].line >= document->line && document->places[j].line <= size + 1);
+            must(document->places[j].line >= document->line &&
+                 document->places[j].line <= size + 1);
         }
         check_again(&arena, document->json);
     }
