@@ -202,6 +202,18 @@ static bool may_commit(const struct statement *statement)
     return statement == NULL || script_has(statement, SQL_BIT(SQL_COMMIT) | SQL_BIT(SQL_PREPARE));
 }
 
+/* A definition whose body is statements: then that is what its semicolons are for, and the one END
+ * is its own, not a COMMIT behind it. */
+static bool is_body(const struct sql_statement *one, struct slice text)
+{
+    const struct slice end = SLICE("end");
+    size_t count = 0;
+    for (size_t i = 0; i + end.len <= text.len; i++) {
+        count += slice_equals_nocase(slice_sub(text, i, end.len), end);
+    }
+    return one->verb == SQL_CREATE && (one->operations & SQL_BIT(SQL_CODE)) != 0 && count == 1;
+}
+
 /* Whether all that it does holds at once, or never: procedures, and blocks outside of a
  * transaction, may commit on their way. */
 static bool is_atomic(const struct pending_request *pending, const struct statement *statement,
@@ -224,7 +236,7 @@ static bool is_atomic(const struct pending_request *pending, const struct statem
         return !one->is_unknown;
     }
     return (one->operations & SQL_BIT(SQL_CALL)) == 0 && !(is_do && says_commit) &&
-           !(is_unknown && (has_others || says_commit));
+           !(is_unknown && ((has_others && !is_body(one, text)) || says_commit));
 }
 
 /* Telling others ------------------------------------------------------------------------------- */

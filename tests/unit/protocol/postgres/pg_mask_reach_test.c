@@ -172,6 +172,12 @@ static void others_are_told_what_a_change_may_do(void **state)
         {{.verb = SQL_CALL, .is_unknown = true}, "call (", CATALOG_MASKED},
         {{.verb = SQL_CREATE, .is_unknown = true}, "what", CATALOG_CHECKED},
         {{.verb = SQL_CREATE, .is_unknown = true}, "what; that", CATALOG_MASKED},
+        {{.verb = SQL_CREATE, .operations = SQL_BIT(SQL_CODE), .is_unknown = true},
+         "create begin atomic x; end",
+         CATALOG_CHECKED},
+        {{.verb = SQL_CREATE, .operations = SQL_BIT(SQL_CODE), .is_unknown = true},
+         "create begin atomic x; end; end; x",
+         CATALOG_MASKED},
         {{.verb = SQL_COMMIT}, "commit prepared 'x'", CATALOG_CHECKED},
     };
     (void)state;
