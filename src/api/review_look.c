@@ -58,8 +58,7 @@ static enum err review_look_compare(struct store_tx *tx, struct arena *arena,
     struct review_need now = {0};
     const struct review_use use = {.connection = &look->grant.connection.connection,
                                    .caller = &look->grant.caller,
-                                   .is_command =
-                                       !slice_equals(review->kind, SLICE(REVIEW_JIT))};
+                                   .is_command = !slice_equals(review->kind, SLICE(REVIEW_JIT))};
     enum err err = review_need_load(tx, arena, &use, &now, reterr);
     bool is_pending = slice_equals(review->state, review_state_word(REVIEW_PENDING));
     if (err == ERR_NONE && is_pending &&

@@ -139,14 +139,14 @@
 #define LIMIT_GATE_LATECOMER_MS       1000  /* of a stop: who had just come may be answered once */
 #define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
 #define LIMIT_GATE_CANCEL_MS          10000
-#define LIMIT_GATE_LINK_MS            5000  /* for an agent's link to come to a session's worker */
-#define LIMIT_GATE_LINK_LOOK_MS       50    /* between two looks */
-#define LIMIT_GATE_HELD               1024  /* statements that wait for people, of all sessions */
-#define LIMIT_GATE_HELD_LOOK_MS       400   /* until it is asked again what was decided */
+#define LIMIT_GATE_LINK_MS            5000 /* for an agent's link to come to a session's worker */
+#define LIMIT_GATE_LINK_LOOK_MS       50   /* between two looks */
+#define LIMIT_GATE_HELD               1024 /* statements that wait for people, of all sessions */
+#define LIMIT_GATE_HELD_LOOK_MS       400  /* until it is asked again what was decided */
 #define LIMIT_GATE_HELD_VALUES_SIZE   LIMIT_MIB(2) /* of parameters, as people are shown them */
-#define LIMIT_GATE_HELD_GRANT_S       3600  /* an approval waits, if no rule says less */
-#define LIMIT_GATE_WATCH_MS           400   /* until it is asked again who may go on */
-#define LIMIT_GATE_LOOKUP_MS          10000 /* for a target to say where columns come from */
+#define LIMIT_GATE_HELD_GRANT_S       3600         /* an approval waits, if no rule says less */
+#define LIMIT_GATE_WATCH_MS           400          /* until it is asked again who may go on */
+#define LIMIT_GATE_LOOKUP_MS          10000        /* for a target to say where columns come from */
 #define LIMIT_GATE_LOOKUP_ROWS        200000
 #define LIMIT_GATE_LOOKUP_SIZE        LIMIT_MIB(32)
 #define LIMIT_GATE_FACTS              32    /* catalogs that a worker knows */

@@ -37,10 +37,10 @@ struct gate_settings {
     const struct commands *commands; /* what runs them; NULL: the gateway runs none itself */
     struct pool *sync;               /* of recordings */
     const char *recordings;          /* their folder */
-    struct slice public_url; /* where reviews are read */
-    int64_t review_us;       /* that a request for a review waits */
-    int64_t held_s;          /* that a statement waits for it in its session */
-    int64_t held_locked_s;   /* likewise inside a transaction */
+    struct slice public_url;         /* where reviews are read */
+    int64_t review_us;               /* that a request for a review waits */
+    int64_t held_s;                  /* that a statement waits for it in its session */
+    int64_t held_locked_s;           /* likewise inside a transaction */
     int64_t recording_days;          /* how long they are kept; 0: for ever */
     uint64_t newcomer_limit;         /* connections of one address that have not signed in */
     bool is_strict;                  /* nothing is passed on before its record is on the disk */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* A statement of a session that people decide on, from the side of the session: they are asked, it
- * is looked again and again what they decided, and what becomes of the client meanwhile. An approval
- * outlives the session: who sends the same again within its time passes by it, once. */
+ * is looked again and again what they decided, and what becomes of the client meanwhile. An
+ * approval outlives the session: who sends the same again within its time passes by it, once. */
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "codec/hex.h"
 #include "codec/json_writer.h"
-#include "base/text.h"
 #include "gate/gate_session_internal.h"
 #include "gate/hold_jobs.h"
 #include "io/clock.h"
 #include "io/log.h"
 
-#define SECOND_US   INT64_C(1000000)
-#define SEND_LATER  "Once it is approved, the same statement passes when it is sent again."
+#define SECOND_US  INT64_C(1000000)
+#define SEND_LATER "Once it is approved, the same statement passes when it is sent again."
 
 struct gate_hold {
     struct gate_session *session;
@@ -182,11 +182,11 @@ static void hold_tell_client(struct gate_hold *hold, const struct hold_job *job)
     struct arena *arena = &hold->arena;
     hold->review_id = arena_copy(arena, job->review_id);
     hold->link = hold_link_in(arena, session->worker->gate, hold->review_id);
-    struct slice message = arena_format(
-        arena, "the statement waits to be reviewed: %.*s", SLICE_ARG(hold->link));
-    struct slice hint = arena_format(
-        arena, "It waits for %lld seconds at most; a cancel ends that. " SEND_LATER,
-        (long long)hold->seconds);
+    struct slice message =
+        arena_format(arena, "the statement waits to be reviewed: %.*s", SLICE_ARG(hold->link));
+    struct slice hint =
+        arena_format(arena, "It waits for %lld seconds at most; a cancel ends that. " SEND_LATER,
+                     (long long)hold->seconds);
     gate_session_note(session, "held", message);
     session->passage->ops->hold_notice(session->passage, message, hint);
     gate_session_go_on(session);
@@ -263,8 +263,8 @@ bool gate_session_hold_cancel(struct gate_session *session)
     if (session->hold == NULL) {
         return false;
     }
-    hold_settle(session->hold, HOLD_CANCELLED,
-                SLICE("canceling statement due to user request"), SLICE(SEND_LATER));
+    hold_settle(session->hold, HOLD_CANCELLED, SLICE("canceling statement due to user request"),
+                SLICE(SEND_LATER));
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session, between its files: gate_session.c has the way to the target, gate_session_record.c
- * what it is, gate_session_rules.c the rules, gate_hold.c what people decide on, gate_passage.c what passes, gate_session_end.c the
- * end. */
+ * what it is, gate_session_rules.c the rules, gate_hold.c what people decide on, gate_passage.c
+ * what passes, gate_session_end.c the end. */
 #ifndef GH_GATE_GATE_SESSION_INTERNAL_H
 #define GH_GATE_GATE_SESSION_INTERNAL_H
 

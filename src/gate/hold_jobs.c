@@ -68,8 +68,7 @@ static enum err hold_audit(struct store_tx *tx, struct hold_job *self, const str
 /* What was decided ----------------------------------------------------------------------------- */
 
 static enum err hold_name_deciders(struct store_tx *tx, struct hold_job *self,
-                                   const struct review *review, bool approves,
-                                   struct error *reterr)
+                                   const struct review *review, bool approves, struct error *reterr)
 {
     struct arena *arena = &self->job.arena;
     struct review_ballots ballots = {0};
@@ -86,8 +85,7 @@ static enum err hold_name_deciders(struct store_tx *tx, struct hold_job *self,
 }
 
 static enum err hold_take_write(struct store_tx *tx, struct hold_job *self, struct review *review,
-                                struct review_progress *progress, int64_t now,
-                                struct error *reterr)
+                                struct review_progress *progress, int64_t now, struct error *reterr)
 {
     review->state = review_state_word(progress->state);
     review->granted_until = progress->granted_until;
@@ -157,8 +155,8 @@ static enum err hold_refuse_over(struct store_tx *tx, struct hold_job *self,
     struct slice why = review->reason;
     struct slice message = SLICE("the request to review the statement was given up, or is void");
     if (is_rejected) {
-        message = arena_format(arena, "the statement was rejected by %.*s",
-                               SLICE_ARG(self->deciders));
+        message =
+            arena_format(arena, "the statement was rejected by %.*s", SLICE_ARG(self->deciders));
     } else if (is_expired) {
         message = SLICE("nobody decided on the statement in time");
     } else if (!slice_equals(review->state, review_state_word(REVIEW_CANCELLED))) {
@@ -167,9 +165,9 @@ static enum err hold_refuse_over(struct store_tx *tx, struct hold_job *self,
     if (why.len > 0) {
         message = arena_format(arena, "%.*s: %.*s", SLICE_ARG(message), SLICE_ARG(why));
     }
-    hold_end(self, message, arena_format(arena, "The review is %.*s.",
-                                         SLICE_ARG(hold_link_in(arena, self->job.worker->gate,
-                                                                review->id))));
+    hold_end(self, message,
+             arena_format(arena, "The review is %.*s.",
+                          SLICE_ARG(hold_link_in(arena, self->job.worker->gate, review->id))));
     return err;
 }
 
@@ -178,9 +176,8 @@ static enum err hold_look_body(struct store_tx *tx, void *context, struct error 
     struct hold_job *self = context;
     struct review review;
     struct review_secret secret = {0};
-    const struct review_key key = {.organization_id = self->copy.organization_id,
-                                   .id = self->review_id,
-                                   .now = clock_now()};
+    const struct review_key key = {
+        .organization_id = self->copy.organization_id, .id = self->review_id, .now = clock_now()};
     enum err err = review_store_find(tx, &self->job.arena, &key, &review, reterr);
     if (err != ERR_NONE) {
         return err;
@@ -201,9 +198,8 @@ static enum err hold_peek_body(struct store_tx *tx, void *context, struct error 
 {
     struct hold_job *self = context;
     struct review review;
-    const struct review_key key = {.organization_id = self->copy.organization_id,
-                                   .id = self->review_id,
-                                   .now = clock_now()};
+    const struct review_key key = {
+        .organization_id = self->copy.organization_id, .id = self->review_id, .now = clock_now()};
     enum err err = review_store_find(tx, &self->job.arena, &key, &review, reterr);
     bool is_pending =
         err == ERR_NONE && slice_equals(review.state, review_state_word(REVIEW_PENDING));
@@ -366,8 +362,7 @@ static enum err hold_end_body(struct store_tx *tx, void *context, struct error *
 static void hold_write_end(struct gate_job *job)
 {
     struct hold_job *self = JOB_OF(job);
-    job->err =
-        store_write(job->worker->gate->settings.store, hold_end_body, self, &job->error);
+    job->err = store_write(job->worker->gate->settings.store, hold_end_body, self, &job->error);
     if (job->err != ERR_NONE) {
         log_line(LOG_GATE, LOG_WARN, "it is not in the store what became of a held statement",
                  log_text("review", self->review_id), log_error_field(&job->error));

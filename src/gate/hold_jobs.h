@@ -19,8 +19,8 @@ struct hold_job {
     struct slice issuer;
     /* What is asked for; only of the first one. */
     struct slice text;
-    struct slice pinned; /* JSON */
-    struct slice found;  /* likewise */
+    struct slice pinned;    /* JSON */
+    struct slice found;     /* likewise */
     struct slice review_id; /* given, or made */
     /* What came of it. */
     enum hold_state state;

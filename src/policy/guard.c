@@ -120,8 +120,7 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
             if (rules->rules[i].budget == NULL) {
                 scope.looks_at[rules->rules[i].finding.direction] = true;
             }
-            scope.asks_review =
-                scope.asks_review || rules->rules[i].finding.action == GUARD_REVIEW;
+            scope.asks_review = scope.asks_review || rules->rules[i].finding.action == GUARD_REVIEW;
             scope.is_read_only = scope.is_read_only ||
                                  (rules->rules[i].sql != NULL && rules->rules[i].sql->read_only);
             scope.asks_names = scope.asks_names || (rules->rules[i].sql != NULL &&

@@ -154,7 +154,8 @@ struct passage_events {
     bool (*on_check)(void *owner, const struct catalog_stamp *known);
     /* A statement is held, and all that the client says behind it, until 'decided'. */
     void (*on_hold)(void *owner, const struct held_statement *held);
-    /* Nobody has to decide any more: the target would not run it, for what came before it failed. */
+    /* Nobody has to decide any more: the target would not run it, for what came before it failed.
+     */
     void (*on_unhold)(void *owner);
     /* An answer is blocked: what the target does is to be cancelled; then 'stopped'. */
     void (*on_block)(void *owner);

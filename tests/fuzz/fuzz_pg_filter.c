@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A session through guard rails and masking. The first byte says who is heard: a client that says
  * anything to a server in miniature, or both sides saying anything. The second says in pieces of
- * which size, and whether there is a read budget. What people decide goes by both. Held: nothing that
- * is blocked reaches the server, nothing runs there that was to be approved and was not, nothing goes
- * on for ever, a sound client never gets more ReadyForQuery than it is owed nor more rows than it may
- * read, the tap understands all that the client gets, and nothing of that is what is to be masked or
- * blocked. */
+ * which size, and whether there is a read budget. What people decide goes by both. Held: nothing
+ * that is blocked reaches the server, nothing runs there that was to be approved and was not,
+ * nothing goes on for ever, a sound client never gets more ReadyForQuery than it is owed nor more
+ * rows than it may read, the tap understands all that the client gets, and nothing of that is what
+ * is to be masked or blocked. */
 #include "fuzz.h"
 
 #include "base/memory.h"
@@ -123,8 +123,8 @@ static void must_be_within(struct slice got)
     must(count <= BUDGET_ROWS);
 }
 
-/* What was held ran only when it was approved. This server runs a portal each time it is executed, so
- * how often says nothing. */
+/* What was held ran only when it was approved. This server runs a portal each time it is executed,
+ * so how often says nothing. */
 static void must_be_approved(const struct play *play, struct slice word)
 {
     struct slice log = buf_view(&play->server.log);

@@ -439,9 +439,8 @@ static enum err go_on(struct play *play)
 
 static enum err decide(struct play *play)
 {
-    static const enum hold_end ends[] = {[PLAY_APPROVE] = HOLD_PASSES,
-                                         [PLAY_DENY] = HOLD_REFUSED,
-                                         [PLAY_CANCEL] = HOLD_CANCELLED};
+    static const enum hold_end ends[] = {
+        [PLAY_APPROVE] = HOLD_PASSES, [PLAY_DENY] = HOLD_REFUSED, [PLAY_CANCEL] = HOLD_CANCELLED};
     const struct hold_answer answer = {
         .end = ends[play->next], .message = SLICE("no"), .hint = SLICE("ask")};
     struct buf nothing;
@@ -464,8 +463,8 @@ enum err play_run(struct play *play)
             continue;
         }
         bool is_decided = play->is_held && play->next != PLAY_UNDECIDED;
-        bool is_idle = play->client.len == 0 && play->server.in.len == 0 &&
-                       play->server.out.len == 0;
+        bool is_idle =
+            play->client.len == 0 && play->server.in.len == 0 && play->server.out.len == 0;
         if (is_decided && (!play->is_patient || is_idle)) {
             err = decide(play);
             if (err != ERR_NONE) {

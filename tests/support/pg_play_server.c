@@ -146,11 +146,10 @@ static bool is_one_of(struct slice word, const char *const *words)
 /* What parsing alone finds wrong, and what the rules say. */
 static bool understands(struct play_server *server, struct slice text)
 {
-    static const char *const known[] = {"select",   "update", "fail",      "begin",   "commit",
-                                        "rollback", "copy",   "prepare",   "execute", "deallocate",
-                                        "blocked",  "warned", "BEGIN",     "COMMIT",  "ROLLBACK",
-                                        "show",     "send",   "returning", "reviewed", "worded",
-                                        NULL};
+    static const char *const known[] = {
+        "select",   "update",  "fail",       "begin",     "commit",   "rollback", "copy",
+        "prepare",  "execute", "deallocate", "blocked",   "warned",   "BEGIN",    "COMMIT",
+        "ROLLBACK", "show",    "send",       "returning", "reviewed", "worded",   NULL};
     struct slice rest = text;
     while (rest.len > 0) {
         struct slice part = slice_trim(slice_cut(rest, ';', &rest), " ");

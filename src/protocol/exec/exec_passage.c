@@ -91,7 +91,7 @@ static bool exec_judges_output(const struct exec_passage *self)
 static void exec_write_words(struct writer *writer, const struct guard_finding *finding)
 {
     writer_bytes(writer, finding->action >= GUARD_REVIEW ? SLICE("blocked by guard rail '")
-                                                        : SLICE("noticed by guard rail '"));
+                                                         : SLICE("noticed by guard rail '"));
     writer_bytes(writer, finding->guardrail_name);
     writer_bytes(writer, SLICE("'"));
     if (finding->rule_name.len > 0) {

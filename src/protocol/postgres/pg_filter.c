@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_hold.h"
 
 #include "base/limits.h"
 #include "base/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The messages of the client: which reach the server, and what does in the place of others. */
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_hold.h"
 
 #include "base/limits.h"
 #include "base/must.h"
@@ -101,6 +101,35 @@ void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id,
     }
 }
 
+/* All that may refuse it, or have it wait, before anything is done for it. */
+static enum err pg_filter_check_query(struct pg_filter *filter,
+                                      const struct pg_filter_message *message, struct slice text,
+                                      const struct pg_filter_judgement *judgement, bool *ret_passes,
+                                      struct error *reterr_error)
+{
+    const struct pg_filter_facts *facts = &judgement->facts;
+    const struct pg_filter_held held = {
+        .text = text,
+        .facts = facts,
+        .is_backslash_quoted = filter->is_backslash_quoted,
+        .is_ambiguous = judgement->is_ambiguous,
+    };
+    enum err err =
+        pg_filter_read_only_check(filter, message->type, facts, ret_passes, reterr_error);
+    if (err == ERR_NONE && *ret_passes) {
+        err =
+            pg_filter_mask_check(filter, message->type, text, judgement, ret_passes, reterr_error);
+    }
+    if (err == ERR_NONE && *ret_passes) {
+        err = pg_filter_budget_check(filter, message->type, facts, ret_passes, reterr_error);
+    }
+    if (err == ERR_NONE && *ret_passes) {
+        err = pg_filter_hold_check(filter, message->type, &held, &judgement->verdict, ret_passes,
+                                   reterr_error);
+    }
+    return err;
+}
+
 static enum err pg_filter_take_query(struct pg_filter *filter,
                                      const struct pg_filter_message *message,
                                      struct error *reterr_error)
@@ -128,26 +157,7 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
                                     "more prepared statements than can be followed", reterr_error);
     }
     if (judgement.verdict.action != GUARD_BLOCK) {
-        const struct pg_filter_held held = {
-            .text = text,
-            .facts = &judgement.facts,
-            .is_backslash_quoted = filter->is_backslash_quoted,
-            .is_ambiguous = judgement.is_ambiguous,
-        };
-        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
-                                        reterr_error);
-        if (err == ERR_NONE && passes) {
-            err = pg_filter_mask_check(filter, message->type, text, &judgement, &passes,
-                                       reterr_error);
-        }
-        if (err == ERR_NONE && passes) {
-            err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
-                                         reterr_error);
-        }
-        if (err == ERR_NONE && passes) {
-            err = pg_filter_hold_check(filter, message->type, &held, &judgement.verdict, &passes,
-                                       reterr_error);
-        }
+        err = pg_filter_check_query(filter, message, text, &judgement, &passes, reterr_error);
         if (err != ERR_NONE || !passes) {
             return err;
         }

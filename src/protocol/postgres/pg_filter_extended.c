@@ -2,7 +2,7 @@
 /* The messages of the extended protocol: which reach the server. */
 #include "base/limits.h"
 #include "base/must.h"
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_hold.h"
 
 /* A Parse runs nothing: what needs a review is held when it is bound. What SQL prepares would not
  * be bound under this name. */
@@ -175,20 +175,19 @@ static void pg_filter_reviews_of_bind(struct pg_filter *filter, struct pgwire_va
     }
 }
 
+/* What was approved is told by filter->hold. */
 static enum err pg_filter_hold_bind(struct pg_filter *filter, const struct pgwire_bind *bind,
                                     const struct pg_filter_statement *statement,
-                                    const struct pg_filter_judgement *judgement, bool *ret_is_held,
-                                    bool *ret_passes, struct error *reterr_error)
+                                    const struct pg_filter_judgement *judgement, bool *ret_passes,
+                                    struct error *reterr_error)
 {
     *ret_passes = true;
-    *ret_is_held = false;
     if (!filter->policy.asks_review || judgement->verdict.action == GUARD_BLOCK) {
         return ERR_NONE;
     }
     struct guard_verdict verdict = judgement->verdict;
     pg_filter_reviews_of_bind(filter, bind->values, &verdict);
-    *ret_is_held = statement != NULL && pg_filter_needs_review(filter, &verdict);
-    if (!*ret_is_held) {
+    if (statement == NULL || !pg_filter_needs_review(filter, &verdict)) {
         return ERR_NONE; /* or it is refused by whoever enforces the verdict */
     }
     if (pg_filter_is_full(filter, statement->text.len)) {
@@ -210,8 +209,8 @@ static enum err pg_filter_hold_bind(struct pg_filter *filter, const struct pgwir
 }
 
 /* What a portal stands for that was let through: nobody is asked again when it is executed. */
-static struct pg_filter_statement *
-pg_filter_statement_approved(struct pg_filter *filter, const struct pg_filter_statement *statement)
+static struct pg_filter_statement *pg_filter_statement_approved(
+    struct pg_filter *filter, const struct pg_filter_statement *statement)
 {
     const struct pg_filter_text text = {buf_view(&statement->text), statement->is_backslash_quoted,
                                         statement->is_ambiguous};
@@ -234,7 +233,6 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     struct pg_filter_statement *statement = NULL;
     struct pg_filter_judgement judgement;
     bool passes = false;
-    bool is_held = false;
     uint64_t id = 0;
     enum err err = pgwire_bind_read(message->body, &bind, &why);
     if (err != ERR_NONE) {
@@ -251,8 +249,7 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_hold_bind(filter, &bind, statement, &judgement, &is_held, &passes,
-                              reterr_error);
+    err = pg_filter_hold_bind(filter, &bind, statement, &judgement, &passes, reterr_error);
     if (err == ERR_NONE && passes) {
         err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
                                       reterr_error);
@@ -273,12 +270,13 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
     if (err == ERR_NONE) {
         if (statement != NULL) {
+            bool is_approved = filter->hold.phase == PG_FILTER_APPROVED;
             statement->bound_at = statement->is_bound ? statement->bound_at : filter->ended_count;
             statement->is_bound = true;
             pg_filter_change_add(filter, pg_filter_request_add(filter, id),
                                  PG_FILTER_DEFINES_PORTAL, bind.portal,
-                                 is_held ? pg_filter_statement_approved(filter, statement)
-                                         : pg_filter_statement_ref(statement));
+                                 is_approved ? pg_filter_statement_approved(filter, statement)
+                                             : pg_filter_statement_ref(statement));
         }
     }
     return err;

@@ -4,10 +4,10 @@
  * run functions of it. What waits is the client's message itself, at the front of 'pending': when
  * it was approved it is judged once more, and goes on as it came. What cannot be shown to people as
  * what it is, or would run by another message than the one that they see, is refused. */
+#include "protocol/postgres/pg_filter_hold.h"
 #include "base/limits.h"
 #include "base/must.h"
 #include "base/text.h"
-#include "protocol/postgres/pg_filter_internal.h"
 
 #define BATCH_FAILED "the batch that it is part of has failed"
 #define OF_NAMES     (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE))
@@ -251,8 +251,7 @@ enum err pg_filter_hold_tell(struct pg_filter *filter, struct error *reterr_erro
     if (pg_filter_is_on_hold(filter) && filter->state.is_skipping) {
         hold_give_up(filter);
     }
-    if (notice->len == 0 ||
-        !pgwire_framer_is_between(&filter->directions[PUMP_TARGET].framer)) {
+    if (notice->len == 0 || !pgwire_framer_is_between(&filter->directions[PUMP_TARGET].framer)) {
         return ERR_NONE;
     }
     enum err err = pg_filter_tell(filter, buf_view(notice), reterr_error);

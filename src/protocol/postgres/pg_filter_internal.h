@@ -134,7 +134,7 @@ enum pg_filter_hold_phase {
 struct pg_filter_hold {
     enum pg_filter_hold_phase phase;
     size_t message_size; /* of what is held */
-    struct buf notice; /* for the client, where its messages have room for it */
+    struct buf notice;   /* for the client, where its messages have room for it */
     struct buf words;
 };
 
@@ -505,41 +505,6 @@ enum err pg_filter_limit_complete(struct pg_filter *filter, const struct pg_filt
 bool pg_filter_limit_passes(struct pg_filter *filter, enum pgwire_server_kind kind);
 enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
                                struct error *reterr_error) MUST_USE;
-
-/* pg_filter_hold.c */
-/* What would be held: a text, and the message that gives it values. */
-struct pg_filter_held {
-    struct slice text;
-    const struct pg_filter_facts *facts;
-    const struct pgwire_bind *bind; /* NULL: a Query */
-    struct pgwire_oids types;
-    bool has_types;
-    bool is_backslash_quoted;
-    bool is_ambiguous;
-};
-void pg_filter_hold_init(struct pg_filter *filter);
-void pg_filter_hold_release(struct pg_filter *filter);
-bool pg_filter_is_on_hold(const struct pg_filter *filter);
-/* The message at hand was dealt with. */
-void pg_filter_hold_end_message(struct pg_filter *filter);
-/* Nobody has approved all that the session does. */
-bool pg_filter_needs_review(const struct pg_filter *filter, const struct guard_verdict *verdict);
-/* Or it is blocked. */
-bool pg_filter_stops(const struct pg_filter *filter, const struct guard_verdict *verdict);
-/* What is left when nobody has to be asked, or was. */
-void pg_filter_drop_reviews(struct guard_verdict *verdict);
-/* Before it is sent, and before anything is done for it: ERR_AGAIN: when it was decided, or what is
- * owed was answered; if it does not pass, it was refused. */
-enum err pg_filter_hold_check(struct pg_filter *filter, char type,
-                              const struct pg_filter_held *held,
-                              const struct guard_verdict *verdict, bool *ret_passes,
-                              struct error *reterr_error) MUST_USE;
-/* It needs a review, which cannot be for this reason. */
-enum err pg_filter_refuse_unheld(struct pg_filter *filter, char type,
-                                 const struct guard_verdict *verdict, const char *why,
-                                 struct error *reterr_error) MUST_USE;
-/* What the client is to know while it waits, between two messages of the server. */
-enum err pg_filter_hold_tell(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
 
 /* pg_filter_known.c */
 /* policy.judge and .judge_script, by what is known of names. False: when the catalog has answered,

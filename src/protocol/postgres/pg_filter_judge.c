@@ -173,7 +173,8 @@ static bool pg_filter_has_word(struct slice text, struct slice word)
 /* What is found out about the names of a script. */
 struct pg_filter_resolved {
     bool has_with;
-    struct guard_verdict verdict; /* on statements that were prepared, and let through to be bound */
+    struct guard_verdict
+        verdict; /* on statements that were prepared, and let through to be bound */
 };
 
 /* What the protocol prepared under review must not be run by SQL. */

@@ -3,7 +3,8 @@
  * said, and for how long that is believed. It is asked over a connection of its own, when a
  * statement needs it and nothing is owed, so what this session defines within a transaction is not
  * seen there: until its end nothing is known, unless only relations can have been made. What would
- * be blocked, or held, for a name is asked about once more, as the catalog may be another one by now. */
+ * be blocked, or held, for a name is asked about once more, as the catalog may be another one by
+ * now. */
 #include "protocol/postgres/pg_filter_internal.h"
 
 /* What makes, or may make, other things than relations, or gives them other names. */

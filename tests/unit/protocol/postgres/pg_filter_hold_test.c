@@ -350,7 +350,8 @@ static void pieces_of_any_size_come_to_the_same(void **state)
             say_all(&play.client);
             must_tell(&play, outcomes[i / 2].told);
             must_have_run(&play, outcomes[i / 2].ran);
-            must_have_held(&play, "reviewed 1();reviewed 2() locked;reviewed 3; select 2() locked;");
+            must_have_held(&play,
+                           "reviewed 1();reviewed 2() locked;reviewed 3; select 2() locked;");
             play_end(&play);
         }
     }
