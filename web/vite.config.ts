@@ -9,27 +9,29 @@ const ROOT = "{{root}}";
 
 /* A page of the app may stand in a folder, so that "./" of the one HTML file would be wrong. */
 function rootOfEachAnswer(): Plugin {
-  return {
-    name: "root-of-each-answer",
-    apply: "build",
-    transformIndexHtml: {
-      order: "post",
-      handler: (html) => html.replaceAll('="./', `="${ROOT}`),
-    },
-  };
+    return {
+        name: "root-of-each-answer",
+        apply: "build",
+        transformIndexHtml: {
+            order: "post",
+            handler: (html) => html.replaceAll('="./', `="${ROOT}`),
+        },
+    };
 }
 
 export default defineConfig(({ command, mode }) => ({
-  base: command === "build" ? "./" : "/",
-  html: command === "build" ? { cspNonce: NONCE } : {},
-  plugins: [react(), rootOfEachAnswer()],
-  build: {
-    target: "es2022",
-    assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
-    rollupOptions: { output: { hashCharacters: "hex" } },
-    chunkSizeWarningLimit: 900,
-  },
-  server: { proxy: { "/api": loadEnv(mode, ".", "GATEHOUSE")["GATEHOUSE"] ?? "http://127.0.0.1:8009" } },
-  test: { include: ["src/**/*.test.ts"], environment: "node" },
+    base: command === "build" ? "./" : "/",
+    html: command === "build" ? { cspNonce: NONCE } : {},
+    plugins: [react(), rootOfEachAnswer()],
+    build: {
+        target: "es2022",
+        assetsInlineLimit: 0,
+        modulePreload: { polyfill: false },
+        rollupOptions: { output: { hashCharacters: "hex" } },
+        chunkSizeWarningLimit: 900,
+    },
+    server: {
+        proxy: { "/api": loadEnv(mode, ".", "GATEHOUSE")["GATEHOUSE"] ?? "http://127.0.0.1:8009" },
+    },
+    test: { include: ["src/**/*.test.ts"], environment: "node" },
 }));

@@ -399,6 +399,7 @@ def test_every_page_can_be_read_by_everybody(gateway, shop, browser, width):
         for scheme in ("light", "dark"):
             page.call("Emulation.setEmulatedMedia",
                       features=[{"name": "prefers-color-scheme", "value": scheme}])
+            page.until(f"document.documentElement.dataset.mantineColorScheme === '{scheme}'")
             settled(page)
             shot = page.call("Page.captureScreenshot", format="png")["data"]
             with open(os.path.join(SHOTS, f"{name}-{width}-{scheme}.png"), "wb") as file:

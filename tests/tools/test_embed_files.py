@@ -61,6 +61,22 @@ def read_back(folder):
     return table
 
 
+def test_what_is_in_a_folder_is_named_from_there(tmp_path):
+    (tmp_path / "web/assets").mkdir(parents=True)
+    (tmp_path / "web/index.html").write_text("<p>an app</p>")
+    (tmp_path / "web/assets/app-3f9a2c1b.js").write_text("export {}")
+    (tmp_path / "page.txt").write_text("x")
+    embed_both = [f"{ROOT}/tools/embed-files", tmp_path, tmp_path / "assets.c", tmp_path / "assets.o",
+                  tmp_path / "page.txt"]
+    assert subprocess.run([*embed_both, tmp_path / "web"], check=False).returncode == 0
+    table = read_back(tmp_path)
+    assert list(table) == ["/assets/app-3f9a2c1b.js", "/index.html", "/page.txt"]
+    assert table["/assets/app-3f9a2c1b.js"]["immutable"]
+    (tmp_path / "web/page.txt").write_text("another")
+    done = subprocess.run([*embed_both, tmp_path / "web"], check=False, capture_output=True, text=True)
+    assert done.returncode != 0 and "the same path" in done.stderr
+
+
 def test_bytes_come_out_as_they_went_in(tmp_path):
     style = b"p { color: inherit } /* a file that repeats itself */\n" * 50
     picture = bytes(range(256)) * 4

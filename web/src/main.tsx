@@ -18,22 +18,26 @@ setNonce(nonce); /* for what locks the page behind a dialog */
 
 const MAX_TRIES = 2;
 const client = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 10_000,
-      retry: (failures, error) =>
-        failures < MAX_TRIES && !(error instanceof ApiError && error.status >= 400),
+    defaultOptions: {
+        queries: {
+            staleTime: 10_000,
+            retry: (failures, error) =>
+                failures < MAX_TRIES && !(error instanceof ApiError && error.status >= 400),
+        },
     },
-  },
 });
 
 createRoot(document.getElementById("root") as HTMLElement).render(
-  <StrictMode>
-    <MantineProvider theme={theme} cssVariablesResolver={variables} defaultColorScheme="auto"
-      getStyleNonce={() => nonce}>
-      <QueryClientProvider client={client}>
-        <App />
-      </QueryClientProvider>
-    </MantineProvider>
-  </StrictMode>,
+    <StrictMode>
+        <MantineProvider
+            theme={theme}
+            cssVariablesResolver={variables}
+            defaultColorScheme="auto"
+            getStyleNonce={() => nonce}
+        >
+            <QueryClientProvider client={client}>
+                <App />
+            </QueryClientProvider>
+        </MantineProvider>
+    </StrictMode>,
 );

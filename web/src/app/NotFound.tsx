@@ -6,9 +6,17 @@ import { root } from "../shared/api/client";
 import { Empty } from "../shared/parts";
 
 export function NotFound(): ReactNode {
-  return (
-    <Empty title="There is no page here" isPage action={<Button component="a" href={root.href}>To the start</Button>}>
-      The address may be mistyped, or what it showed is gone.
-    </Empty>
-  );
+    return (
+        <Empty
+            title="There is no page here"
+            isPage
+            action={
+                <Button component="a" href={root.href}>
+                    To the start
+                </Button>
+            }
+        >
+            The address may be mistyped, or what it showed is gone.
+        </Empty>
+    );
 }

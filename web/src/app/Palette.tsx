@@ -14,83 +14,135 @@ import { useMe } from "./me";
 import { placesOf } from "./places";
 
 interface Choice {
-  path: string;
-  title: string;
-  about: string;
-  icon: IconName;
+    path: string;
+    title: string;
+    about: string;
+    icon: IconName;
 }
 
 const CONNECTIONS_SHOWN = 6;
 
 function choicesOf(connection: Connection): Choice[] {
-  const about = `${kindName(connection.type, connection.subtype)} of ${connection.resource_name}`;
-  const choices: Choice[] = [
-    { path: `/connect/${part(connection.name)}`, title: `Connect to ${connection.name}`, about, icon: "plug" },
-  ];
-  if (connection.access_mode_exec === "enabled") {
-    choices.push({ path: `/sql/${part(connection.name)}`, title: `Query ${connection.name}`, about, icon: "code" });
-  }
-  return choices;
+    const about = `${kindName(connection.type, connection.subtype)} of ${connection.resource_name}`;
+    const choices: Choice[] = [
+        {
+            path: `/connect/${part(connection.name)}`,
+            title: `Connect to ${connection.name}`,
+            about,
+            icon: "plug",
+        },
+    ];
+    if (connection.access_mode_exec === "enabled") {
+        choices.push({
+            path: `/sql/${part(connection.name)}`,
+            title: `Query ${connection.name}`,
+            about,
+            icon: "code",
+        });
+    }
+    return choices;
 }
 
 export function Palette({ close }: { close: () => void }): ReactNode {
-  const me = useMe();
-  const [, go] = useLocation();
-  const [text, setText] = useState("");
-  const [at, setAt] = useState(0);
-  const [search] = useDebouncedValue(text.trim(), 120);
-  const id = useId();
-  const chosen = useRef<HTMLDivElement>(null);
-  const found = useQuery({
-    queryKey: ["connections", "palette", search],
-    queryFn: ({ signal }) =>
-      get<Page<Connection>>("connections", { search, page_size: CONNECTIONS_SHOWN }, signal),
-    placeholderData: keepPreviousData,
-  });
-  const words = text.trim().toLowerCase();
-  const choices: Choice[] = [
-    ...placesOf(me).filter((place) => place.title.toLowerCase().includes(words))
-      .map((place) => ({ path: place.path, title: place.title, about: "Page", icon: place.icon })),
-    ...(found.data?.data ?? []).flatMap(choicesOf),
-  ];
-  const shownAt = Math.min(at, Math.max(0, choices.length - 1));
-  useEffect(() => { chosen.current?.scrollIntoView({ block: "nearest" }); }, [shownAt]);
+    const me = useMe();
+    const [, go] = useLocation();
+    const [text, setText] = useState("");
+    const [at, setAt] = useState(0);
+    const [search] = useDebouncedValue(text.trim(), 120);
+    const id = useId();
+    const chosen = useRef<HTMLDivElement>(null);
+    const found = useQuery({
+        queryKey: ["connections", "palette", search],
+        queryFn: ({ signal }) =>
+            get<Page<Connection>>("connections", { search, page_size: CONNECTIONS_SHOWN }, signal),
+        placeholderData: keepPreviousData,
+    });
+    const words = text.trim().toLowerCase();
+    const choices: Choice[] = [
+        ...placesOf(me)
+            .filter((place) => place.title.toLowerCase().includes(words))
+            .map((place) => ({
+                path: place.path,
+                title: place.title,
+                about: "Page",
+                icon: place.icon,
+            })),
+        ...(found.data?.data ?? []).flatMap(choicesOf),
+    ];
+    const shownAt = Math.min(at, Math.max(0, choices.length - 1));
+    useEffect(() => {
+        chosen.current?.scrollIntoView({ block: "nearest" });
+    }, [shownAt]);
 
-  const take = (choice: Choice | undefined): void => {
-    if (choice !== undefined) {
-      close();
-      go(choice.path);
-    }
-  };
-  const onKey = (event: KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) {
-      event.preventDefault();
-      setAt((shownAt + step + choices.length) % Math.max(1, choices.length));
-    } else if (event.key === "Enter") {
-      event.preventDefault();
-      take(choices[shownAt]);
-    }
-  };
-  return (
-    <Modal opened onClose={close} withCloseButton={false} padding="xs" size="lg" yOffset="12vh"
-      centered={false} aria-label="Find anything">
-      <TextInput size="md" placeholder="A page or a connection" aria-label="Find anything" value={text}
-        data-autofocus role="combobox" aria-expanded aria-controls={id} autoComplete="off"
-        aria-activedescendant={choices.length > 0 ? `${id}-${shownAt}` : undefined}
-        onChange={(event) => { setText(event.currentTarget.value); setAt(0); }} onKeyDown={onKey} />
-      <div id={id} role="listbox" aria-label="Found" className="palette">
-        {choices.map((choice, index) => (
-          <div key={choice.path} role="option" id={`${id}-${index}`} aria-selected={index === shownAt}
-            ref={index === shownAt ? chosen : null} className="palette-line"
-            onClick={() => take(choice)} onMouseMove={() => setAt(index)}>
-            <Icon name={choice.icon} />
-            <span className="anywhere">{choice.title}</span>
-            <Text span size="xs" c="dimmed" ml="auto">{choice.about}</Text>
-          </div>
-        ))}
-      </div>
-      {choices.length === 0 && <Text c="dimmed" p="sm">Nothing has such a name.</Text>}
-    </Modal>
-  );
+    const take = (choice: Choice | undefined): void => {
+        if (choice !== undefined) {
+            close();
+            go(choice.path);
+        }
+    };
+    const onKey = (event: KeyboardEvent): void => {
+        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (step !== undefined) {
+            event.preventDefault();
+            setAt((shownAt + step + choices.length) % Math.max(1, choices.length));
+        } else if (event.key === "Enter") {
+            event.preventDefault();
+            take(choices[shownAt]);
+        }
+    };
+    return (
+        <Modal
+            opened
+            onClose={close}
+            withCloseButton={false}
+            padding="xs"
+            size="lg"
+            yOffset="12vh"
+            centered={false}
+            aria-label="Find anything"
+        >
+            <TextInput
+                size="md"
+                placeholder="A page or a connection"
+                aria-label="Find anything"
+                value={text}
+                data-autofocus
+                role="combobox"
+                aria-expanded
+                aria-controls={id}
+                autoComplete="off"
+                aria-activedescendant={choices.length > 0 ? `${id}-${shownAt}` : undefined}
+                onChange={(event) => {
+                    setText(event.currentTarget.value);
+                    setAt(0);
+                }}
+                onKeyDown={onKey}
+            />
+            <div id={id} role="listbox" aria-label="Found" className="palette">
+                {choices.map((choice, index) => (
+                    <div
+                        key={choice.path}
+                        role="option"
+                        id={`${id}-${index}`}
+                        aria-selected={index === shownAt}
+                        ref={index === shownAt ? chosen : null}
+                        className="palette-line"
+                        onClick={() => take(choice)}
+                        onMouseMove={() => setAt(index)}
+                    >
+                        <Icon name={choice.icon} />
+                        <span className="anywhere">{choice.title}</span>
+                        <Text span size="xs" c="dimmed" ml="auto">
+                            {choice.about}
+                        </Text>
+                    </div>
+                ))}
+            </div>
+            {choices.length === 0 && (
+                <Text c="dimmed" p="sm">
+                    Nothing has such a name.
+                </Text>
+            )}
+        </Modal>
+    );
 }

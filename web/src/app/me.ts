@@ -7,9 +7,9 @@ export const MeContext = createContext<Me | null>(null);
 
 /* Who is signed in. Inside of the shell somebody always is. */
 export function useMe(): Me {
-  const me = useContext(MeContext);
-  if (me === null) {
-    throw new Error("nobody is signed in");
-  }
-  return me;
+    const me = useContext(MeContext);
+    if (me === null) {
+        throw new Error("nobody is signed in");
+    }
+    return me;
 }

@@ -5,31 +5,43 @@ import type { IconName } from "../shared/icons";
 import type { Me } from "../shared/api/types";
 
 export interface Place {
-  path: string;
-  title: string;
-  icon: IconName;
-  section: "work" | "admin";
-  /* Who may come in; the API decides again. */
-  isFor?: (me: Me) => boolean;
+    path: string;
+    title: string;
+    icon: IconName;
+    section: "work" | "admin";
+    /* Who may come in; the API decides again. */
+    isFor?: (me: Me) => boolean;
 }
 
 const isAdmin = (me: Me): boolean => me.is_admin;
 const seesAll = (me: Me): boolean => me.is_admin || me.role === "auditor";
 
 export const places: Place[] = [
-  { path: "/", title: "Connect", icon: "plug", section: "work" },
-  { path: "/sql", title: "SQL", icon: "code", section: "work" },
-  { path: "/sessions", title: "Sessions", icon: "film", section: "work" },
-  { path: "/reviews", title: "Reviews", icon: "check", section: "work" },
-  { path: "/admin/connections", title: "Connections", icon: "table", section: "admin", isFor: isAdmin },
-  { path: "/admin/agents", title: "Agents", icon: "server", section: "admin", isFor: isAdmin },
-  { path: "/admin/guardrails", title: "Guard rails", icon: "shield", section: "admin", isFor: seesAll },
-  { path: "/admin/masking", title: "Masking", icon: "eye", section: "admin", isFor: seesAll },
-  { path: "/admin/people", title: "People", icon: "people", section: "admin", isFor: isAdmin },
-  { path: "/admin/audit", title: "Audit log", icon: "book", section: "admin", isFor: seesAll },
-  { path: "/account", title: "Your account", icon: "person", section: "work" },
+    { path: "/", title: "Connect", icon: "plug", section: "work" },
+    { path: "/sql", title: "SQL", icon: "code", section: "work" },
+    { path: "/sessions", title: "Sessions", icon: "film", section: "work" },
+    { path: "/reviews", title: "Reviews", icon: "check", section: "work" },
+    {
+        path: "/admin/connections",
+        title: "Connections",
+        icon: "table",
+        section: "admin",
+        isFor: isAdmin,
+    },
+    { path: "/admin/agents", title: "Agents", icon: "server", section: "admin", isFor: isAdmin },
+    {
+        path: "/admin/guardrails",
+        title: "Guard rails",
+        icon: "shield",
+        section: "admin",
+        isFor: seesAll,
+    },
+    { path: "/admin/masking", title: "Masking", icon: "eye", section: "admin", isFor: seesAll },
+    { path: "/admin/people", title: "People", icon: "people", section: "admin", isFor: isAdmin },
+    { path: "/admin/audit", title: "Audit log", icon: "book", section: "admin", isFor: seesAll },
+    { path: "/account", title: "Your account", icon: "person", section: "work" },
 ];
 
 export function placesOf(me: Me): Place[] {
-  return places.filter((place) => place.isFor?.(me) ?? true);
+    return places.filter((place) => place.isFor?.(me) ?? true);
 }

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Small parts that every page uses: its head, what failed, what is empty, times, things to copy. */
 import {
-  ActionIcon, Alert, Badge, Box, Button, Code, Group, Modal, Skeleton, Stack, Text, TextInput, Title,
-  Tooltip,
+    ActionIcon,
+    Alert,
+    Badge,
+    Box,
+    Button,
+    Code,
+    Group,
+    Modal,
+    Skeleton,
+    Stack,
+    Text,
+    TextInput,
+    Title,
+    Tooltip,
 } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { type ReactNode, useEffect, useState } from "react";
@@ -11,169 +23,237 @@ import { copyText } from "./copy";
 import { Icon } from "./icons";
 import { relative, time } from "./words";
 
-export function PageHead({ title, about, children }: {
-  title: string;
-  about?: ReactNode;
-  children?: ReactNode;
+export function PageHead({
+    title,
+    about,
+    children,
+}: {
+    title: string;
+    about?: ReactNode;
+    children?: ReactNode;
 }): ReactNode {
-  useDocumentTitle(`${title} · Gatehouse`);
-  return (
-    <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
-      <Box flex="1 1 16rem" miw={0}>
-        <Title order={1} size="h2">{title}</Title>
-        {about !== undefined && <Text c="dimmed" size="sm" mt={2}>{about}</Text>}
-      </Box>
-      {children !== undefined && <Group gap="xs">{children}</Group>}
-    </Group>
-  );
+    useDocumentTitle(`${title} · Gatehouse`);
+    return (
+        <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
+            <Box flex="1 1 16rem" miw={0}>
+                <Title order={1} size="h2">
+                    {title}
+                </Title>
+                {about !== undefined && (
+                    <Text c="dimmed" size="sm" mt={2}>
+                        {about}
+                    </Text>
+                )}
+            </Box>
+            {children !== undefined && <Group gap="xs">{children}</Group>}
+        </Group>
+    );
 }
 
 /* The API's own words, and a way to try again where there is one. */
 export function Problem({ error, retry }: { error: unknown; retry?: () => void }): ReactNode {
-  const words = error instanceof Error ? error.message : String(error);
-  return (
-    <Alert color="red" role="alert" title="That did not work" icon={<Icon name="warning" />}>
-      <Stack gap="xs" align="flex-start">
-        <Text size="sm" className="anywhere">{words}</Text>
-        {retry !== undefined && (
-          <Button size="xs" variant="default" onClick={retry}>Try again</Button>
-        )}
-      </Stack>
-    </Alert>
-  );
+    const words = error instanceof Error ? error.message : String(error);
+    return (
+        <Alert color="red" role="alert" title="That did not work" icon={<Icon name="warning" />}>
+            <Stack gap="xs" align="flex-start">
+                <Text size="sm" className="anywhere">
+                    {words}
+                </Text>
+                {retry !== undefined && (
+                    <Button size="xs" variant="default" onClick={retry}>
+                        Try again
+                    </Button>
+                )}
+            </Stack>
+        </Alert>
+    );
 }
 
-export function Empty({ title, isPage = false, children, action }: {
-  title: string;
-  isPage?: boolean; /* nothing stands above it */
-  children?: ReactNode;
-  action?: ReactNode;
+export function Empty({
+    title,
+    isPage = false,
+    children,
+    action,
+}: {
+    title: string;
+    isPage?: boolean; /* nothing stands above it */
+    children?: ReactNode;
+    action?: ReactNode;
 }): ReactNode {
-  return (
-    <Stack align="center" gap="xs" py={48} px="md" className="card" ta="center">
-      <Title order={isPage ? 1 : 2} size="h4">{title}</Title>
-      {children !== undefined && <Text c="dimmed" maw="34rem">{children}</Text>}
-      {action !== undefined && <Box mt="xs">{action}</Box>}
-    </Stack>
-  );
+    return (
+        <Stack align="center" gap="xs" py={48} px="md" className="card" ta="center">
+            <Title order={isPage ? 1 : 2} size="h4">
+                {title}
+            </Title>
+            {children !== undefined && (
+                <Text c="dimmed" maw="34rem">
+                    {children}
+                </Text>
+            )}
+            {action !== undefined && <Box mt="xs">{action}</Box>}
+        </Stack>
+    );
 }
 
 /* The place of what is on its way. */
 export function Waiting({ lines = 4 }: { lines?: number }): ReactNode {
-  return (
-    <Stack gap="xs" role="status" aria-label="Loading">
-      {Array.from({ length: lines }, (_, index) => <Skeleton key={index} h={56} radius="md" />)}
-    </Stack>
-  );
+    return (
+        <Stack gap="xs" role="status" aria-label="Loading">
+            {Array.from({ length: lines }, (_, index) => (
+                <Skeleton key={index} h={56} radius="md" />
+            ))}
+        </Stack>
+    );
 }
 
 /* As long ago; the reader's own time and UTC when the pointer or the focus rests on it. */
 export function When({ at }: { at: string }): ReactNode {
-  const utc = new Date(at).toISOString().replace("T", " ").slice(0, 19);
-  return (
-    <Tooltip label={`${time(at)}, ${utc} UTC`} events={{ hover: true, focus: true, touch: true }}>
-      <time dateTime={at} tabIndex={0}>{relative(at)}</time>
-    </Tooltip>
-  );
+    const utc = new Date(at).toISOString().replace("T", " ").slice(0, 19);
+    return (
+        <Tooltip
+            label={`${time(at)}, ${utc} UTC`}
+            events={{ hover: true, focus: true, touch: true }}
+        >
+            <time dateTime={at} tabIndex={0}>
+                {relative(at)}
+            </time>
+        </Tooltip>
+    );
 }
 
 /* The time by the second, so that what it renders counts. */
 export function useNow(everyMs = 1000): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return now;
+    const [now, setNow] = useState(() => Date.now());
+    useEffect(() => {
+        const timer = setInterval(() => setNow(Date.now()), everyMs);
+        return () => clearInterval(timer);
+    }, [everyMs]);
+    return now;
 }
 
 export function CopyButton({ text, label }: { text: string; label: string }): ReactNode {
-  const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) {
-      return undefined;
-    }
-    const timer = setTimeout(() => setCopied(false), 2000);
-    return () => clearTimeout(timer);
-  }, [isCopied]);
-  const words = isCopied ? "Copied" : label;
-  return (
-    <Tooltip label={words}>
-      <ActionIcon variant="subtle" aria-label={words}
-        onClick={() => { void copyText(text).then(setCopied); }}>
-        <Icon name={isCopied ? "check" : "copy"} />
-      </ActionIcon>
-    </Tooltip>
-  );
+    const [isCopied, setCopied] = useState(false);
+    useEffect(() => {
+        if (!isCopied) {
+            return undefined;
+        }
+        const timer = setTimeout(() => setCopied(false), 2000);
+        return () => clearTimeout(timer);
+    }, [isCopied]);
+    const words = isCopied ? "Copied" : label;
+    return (
+        <Tooltip label={words}>
+            <ActionIcon
+                variant="subtle"
+                aria-label={words}
+                onClick={() => {
+                    void copyText(text).then(setCopied);
+                }}
+            >
+                <Icon name={isCopied ? "check" : "copy"} />
+            </ActionIcon>
+        </Tooltip>
+    );
 }
 
 /* A line or some to be taken elsewhere. */
-export function CopyBlock({ text, label, shown = text }: {
-  text: string;
-  label: string;
-  shown?: string;
+export function CopyBlock({
+    text,
+    label,
+    shown = text,
+}: {
+    text: string;
+    label: string;
+    shown?: string;
 }): ReactNode {
-  return (
-    <Group gap={4} align="flex-start" wrap="nowrap" className="copy-block">
-      <Code block flex={1} miw={0} className="anywhere" tabIndex={0} aria-label={label}>{shown}</Code>
-      <CopyButton text={text} label={`Copy: ${label}`} />
-    </Group>
-  );
+    return (
+        <Group gap={4} align="flex-start" wrap="nowrap" className="copy-block">
+            <Code block flex={1} miw={0} className="anywhere" tabIndex={0} aria-label={label}>
+                {shown}
+            </Code>
+            <CopyButton text={text} label={`Copy: ${label}`} />
+        </Group>
+    );
 }
 
 export type Tone = "good" | "bad" | "warn" | "calm" | "info";
 const COLORS: Record<Tone, string> = {
-  good: "gate", bad: "red", warn: "orange", calm: "gray", info: "blue",
+    good: "gate",
+    bad: "red",
+    warn: "orange",
+    calm: "gray",
+    info: "blue",
 };
 
 export function Tag({ tone = "calm", children }: { tone?: Tone; children: ReactNode }): ReactNode {
-  return (
-    <Badge variant="light" color={COLORS[tone]} radius="sm" tt="none" fw={550} className="tag">
-      {children}
-    </Badge>
-  );
+    return (
+        <Badge variant="light" color={COLORS[tone]} radius="sm" tt="none" fw={550} className="tag">
+            {children}
+        </Badge>
+    );
 }
 
 /* Asks before something is destroyed; where much hangs on it, its name must be typed. */
-export function Confirm({ title, children, action, name, close, run }: {
-  title: string;
-  children: ReactNode;
-  action: string;
-  name?: string;
-  close: () => void;
-  run: () => Promise<unknown>;
+export function Confirm({
+    title,
+    children,
+    action,
+    name,
+    close,
+    run,
+}: {
+    title: string;
+    children: ReactNode;
+    action: string;
+    name?: string;
+    close: () => void;
+    run: () => Promise<unknown>;
 }): ReactNode {
-  const [typed, setTyped] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const isReady = name === undefined || typed === name;
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      await run();
-      close();
-    } catch (failure) {
-      setError(failure);
-      setBusy(false);
-    }
-  };
-  return (
-    <Modal opened onClose={close} title={title}>
-      <form onSubmit={(event) => { event.preventDefault(); void submit(); }}>
-        <Stack>
-          <Text size="sm">{children}</Text>
-          {name !== undefined && (
-            <TextInput label={`Type ${name} to go on`} value={typed} autoComplete="off" data-autofocus
-              onChange={(event) => setTyped(event.currentTarget.value)} />
-          )}
-          {error !== null && <Problem error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>Keep it</Button>
-            <Button color="red" type="submit" loading={isBusy} disabled={!isReady}>{action}</Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
-  );
+    const [typed, setTyped] = useState("");
+    const [isBusy, setBusy] = useState(false);
+    const [error, setError] = useState<unknown>(null);
+    const isReady = name === undefined || typed === name;
+    const submit = async (): Promise<void> => {
+        setBusy(true);
+        setError(null);
+        try {
+            await run();
+            close();
+        } catch (failure) {
+            setError(failure);
+            setBusy(false);
+        }
+    };
+    return (
+        <Modal opened onClose={close} title={title}>
+            <form
+                onSubmit={(event) => {
+                    event.preventDefault();
+                    void submit();
+                }}
+            >
+                <Stack>
+                    <Text size="sm">{children}</Text>
+                    {name !== undefined && (
+                        <TextInput
+                            label={`Type ${name} to go on`}
+                            value={typed}
+                            autoComplete="off"
+                            data-autofocus
+                            onChange={(event) => setTyped(event.currentTarget.value)}
+                        />
+                    )}
+                    {error !== null && <Problem error={error} />}
+                    <Group justify="flex-end">
+                        <Button variant="default" onClick={close}>
+                            Keep it
+                        </Button>
+                        <Button color="red" type="submit" loading={isBusy} disabled={!isReady}>
+                            {action}
+                        </Button>
+                    </Group>
+                </Stack>
+            </form>
+        </Modal>
+    );
 }

@@ -12,15 +12,15 @@ import { PeoplePage } from "./PeoplePage";
 import "./admin.css";
 
 const pages: Record<string, () => ReactNode> = {
-  connections: ConnectionsPage,
-  agents: AgentsPage,
-  guardrails: GuardrailsPage,
-  masking: MaskingPage,
-  people: PeoplePage,
-  audit: AuditPage,
+    connections: ConnectionsPage,
+    agents: AgentsPage,
+    guardrails: GuardrailsPage,
+    masking: MaskingPage,
+    people: PeoplePage,
+    audit: AuditPage,
 };
 
 export default function AdminPage({ page }: { page: string }): ReactNode {
-  const Page = Object.hasOwn(pages, page) ? pages[page] : undefined;
-  return Page === undefined ? <NotFound /> : <Page />;
+    const Page = Object.hasOwn(pages, page) ? pages[page] : undefined;
+    return Page === undefined ? <NotFound /> : <Page />;
 }

@@ -16,146 +16,274 @@ import { tones, whatFor } from "./ReviewsPage";
 const REFRESH_MS = 3000;
 
 function Decide({ review }: { review: Review }): ReactNode {
-  const me = useMe();
-  const client = useQueryClient();
-  const [reason, setReason] = useState("");
-  const decision = useMutation({
-    mutationFn: (status: string) => put(`reviews/${review.id}`, { status, ...(reason !== "" && { reason }) }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["review"] }),
-  });
-  const run = useMutation({
-    mutationFn: () => post<Execution>(`sessions/${review.session}/exec`),
-    onSettled: () => client.invalidateQueries({ queryKey: ["review"] }),
-  });
-  const isMine = review.requester.id === me.id;
-  const groups = new Set(review.requirements.flatMap((need) => need.reviewers_groups));
-  const mayDecide = !isMine && (me.is_admin || me.groups.some((group) => groups.has(group)));
-  const mayApprove = !isMine && me.groups.some((group) => groups.has(group));
-  const waits = review.status === "PENDING";
-  const isUsed = review.status === "APPROVED" || review.status === "PROCESSING";
-  const button = (status: string, word: string, color?: string): ReactNode => (
-    <Button key={status} color={color} variant={status === "APPROVED" ? "filled" : "light"} loading={decision.isPending}
-      onClick={() => decision.mutate(status)} data-decide={status}>{word}</Button>
-  );
-  const ways = [
-    waits && mayApprove && button("APPROVED", texts.approve),
-    waits && mayDecide && button("REJECTED", texts.reject, "red"),
-    isUsed && mayDecide && button("REVOKED", texts.revoke, "red"),
-    (waits || isUsed) && isMine && button("CANCELLED", texts.cancel, "red"),
-  ].filter(Boolean);
-  return (
-    <Stack gap="sm">
-      {isMine && review.status === "APPROVED" && review.type === "onetime" && !review.runs_when_approved && (
-        <Group><Button loading={run.isPending} onClick={() => run.mutate()} id="run">{texts.run}</Button></Group>
-      )}
-      {isMine && isUsed && review.type === "jit" && (
-        <Group><Button component={Link} href={`/connect/${part(review.connection)}`}>{texts.get}</Button></Group>
-      )}
-      {run.data !== undefined && <Text size="sm" role="status">{texts.ran(run.data.output_status)}</Text>}
-      {run.error !== null && <Problem error={run.error} />}
-      {ways.length > 0 && (
-        <Stack className="card" p="md" gap="sm">
-          <Textarea label={texts.reason} description={texts.reasonAbout} autosize minRows={2} value={reason}
-            onChange={(event) => setReason(event.currentTarget.value)} />
-          <Group>{ways}</Group>
+    const me = useMe();
+    const client = useQueryClient();
+    const [reason, setReason] = useState("");
+    const decision = useMutation({
+        mutationFn: (status: string) =>
+            put(`reviews/${review.id}`, { status, ...(reason !== "" && { reason }) }),
+        onSuccess: () => client.invalidateQueries({ queryKey: ["review"] }),
+    });
+    const run = useMutation({
+        mutationFn: () => post<Execution>(`sessions/${review.session}/exec`),
+        onSettled: () => client.invalidateQueries({ queryKey: ["review"] }),
+    });
+    const isMine = review.requester.id === me.id;
+    const groups = new Set(review.requirements.flatMap((need) => need.reviewers_groups));
+    const mayDecide = !isMine && (me.is_admin || me.groups.some((group) => groups.has(group)));
+    const mayApprove = !isMine && me.groups.some((group) => groups.has(group));
+    const waits = review.status === "PENDING";
+    const isUsed = review.status === "APPROVED" || review.status === "PROCESSING";
+    const button = (status: string, word: string, color?: string): ReactNode => (
+        <Button
+            key={status}
+            color={color}
+            variant={status === "APPROVED" ? "filled" : "light"}
+            loading={decision.isPending}
+            onClick={() => decision.mutate(status)}
+            data-decide={status}
+        >
+            {word}
+        </Button>
+    );
+    const ways = [
+        waits && mayApprove && button("APPROVED", texts.approve),
+        waits && mayDecide && button("REJECTED", texts.reject, "red"),
+        isUsed && mayDecide && button("REVOKED", texts.revoke, "red"),
+        (waits || isUsed) && isMine && button("CANCELLED", texts.cancel, "red"),
+    ].filter(Boolean);
+    return (
+        <Stack gap="sm">
+            {isMine &&
+                review.status === "APPROVED" &&
+                review.type === "onetime" &&
+                !review.runs_when_approved && (
+                    <Group>
+                        <Button loading={run.isPending} onClick={() => run.mutate()} id="run">
+                            {texts.run}
+                        </Button>
+                    </Group>
+                )}
+            {isMine && isUsed && review.type === "jit" && (
+                <Group>
+                    <Button component={Link} href={`/connect/${part(review.connection)}`}>
+                        {texts.get}
+                    </Button>
+                </Group>
+            )}
+            {run.data !== undefined && (
+                <Text size="sm" role="status">
+                    {texts.ran(run.data.output_status)}
+                </Text>
+            )}
+            {run.error !== null && <Problem error={run.error} />}
+            {ways.length > 0 && (
+                <Stack className="card" p="md" gap="sm">
+                    <Textarea
+                        label={texts.reason}
+                        description={texts.reasonAbout}
+                        autosize
+                        minRows={2}
+                        value={reason}
+                        onChange={(event) => setReason(event.currentTarget.value)}
+                    />
+                    <Group>{ways}</Group>
+                </Stack>
+            )}
+            {decision.error !== null && <Problem error={decision.error} />}
         </Stack>
-      )}
-      {decision.error !== null && <Problem error={decision.error} />}
-    </Stack>
-  );
+    );
 }
 
 function History({ review }: { review: Review }): ReactNode {
-  const client = useQueryClient();
-  const [comment, setComment] = useState("");
-  const sent = useMutation({
-    mutationFn: () => post(`reviews/${review.id}/comments`, { comment }),
-    onSuccess: () => {
-      setComment("");
-      return client.invalidateQueries({ queryKey: ["review"] });
-    },
-  });
-  const person = (who?: { name: string; email: string } | null): string => who?.name || who?.email || "";
-  return (
-    <section aria-label={texts.history}>
-      <Title order={2} size="h4" mb="sm">{texts.history}</Title>
-      <Stack gap="sm">
-        {review.decisions.map((decision, index) => (
-          <div key={index} className="card history-entry">
-            <Text size="sm" fw={600}>{person(decision.reviewed_by)} · {decision.status.toLowerCase()}</Text>
-            {decision.reason && <Text size="sm" className="anywhere">{decision.reason}</Text>}
-          </div>
-        ))}
-        {(review.comments ?? []).map((one, index) => (
-          <div key={`c${index}`} className="card history-entry">
-            <Text size="sm" fw={600}>{person(one.author)} {texts.commented} <When at={one.created_at} /></Text>
-            <Text size="sm" className="anywhere">{one.comment}</Text>
-          </div>
-        ))}
-        <form onSubmit={(event) => { event.preventDefault(); sent.mutate(); }}>
-          <Group align="flex-end">
-            <Textarea label={texts.comment} autosize flex={1} value={comment} onChange={(event) => setComment(event.currentTarget.value)} />
-            <Button type="submit" variant="default" disabled={comment.trim() === ""} loading={sent.isPending}>{texts.send}</Button>
-          </Group>
-        </form>
-        {sent.error !== null && <Problem error={sent.error} />}
-      </Stack>
-    </section>
-  );
+    const client = useQueryClient();
+    const [comment, setComment] = useState("");
+    const sent = useMutation({
+        mutationFn: () => post(`reviews/${review.id}/comments`, { comment }),
+        onSuccess: () => {
+            setComment("");
+            return client.invalidateQueries({ queryKey: ["review"] });
+        },
+    });
+    const person = (who?: { name: string; email: string } | null): string =>
+        who?.name || who?.email || "";
+    return (
+        <section aria-label={texts.history}>
+            <Title order={2} size="h4" mb="sm">
+                {texts.history}
+            </Title>
+            <Stack gap="sm">
+                {review.decisions.map((decision, index) => (
+                    <div key={index} className="card history-entry">
+                        <Text size="sm" fw={600}>
+                            {person(decision.reviewed_by)} · {decision.status.toLowerCase()}
+                        </Text>
+                        {decision.reason && (
+                            <Text size="sm" className="anywhere">
+                                {decision.reason}
+                            </Text>
+                        )}
+                    </div>
+                ))}
+                {(review.comments ?? []).map((one, index) => (
+                    <div key={`c${index}`} className="card history-entry">
+                        <Text size="sm" fw={600}>
+                            {person(one.author)} {texts.commented} <When at={one.created_at} />
+                        </Text>
+                        <Text size="sm" className="anywhere">
+                            {one.comment}
+                        </Text>
+                    </div>
+                ))}
+                <form
+                    onSubmit={(event) => {
+                        event.preventDefault();
+                        sent.mutate();
+                    }}
+                >
+                    <Group align="flex-end">
+                        <Textarea
+                            label={texts.comment}
+                            autosize
+                            flex={1}
+                            value={comment}
+                            onChange={(event) => setComment(event.currentTarget.value)}
+                        />
+                        <Button
+                            type="submit"
+                            variant="default"
+                            disabled={comment.trim() === ""}
+                            loading={sent.isPending}
+                        >
+                            {texts.send}
+                        </Button>
+                    </Group>
+                </form>
+                {sent.error !== null && <Problem error={sent.error} />}
+            </Stack>
+        </section>
+    );
 }
 
 export default function ReviewPage({ id }: { id: string }): ReactNode {
-  const review = useQuery({
-    queryKey: ["review", id],
-    queryFn: ({ signal }) => get<Review>(`reviews/${part(id)}`, {}, signal),
-    refetchInterval: REFRESH_MS,
-  });
-  if (review.error !== null) {
-    return <Problem error={review.error} retry={() => { void review.refetch(); }} />;
-  }
-  if (review.data === undefined) {
-    return <Waiting />;
-  }
-  const { data } = review;
-  const metadata = Object.entries(data.metadata);
-  const session = data.run_session ?? (data.status === "EXECUTED" ? data.session : null);
-  return (
-    <>
-      <PageHead title={`${whatFor(data)} · ${data.connection}`} about={<>{texts.asked} <When at={data.created_at} /></>}>
-        <span data-status={data.status}><Tag tone={tones[data.status]}>{texts.states[data.status]}</Tag></span>
-      </PageHead>
-      <Stack gap="lg" id="review">
-        <dl className="card facts">
-          <div><dt>{texts.by}</dt><dd className="anywhere">{data.requester.name || data.requester.email}</dd></div>
-          <div><dt>{texts.at}</dt><dd className="anywhere">{data.connection}</dd></div>
-          {data.status === "PENDING" && data.expire_at !== null && <div><dt>{texts.until}</dt><dd><When at={data.expire_at} /></dd></div>}
-          {data.type === "jit" && data.revoke_at !== null && <div><dt>{texts.ends}</dt><dd><When at={data.revoke_at} /></dd></div>}
-          {metadata.length > 0 && <div><dt>{texts.about_it}</dt><dd className="anywhere">{metadata.map(([name, value]) => `${name}: ${value}`).join(", ")}</dd></div>}
-          <div>
-            <dt>{texts.needs}</dt>
-            {data.requirements.map((need) => (
-              <dd key={need.access_request_rule_name} className="anywhere">
-                {need.all_groups_must_approve
-                  ? texts.everyGroup(need.reviewers_groups.join(", "), need.access_request_rule_name)
-                  : texts.need(need.min_approvals, need.reviewers_groups.join(", "), need.access_request_rule_name)}
-              </dd>
-            ))}
-          </div>
-        </dl>
-        {data.type === "onetime" && (
-          <section aria-label={texts.statement}>
-            <Title order={2} size="h4" mb="sm">{texts.statement}</Title>
-            <Code block className="entry-text" tabIndex={0} id="script">{data.script ?? ""}</Code>
-            <Group gap="sm" mt={6}>
-              {data.script_truncated === true && <Text size="xs">{texts.truncated} <Anchor size="xs" href={address(`reviews/${id}/script`).href}>{texts.whole}</Anchor></Text>}
-              <Text size="xs" c="dimmed" className="anywhere">{texts.hash}: <span className="code">{data.script_sha256}</span></Text>
-            </Group>
-          </section>
-        )}
-        <Decide review={data} />
-        {session !== null && <Anchor component={Link} href={`/sessions/${session}`}>{texts.record}</Anchor>}
-        <History review={data} />
-      </Stack>
-    </>
-  );
+    const review = useQuery({
+        queryKey: ["review", id],
+        queryFn: ({ signal }) => get<Review>(`reviews/${part(id)}`, {}, signal),
+        refetchInterval: REFRESH_MS,
+    });
+    if (review.error !== null) {
+        return (
+            <Problem
+                error={review.error}
+                retry={() => {
+                    void review.refetch();
+                }}
+            />
+        );
+    }
+    if (review.data === undefined) {
+        return <Waiting />;
+    }
+    const { data } = review;
+    const metadata = Object.entries(data.metadata);
+    const session = data.run_session ?? (data.status === "EXECUTED" ? data.session : null);
+    return (
+        <>
+            <PageHead
+                title={`${whatFor(data)} · ${data.connection}`}
+                about={
+                    <>
+                        {texts.asked} <When at={data.created_at} />
+                    </>
+                }
+            >
+                <span data-status={data.status}>
+                    <Tag tone={tones[data.status]}>{texts.states[data.status]}</Tag>
+                </span>
+            </PageHead>
+            <Stack gap="lg" id="review">
+                <dl className="card facts">
+                    <div>
+                        <dt>{texts.by}</dt>
+                        <dd className="anywhere">{data.requester.name || data.requester.email}</dd>
+                    </div>
+                    <div>
+                        <dt>{texts.at}</dt>
+                        <dd className="anywhere">{data.connection}</dd>
+                    </div>
+                    {data.status === "PENDING" && data.expire_at !== null && (
+                        <div>
+                            <dt>{texts.until}</dt>
+                            <dd>
+                                <When at={data.expire_at} />
+                            </dd>
+                        </div>
+                    )}
+                    {data.type === "jit" && data.revoke_at !== null && (
+                        <div>
+                            <dt>{texts.ends}</dt>
+                            <dd>
+                                <When at={data.revoke_at} />
+                            </dd>
+                        </div>
+                    )}
+                    {metadata.length > 0 && (
+                        <div>
+                            <dt>{texts.about_it}</dt>
+                            <dd className="anywhere">
+                                {metadata.map(([name, value]) => `${name}: ${value}`).join(", ")}
+                            </dd>
+                        </div>
+                    )}
+                    <div>
+                        <dt>{texts.needs}</dt>
+                        {data.requirements.map((need) => (
+                            <dd key={need.access_request_rule_name} className="anywhere">
+                                {need.all_groups_must_approve
+                                    ? texts.everyGroup(
+                                          need.reviewers_groups.join(", "),
+                                          need.access_request_rule_name,
+                                      )
+                                    : texts.need(
+                                          need.min_approvals,
+                                          need.reviewers_groups.join(", "),
+                                          need.access_request_rule_name,
+                                      )}
+                            </dd>
+                        ))}
+                    </div>
+                </dl>
+                {data.type === "onetime" && (
+                    <section aria-label={texts.statement}>
+                        <Title order={2} size="h4" mb="sm">
+                            {texts.statement}
+                        </Title>
+                        <Code block className="entry-text" tabIndex={0} id="script">
+                            {data.script ?? ""}
+                        </Code>
+                        <Group gap="sm" mt={6}>
+                            {data.script_truncated === true && (
+                                <Text size="xs">
+                                    {texts.truncated}{" "}
+                                    <Anchor size="xs" href={address(`reviews/${id}/script`).href}>
+                                        {texts.whole}
+                                    </Anchor>
+                                </Text>
+                            )}
+                            <Text size="xs" c="dimmed" className="anywhere">
+                                {texts.hash}: <span className="code">{data.script_sha256}</span>
+                            </Text>
+                        </Group>
+                    </section>
+                )}
+                <Decide review={data} />
+                {session !== null && (
+                    <Anchor component={Link} href={`/sessions/${session}`}>
+                        {texts.record}
+                    </Anchor>
+                )}
+                <History review={data} />
+            </Stack>
+        </>
+    );
 }

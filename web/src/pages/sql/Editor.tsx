@@ -7,7 +7,12 @@ import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import {
-  drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder,
+    drawSelection,
+    EditorView,
+    highlightActiveLine,
+    keymap,
+    lineNumbers,
+    placeholder,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
@@ -16,97 +21,113 @@ import { nonce } from "../../app/trusted";
 import { texts } from "./texts";
 
 export interface EditorHandle {
-  /* What is selected, or else all. */
-  script: () => string;
-  insert: (text: string) => void;
-  replace: (text: string) => void;
-  focus: () => void;
+    /* What is selected, or else all. */
+    script: () => string;
+    insert: (text: string) => void;
+    replace: (text: string) => void;
+    focus: () => void;
 }
 
 interface EditorProps {
-  handle: RefObject<EditorHandle | null>;
-  initial: string;
-  subtype: string;
-  schema: SQLNamespace;
-  change: (text: string) => void;
-  run: () => void;
+    handle: RefObject<EditorHandle | null>;
+    initial: string;
+    subtype: string;
+    schema: SQLNamespace;
+    change: (text: string) => void;
+    run: () => void;
 }
 
 const colors = HighlightStyle.define([
-  { tag: tags.keyword, class: "sql-keyword" },
-  { tag: [tags.string, tags.special(tags.string)], class: "sql-string" },
-  { tag: [tags.number, tags.bool, tags.null], class: "sql-number" },
-  { tag: tags.comment, class: "sql-comment" },
-  { tag: tags.typeName, class: "sql-type" },
+    { tag: tags.keyword, class: "sql-keyword" },
+    { tag: [tags.string, tags.special(tags.string)], class: "sql-string" },
+    { tag: [tags.number, tags.bool, tags.null], class: "sql-number" },
+    { tag: tags.comment, class: "sql-comment" },
+    { tag: tags.typeName, class: "sql-type" },
 ]);
 
 function languageOf(subtype: string, schema: SQLNamespace): ReturnType<typeof sql> {
-  const dialect = { postgres: PostgreSQL, mysql: MySQL }[subtype] ?? StandardSQL;
-  return sql({ dialect, schema, upperCaseKeywords: true });
+    const dialect = { postgres: PostgreSQL, mysql: MySQL }[subtype] ?? StandardSQL;
+    return sql({ dialect, schema, upperCaseKeywords: true });
 }
 
 export default function Editor(props: EditorProps): ReactNode {
-  const place = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView | null>(null);
-  const language = useRef(new Compartment());
-  const latest = useRef(props);
-  latest.current = props;
+    const place = useRef<HTMLDivElement>(null);
+    const view = useRef<EditorView | null>(null);
+    const language = useRef(new Compartment());
+    const latest = useRef(props);
+    latest.current = props;
 
-  useEffect(() => {
-    const runs = (): boolean => {
-      latest.current.run();
-      return true;
-    };
-    const made = new EditorView({
-      parent: place.current as HTMLElement,
-      state: EditorState.create({
-        doc: latest.current.initial,
-        extensions: [
-          EditorView.cspNonce.of(nonce),
-          Prec.highest(keymap.of([{ key: "Mod-Enter", run: runs }])),
-          lineNumbers(), history(), drawSelection(), bracketMatching(), closeBrackets(),
-          autocompletion(), highlightActiveLine(), highlightSelectionMatches(),
-          EditorState.allowMultipleSelections.of(true),
-          EditorView.lineWrapping,
-          syntaxHighlighting(colors),
-          placeholder(texts.placeholder),
-          language.current.of(languageOf(latest.current.subtype, latest.current.schema)),
-          keymap.of([...completionKeymap, ...historyKeymap, ...searchKeymap, ...defaultKeymap, indentWithTab]),
-          EditorView.contentAttributes.of({ "aria-label": texts.editor }),
-          EditorView.updateListener.of((update) => {
-            if (update.docChanged) {
-              latest.current.change(update.state.doc.toString());
-            }
-          }),
-        ],
-      }),
-    });
-    view.current = made;
-    const put = (text: string, from: number, to: number): void => {
-      made.dispatch({ changes: { from, to, insert: text }, selection: { anchor: from + text.length } });
-      made.focus();
-    };
-    latest.current.handle.current = {
-      script: () => {
-        const { from, to } = made.state.selection.main;
-        return from === to ? made.state.doc.toString() : made.state.sliceDoc(from, to);
-      },
-      insert: (text) => put(text, made.state.selection.main.from, made.state.selection.main.to),
-      replace: (text) => put(text, 0, made.state.doc.length),
-      focus: () => made.focus(),
-    };
-    made.focus();
-    return () => {
-      latest.current.handle.current = null;
-      made.destroy();
-    };
-  }, []);
+    useEffect(() => {
+        const runs = (): boolean => {
+            latest.current.run();
+            return true;
+        };
+        const made = new EditorView({
+            parent: place.current as HTMLElement,
+            state: EditorState.create({
+                doc: latest.current.initial,
+                extensions: [
+                    EditorView.cspNonce.of(nonce),
+                    Prec.highest(keymap.of([{ key: "Mod-Enter", run: runs }])),
+                    lineNumbers(),
+                    history(),
+                    drawSelection(),
+                    bracketMatching(),
+                    closeBrackets(),
+                    autocompletion(),
+                    highlightActiveLine(),
+                    highlightSelectionMatches(),
+                    EditorState.allowMultipleSelections.of(true),
+                    EditorView.lineWrapping,
+                    syntaxHighlighting(colors),
+                    placeholder(texts.placeholder),
+                    language.current.of(languageOf(latest.current.subtype, latest.current.schema)),
+                    keymap.of([
+                        ...completionKeymap,
+                        ...historyKeymap,
+                        ...searchKeymap,
+                        ...defaultKeymap,
+                        indentWithTab,
+                    ]),
+                    EditorView.contentAttributes.of({ "aria-label": texts.editor }),
+                    EditorView.updateListener.of((update) => {
+                        if (update.docChanged) {
+                            latest.current.change(update.state.doc.toString());
+                        }
+                    }),
+                ],
+            }),
+        });
+        view.current = made;
+        const put = (text: string, from: number, to: number): void => {
+            made.dispatch({
+                changes: { from, to, insert: text },
+                selection: { anchor: from + text.length },
+            });
+            made.focus();
+        };
+        latest.current.handle.current = {
+            script: () => {
+                const { from, to } = made.state.selection.main;
+                return from === to ? made.state.doc.toString() : made.state.sliceDoc(from, to);
+            },
+            insert: (text) =>
+                put(text, made.state.selection.main.from, made.state.selection.main.to),
+            replace: (text) => put(text, 0, made.state.doc.length),
+            focus: () => made.focus(),
+        };
+        made.focus();
+        return () => {
+            latest.current.handle.current = null;
+            made.destroy();
+        };
+    }, []);
 
-  useEffect(() => {
-    view.current?.dispatch({
-      effects: language.current.reconfigure(languageOf(props.subtype, props.schema)),
-    });
-  }, [props.subtype, props.schema]);
+    useEffect(() => {
+        view.current?.dispatch({
+            effects: language.current.reconfigure(languageOf(props.subtype, props.schema)),
+        });
+    }, [props.subtype, props.schema]);
 
-  return <div ref={place} className="sql-editor" />;
+    return <div ref={place} className="sql-editor" />;
 }

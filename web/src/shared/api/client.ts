@@ -4,46 +4,46 @@
 
 /* The console may stand below a path of the public URL; this file is in a folder of its root. */
 export const root = import.meta.env.DEV
-  ? new URL("/", location.href)
-  : new URL(/* @vite-ignore */ "../", import.meta.url);
+    ? new URL("/", location.href)
+    : new URL(/* @vite-ignore */ "../", import.meta.url);
 
 export class ApiError extends Error {
-  readonly status: number;
-  readonly json: Record<string, unknown>;
+    readonly status: number;
+    readonly json: Record<string, unknown>;
 
-  constructor(status: number, json: Record<string, unknown>) {
-    super(sentence(json["message"] ?? `the gateway answered with status ${status}`));
-    this.status = status;
-    this.json = json;
-  }
+    constructor(status: number, json: Record<string, unknown>) {
+        super(sentence(json["message"] ?? `the gateway answered with status ${status}`));
+        this.status = status;
+        this.json = json;
+    }
 }
 
 /* The server's own words, as a sentence begins. */
 function sentence(message: unknown): string {
-  return String(message).replace(/^[a-z]/, (letter) => letter.toUpperCase());
+    return String(message).replace(/^[a-z]/, (letter) => letter.toUpperCase());
 }
 
 type Query = Record<string, string | number | boolean | undefined>;
 
 export interface CallOptions {
-  query?: Query;
-  body?: unknown;
-  signal?: AbortSignal;
+    query?: Query;
+    body?: unknown;
+    signal?: AbortSignal;
 }
 
 export function address(path: string, query: Query = {}): URL {
-  const url = new URL(`api/${path}`, root);
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== "") {
-      url.searchParams.set(name, String(value));
+    const url = new URL(`api/${path}`, root);
+    for (const [name, value] of Object.entries(query)) {
+        if (value !== undefined && value !== "") {
+            url.searchParams.set(name, String(value));
+        }
     }
-  }
-  return url;
+    return url;
 }
 
 /* The part of a path that is somebody's name. */
 export function part(name: string): string {
-  return encodeURIComponent(name);
+    return encodeURIComponent(name);
 }
 
 /* Who is told that the sign-in has ended; the promise is kept when somebody is signed in again. */
@@ -51,97 +51,93 @@ type SignInAgain = () => Promise<void>;
 let signInAgain: SignInAgain | null = null;
 
 export function onSignInEnded(handler: SignInAgain | null): void {
-  signInAgain = handler;
+    signInAgain = handler;
 }
 
 async function send(method: string, path: string, options: CallOptions): Promise<Response> {
-  const request: RequestInit = {
-    method,
-    cache: "no-store",
-    credentials: "same-origin",
-    redirect: "error",
-  };
-  if (options.signal !== undefined) {
-    request.signal = options.signal;
-  }
-  if (options.body !== undefined) {
-    request.headers = { "Content-Type": "application/json" };
-    request.body = JSON.stringify(options.body);
-  }
-  try {
-    return await fetch(address(path, options.query), request);
-  } catch (error) {
-    if (options.signal?.aborted) {
-      throw error;
+    const request: RequestInit = {
+        method,
+        cache: "no-store",
+        credentials: "same-origin",
+        redirect: "error",
+    };
+    if (options.signal !== undefined) {
+        request.signal = options.signal;
     }
-    throw new ApiError(0, { message: "the gateway cannot be reached" });
-  }
+    if (options.body !== undefined) {
+        request.headers = { "Content-Type": "application/json" };
+        request.body = JSON.stringify(options.body);
+    }
+    try {
+        return await fetch(address(path, options.query), request);
+    } catch (error) {
+        if (options.signal?.aborted) {
+            throw error;
+        }
+        throw new ApiError(0, { message: "the gateway cannot be reached" });
+    }
 }
 
 async function answerOf(response: Response): Promise<unknown> {
-  const text = await response.text();
-  if (text === "") {
-    return null;
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { message: text.slice(0, 300) };
-  }
+    const text = await response.text();
+    if (text === "") {
+        return null;
+    }
+    try {
+        return JSON.parse(text);
+    } catch {
+        return { message: text.slice(0, 300) };
+    }
 }
 
 /* Sends once, and what comes is the answer: of a sign-in, or where 401 has a meaning of its own. */
 export async function callOnce<T>(
-  method: string,
-  path: string,
-  options: CallOptions = {},
+    method: string,
+    path: string,
+    options: CallOptions = {},
 ): Promise<T> {
-  const response = await send(method, path, options);
-  const answer = await answerOf(response);
-  if (!response.ok) {
-    throw new ApiError(response.status, (answer ?? {}) as Record<string, unknown>);
-  }
-  return answer as T;
+    const response = await send(method, path, options);
+    const answer = await answerOf(response);
+    if (!response.ok) {
+        throw new ApiError(response.status, (answer ?? {}) as Record<string, unknown>);
+    }
+    return answer as T;
 }
 
-export async function call<T>(
-  method: string,
-  path: string,
-  options: CallOptions = {},
-): Promise<T> {
-  for (;;) {
-    try {
-      return await callOnce<T>(method, path, options);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 401 || signInAgain === null) {
-        throw error;
-      }
+export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+    for (;;) {
+        try {
+            return await callOnce<T>(method, path, options);
+        } catch (error) {
+            if (!(error instanceof ApiError) || error.status !== 401 || signInAgain === null) {
+                throw error;
+            }
+        }
+        await signInAgain();
     }
-    await signInAgain();
-  }
 }
 
 export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
-  call<T>("GET", path, { ...(query && { query }), ...(signal && { signal }) });
+    call<T>("GET", path, { ...(query && { query }), ...(signal && { signal }) });
 export const post = <T>(path: string, body: unknown = {}, query?: Query): Promise<T> =>
-  call<T>("POST", path, { body, ...(query && { query }) });
+    call<T>("POST", path, { body, ...(query && { query }) });
 export const put = <T>(path: string, body: unknown): Promise<T> => call<T>("PUT", path, { body });
 export const patch = <T>(path: string, body: unknown): Promise<T> =>
-  call<T>("PATCH", path, { body });
+    call<T>("PATCH", path, { body });
 export const remove = (path: string, query?: Query): Promise<null> =>
-  call<null>("DELETE", path, { ...(query && { query }) });
+    call<null>("DELETE", path, { ...(query && { query }) });
 
 /* A page outside of the app: the sign-in, which leads back to where one is. */
 export function goToSignIn(): void {
-  const url = new URL("sign-in", root);
-  const here = new URL(location.href);
-  for (const name of ["error", "error_description"]) {
-    const value = here.searchParams.get(name);
-    if (value !== null) {
-      url.searchParams.set(name, value);
-      here.searchParams.delete(name);
+    const url = new URL("sign-in", root);
+    const here = new URL(location.href);
+    for (const name of ["error", "error_description"]) {
+        const value = here.searchParams.get(name);
+        if (value !== null) {
+            url.searchParams.set(name, value);
+            here.searchParams.delete(name);
+        }
     }
-  }
-  url.searchParams.set("to", here.pathname + here.search + here.hash);
-  location.replace(url);
+    url.searchParams.set("to", here.pathname + here.search + here.hash);
+    location.replace(url);
 }

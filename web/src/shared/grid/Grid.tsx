@@ -3,15 +3,30 @@
  * arrows move it; with Shift they choose a block, which Ctrl+C copies. */
 import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
 import {
-  type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo,
-  useRef, useState,
+    type CSSProperties,
+    type KeyboardEvent,
+    type PointerEvent,
+    type ReactNode,
+    useEffect,
+    useMemo,
+    useRef,
+    useState,
 } from "react";
 
 import type { Column, Value } from "../api/types";
 import { copyText } from "../copy";
 import { cellText, toTabs } from "./formats";
 import {
-  blockOf, type Cell, cut, isIn, isNumber, maskOf, moved, WIDTH_MAX, WIDTH_MIN, widthsOf,
+    blockOf,
+    type Cell,
+    cut,
+    isIn,
+    isNumber,
+    maskOf,
+    moved,
+    WIDTH_MAX,
+    WIDTH_MIN,
+    widthsOf,
 } from "./grid";
 import "./grid.css";
 
@@ -20,150 +35,230 @@ const HEAD_HEIGHT = 44;
 const RESIZE_STEP = 16;
 
 interface GridProps {
-  label: string;
-  columns: Column[];
-  rows: Value[][];
-  open?: (column: Column, value: Value) => void;
+    label: string;
+    columns: Column[];
+    rows: Value[][];
+    isMasked?: boolean; /* masking acts on it: what looks like its words is marked */
+    open?: (column: Column, value: Value) => void;
 }
 
-function useWidths(columns: Column[], rows: Value[][]): [number[], (column: number, width: number) => void] {
-  const first = useMemo(() => widthsOf(columns, rows), [columns, rows.length > 0]);
-  const [changed, setChanged] = useState<Record<number, number>>({});
-  const widths = first.map((width, column) => changed[column] ?? width);
-  return [widths, (column, width) => setChanged((before) =>
-    ({ ...before, [column]: Math.min(Math.max(width, WIDTH_MIN), 4 * WIDTH_MAX) }))];
+function useWidths(
+    columns: Column[],
+    rows: Value[][],
+): [number[], (column: number, width: number) => void] {
+    const first = useMemo(() => widthsOf(columns, rows), [columns, rows.length > 0]);
+    const [changed, setChanged] = useState<Record<number, number>>({});
+    const widths = first.map((width, column) => changed[column] ?? width);
+    return [
+        widths,
+        (column, width) =>
+            setChanged((before) => ({
+                ...before,
+                [column]: Math.min(Math.max(width, WIDTH_MIN), 4 * WIDTH_MAX),
+            })),
+    ];
 }
 
 /* Dragged, or moved by Alt and the arrows while the head has the focus. */
 function Handle({ width, resize }: { width: number; resize: (width: number) => void }): ReactNode {
-  const start = useRef<{ x: number; width: number } | null>(null);
-  return (
-    <span className="grid-handle"
-      onPointerDown={(event: PointerEvent) => {
-        event.stopPropagation();
-        event.currentTarget.setPointerCapture(event.pointerId);
-        start.current = { x: event.clientX, width };
-      }}
-      onPointerMove={(event) => {
-        if (start.current !== null) {
-          resize(start.current.width + event.clientX - start.current.x);
-        }
-      }}
-      onPointerUp={() => { start.current = null; }} />
-  );
+    const start = useRef<{ x: number; width: number } | null>(null);
+    return (
+        <span
+            className="grid-handle"
+            onPointerDown={(event: PointerEvent) => {
+                event.stopPropagation();
+                event.currentTarget.setPointerCapture(event.pointerId);
+                start.current = { x: event.clientX, width };
+            }}
+            onPointerMove={(event) => {
+                if (start.current !== null) {
+                    resize(start.current.width + event.clientX - start.current.x);
+                }
+            }}
+            onPointerUp={() => {
+                start.current = null;
+            }}
+        />
+    );
 }
 
-function Text({ value }: { value: Value }): ReactNode {
-  const mask = maskOf(value);
-  if (mask !== null) {
-    return <span className="grid-mask" title={`Masked: ${mask}`}>{mask}</span>;
-  }
-  return value === null ? <span className="grid-null">NULL</span> : cellText(value);
+function Text({ value, isMasked }: { value: Value; isMasked: boolean }): ReactNode {
+    const mask = isMasked ? maskOf(value) : null;
+    if (mask !== null) {
+        return (
+            <span className="grid-mask" title={`Masked as ${mask}`}>
+                {mask}
+            </span>
+        );
+    }
+    return value === null ? <span className="grid-null">NULL</span> : cellText(value);
 }
 
 type Sizer = Virtualizer<HTMLDivElement, Element>;
-const between = (at: { start: number; size: number }): CSSProperties => ({ left: at.start, width: at.size });
+const between = (at: { start: number; size: number }): CSSProperties => ({
+    left: at.start,
+    width: at.size,
+});
 
-export function Grid({ label, columns, rows, open }: GridProps): ReactNode {
-  const frame = useRef<HTMLDivElement>(null);
-  const [focus, setFocus] = useState<Cell>({ row: -1, column: 0 });
-  const [anchor, setAnchor] = useState<Cell>(focus);
-  const hasMoved = useRef(false);
-  const [widths, resize] = useWidths(columns, rows);
-  const down: Sizer = useVirtualizer({
-    count: rows.length, getScrollElement: () => frame.current, estimateSize: () => ROW_HEIGHT,
-    overscan: 12, scrollPaddingStart: HEAD_HEIGHT,
-  });
-  const across: Sizer = useVirtualizer({
-    count: columns.length, horizontal: true, getScrollElement: () => frame.current,
-    estimateSize: (column) => widths[column] ?? WIDTH_MIN, overscan: 4,
-  });
-  const widthKey = widths.join();
-  useEffect(() => across.measure(), [across, widthKey]);
-  useEffect(() => {
-    const cell = hasMoved.current
-      ? frame.current?.querySelector<HTMLElement>(`[data-cell="${focus.row}:${focus.column}"]`) : null;
-    if (cell) { /* else it comes with what is scrolled to */
-      hasMoved.current = false;
-      cell.focus({ preventScroll: true });
-    }
-  });
+export function Grid({ label, columns, rows, isMasked = false, open }: GridProps): ReactNode {
+    const frame = useRef<HTMLDivElement>(null);
+    const [focus, setFocus] = useState<Cell>({ row: -1, column: 0 });
+    const [anchor, setAnchor] = useState<Cell>(focus);
+    const hasMoved = useRef(false);
+    const [widths, resize] = useWidths(columns, rows);
+    const down: Sizer = useVirtualizer({
+        count: rows.length,
+        getScrollElement: () => frame.current,
+        estimateSize: () => ROW_HEIGHT,
+        overscan: 12,
+        scrollPaddingStart: HEAD_HEIGHT,
+    });
+    const across: Sizer = useVirtualizer({
+        count: columns.length,
+        horizontal: true,
+        getScrollElement: () => frame.current,
+        estimateSize: (column) => widths[column] ?? WIDTH_MIN,
+        overscan: 4,
+    });
+    const widthKey = widths.join();
+    useEffect(() => across.measure(), [across, widthKey]);
+    useEffect(() => {
+        const cell = hasMoved.current
+            ? frame.current?.querySelector<HTMLElement>(
+                  `[data-cell="${focus.row}:${focus.column}"]`,
+              )
+            : null;
+        if (cell) {
+            /* else it comes with what is scrolled to */
+            hasMoved.current = false;
+            cell.focus({ preventScroll: true });
+        }
+    });
 
-  const block = blockOf(anchor, focus);
-  const go = (to: Cell, keepsAnchor: boolean): void => {
-    hasMoved.current = true;
-    setFocus(to);
-    if (!keepsAnchor) {
-      setAnchor(to);
-    }
-    if (to.row >= 0) {
-      down.scrollToIndex(to.row);
-    }
-    across.scrollToIndex(to.column);
-  };
-  const onKey = (event: KeyboardEvent): void => {
-    const isCommand = event.ctrlKey || event.metaKey;
-    if (event.altKey && focus.row < 0 && /^Arrow(Left|Right)$/.test(event.key)) {
-      event.preventDefault();
-      const step = event.key === "ArrowLeft" ? -RESIZE_STEP : RESIZE_STEP;
-      resize(focus.column, (widths[focus.column] ?? WIDTH_MIN) + step);
-    } else if (isCommand && event.key === "c") {
-      event.preventDefault();
-      void copyText(toTabs(cut({ columns, rows }, block)));
-    } else if (isCommand && event.key === "a") {
-      event.preventDefault();
-      setAnchor({ row: 0, column: 0 });
-      go({ row: rows.length - 1, column: columns.length - 1 }, true);
-    } else if (event.key === "Enter" && focus.row >= 0) {
-      event.preventDefault();
-      open?.(columns[focus.column] as Column, rows[focus.row]?.[focus.column] ?? null);
-    } else {
-      const page = Math.floor(((frame.current?.clientHeight ?? 0) - HEAD_HEIGHT) / ROW_HEIGHT);
-      const to = moved(focus, event.key, isCommand, { rows: rows.length, columns: columns.length, page });
-      if (to !== null) {
-        event.preventDefault();
-        go(to, event.shiftKey);
-      }
-    }
-  };
-  const isFocus = (row: number, column: number): boolean => focus.row === row && focus.column === column;
-  const seen = across.getVirtualItems();
-  return (
-    <div ref={frame} className="grid" role="grid" aria-label={label} aria-rowcount={rows.length + 1}
-      aria-colcount={columns.length} aria-multiselectable onKeyDown={onKey}>
-      <div className="grid-space" role="presentation"
-        style={{ width: across.getTotalSize(), height: down.getTotalSize() + HEAD_HEIGHT }}>
-        <div className="grid-head" role="row" aria-rowindex={1} style={{ height: HEAD_HEIGHT }}>
-          {seen.map((at) => (
-            <div key={at.index} role="columnheader" aria-colindex={at.index + 1} className="grid-title"
-              data-cell={`-1:${at.index}`} tabIndex={isFocus(-1, at.index) ? 0 : -1} style={between(at)}
-              onFocus={() => { setFocus({ row: -1, column: at.index }); }}>
-              <strong>{columns[at.index]?.name}</strong>
-              <small>{columns[at.index]?.type}</small>
-              <Handle width={at.size} resize={(width) => resize(at.index, width)} />
-            </div>
-          ))}
-        </div>
-        {down.getVirtualItems().map((line) => (
-          <div key={line.index} role="row" aria-rowindex={line.index + 2} className="grid-row"
-            style={{ top: line.start + HEAD_HEIGHT, height: line.size }}>
-            {seen.map((at) => {
-              const value = rows[line.index]?.[at.index] ?? null;
-              const isChosen = focus.row >= 0 && isIn(block, line.index, at.index);
-              return (
-                <div key={at.index} role="gridcell" aria-colindex={at.index + 1} style={between(at)}
-                  className={isNumber(columns[at.index]?.type ?? "") ? "grid-cell grid-number" : "grid-cell"}
-                  data-cell={`${line.index}:${at.index}`} aria-selected={isChosen}
-                  tabIndex={isFocus(line.index, at.index) ? 0 : -1}
-                  onMouseDown={(event) => go({ row: line.index, column: at.index }, event.shiftKey)}
-                  onDoubleClick={() => open?.(columns[at.index] as Column, value)}>
-                  <Text value={value} />
+    const block = blockOf(anchor, focus);
+    const go = (to: Cell, keepsAnchor: boolean): void => {
+        hasMoved.current = true;
+        setFocus(to);
+        if (!keepsAnchor) {
+            setAnchor(to);
+        }
+        if (to.row >= 0) {
+            down.scrollToIndex(to.row);
+        }
+        across.scrollToIndex(to.column);
+    };
+    const onKey = (event: KeyboardEvent): void => {
+        const isCommand = event.ctrlKey || event.metaKey;
+        if (event.altKey && focus.row < 0 && /^Arrow(Left|Right)$/.test(event.key)) {
+            event.preventDefault();
+            const step = event.key === "ArrowLeft" ? -RESIZE_STEP : RESIZE_STEP;
+            resize(focus.column, (widths[focus.column] ?? WIDTH_MIN) + step);
+        } else if (isCommand && event.key === "c") {
+            event.preventDefault();
+            void copyText(toTabs(cut({ columns, rows }, block)));
+        } else if (isCommand && event.key === "a") {
+            event.preventDefault();
+            setAnchor({ row: 0, column: 0 });
+            go({ row: rows.length - 1, column: columns.length - 1 }, true);
+        } else if (event.key === "Enter" && focus.row >= 0) {
+            event.preventDefault();
+            open?.(columns[focus.column] as Column, rows[focus.row]?.[focus.column] ?? null);
+        } else {
+            const page = Math.floor(
+                ((frame.current?.clientHeight ?? 0) - HEAD_HEIGHT) / ROW_HEIGHT,
+            );
+            const to = moved(focus, event.key, isCommand, {
+                rows: rows.length,
+                columns: columns.length,
+                page,
+            });
+            if (to !== null) {
+                event.preventDefault();
+                go(to, event.shiftKey);
+            }
+        }
+    };
+    const isFocus = (row: number, column: number): boolean =>
+        focus.row === row && focus.column === column;
+    const seen = across.getVirtualItems();
+    return (
+        <div
+            ref={frame}
+            className="grid"
+            role="grid"
+            aria-label={label}
+            aria-rowcount={rows.length + 1}
+            aria-colcount={columns.length}
+            aria-multiselectable
+            onKeyDown={onKey}
+        >
+            <div
+                className="grid-space"
+                role="presentation"
+                style={{ width: across.getTotalSize(), height: down.getTotalSize() + HEAD_HEIGHT }}
+            >
+                <div
+                    className="grid-head"
+                    role="row"
+                    aria-rowindex={1}
+                    style={{ height: HEAD_HEIGHT }}
+                >
+                    {seen.map((at) => (
+                        <div
+                            key={at.index}
+                            role="columnheader"
+                            aria-colindex={at.index + 1}
+                            className="grid-title"
+                            data-cell={`-1:${at.index}`}
+                            tabIndex={isFocus(-1, at.index) ? 0 : -1}
+                            style={between(at)}
+                            onFocus={() => {
+                                setFocus({ row: -1, column: at.index });
+                            }}
+                        >
+                            <strong>{columns[at.index]?.name}</strong>
+                            <small>{columns[at.index]?.type}</small>
+                            <Handle width={at.size} resize={(width) => resize(at.index, width)} />
+                        </div>
+                    ))}
                 </div>
-              );
-            })}
-          </div>
-        ))}
-      </div>
-    </div>
-  );
+                {down.getVirtualItems().map((line) => (
+                    <div
+                        key={line.index}
+                        role="row"
+                        aria-rowindex={line.index + 2}
+                        className="grid-row"
+                        style={{ top: line.start + HEAD_HEIGHT, height: line.size }}
+                    >
+                        {seen.map((at) => {
+                            const value = rows[line.index]?.[at.index] ?? null;
+                            const isChosen = focus.row >= 0 && isIn(block, line.index, at.index);
+                            return (
+                                <div
+                                    key={at.index}
+                                    role="gridcell"
+                                    aria-colindex={at.index + 1}
+                                    style={between(at)}
+                                    className={
+                                        isNumber(columns[at.index]?.type ?? "")
+                                            ? "grid-cell grid-number"
+                                            : "grid-cell"
+                                    }
+                                    data-cell={`${line.index}:${at.index}`}
+                                    aria-selected={isChosen}
+                                    tabIndex={isFocus(line.index, at.index) ? 0 : -1}
+                                    onMouseDown={(event) =>
+                                        go({ row: line.index, column: at.index }, event.shiftKey)
+                                    }
+                                    onDoubleClick={() => open?.(columns[at.index] as Column, value)}
+                                >
+                                    <Text value={value} isMasked={isMasked} />
+                                </div>
+                            );
+                        })}
+                    </div>
+                ))}
+            </div>
+        </div>
+    );
 }
