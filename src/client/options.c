@@ -62,8 +62,8 @@ const struct client_option_row client_options[CLIENT_OPTION_COUNT] = {
                         .help = "end it at the gateway after this time, as 90s or 5m"},
     [CLIENT_PORT] = {.name = "port",
                      .value = "PORT",
-                     .help = "on 127.0.0.1; the protocol's own, else a free one, when it is left "
-                             "out"},
+                     .help = "on 127.0.0.1; left out: of connect the protocol's own, else a free "
+                             "one, and of up the one that was kept"},
     [CLIENT_FROM] = {.name = "from",
                      .letter = 'f',
                      .value = "PATH",
