@@ -153,7 +153,8 @@ static void hold_begin(struct pg_filter *filter, const struct pg_filter_held *he
 {
     size_t count = held->bind == NULL ? 0 : held->bind->values.count;
     struct held_value *values = arena_alloc_array(&filter->arena, count + 1, sizeof(*values));
-    struct pgwire_values rest = held->bind == NULL ? (struct pgwire_values){0} : held->bind->values;
+    const struct pgwire_values none = {0};
+    struct pgwire_values rest = held->bind == NULL ? none : held->bind->values;
     struct slice value = SLICE_NONE;
     for (size_t i = 0; i < count && pgwire_value_next(&rest, &value); i++) {
         values[i] = (struct held_value){
