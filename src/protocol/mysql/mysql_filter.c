@@ -69,7 +69,7 @@ static enum mysql_filter_outcome enforce(struct mysql_filter *filter,
                                           .finding = &verdict->findings[i]};
         filter->events->on_finding(filter->owner, &event);
     }
-    if (verdict->action == GUARD_BLOCK) {
+    if (verdict->action >= GUARD_REVIEW) { /* nobody can be asked here */
         write_words(words, guard_verdict_reason(verdict));
         return MYSQL_FILTER_REFUSES;
     }

@@ -268,10 +268,25 @@ static void a_wrong_proof_and_an_unknown_name_are_one(void **state)
         assert_int_equal(stage.known_count, 0);
         stage_end(&stage);
     }
+}
+
+/* The first may be of a client that would rather be asked; the second is an empty password. */
+static void an_empty_proof_is_asked_for_once(void **state)
+{
+    (void)state;
     struct stage stage;
+    struct mysqlwire_switch asked;
+    struct error error;
+    struct buf buf;
     stage_start(&stage, false, 60000);
     stage_answer(&stage, "shop", SLICE(MYSQLWIRE_PLUGIN_SHA2), SLICE(""));
-    expect_error(&stage, 2, 1045);
+    assert_int_equal(mysqlwire_switch_read(stage_heard(&stage, 2), &asked, &error), ERR_NONE);
+    assert_true(slice_equals(asked.plugin, SLICE(MYSQLWIRE_PLUGIN_SHA2)));
+    buf_init(&buf, 64);
+    must(mysqlwire_data_write(&buf, 3, SLICE(""), SLICE("")) == ERR_NONE);
+    stage_send(&stage, buf_view(&buf));
+    expect_error(&stage, 4, 1045);
+    buf_release(&buf);
     stage_end(&stage);
 }
 
@@ -332,6 +347,7 @@ int main(void)
         cmocka_unit_test(the_right_proof_opens),
         cmocka_unit_test(who_cannot_is_asked_for_another),
         cmocka_unit_test(a_wrong_proof_and_an_unknown_name_are_one),
+        cmocka_unit_test(an_empty_proof_is_asked_for_once),
         cmocka_unit_test(a_secret_in_clear_text_is_not_asked_for),
         cmocka_unit_test(without_tls_where_it_is_needed),
         cmocka_unit_test(silence_and_nonsense_end_it),

@@ -73,6 +73,7 @@ static struct step of(const char *id, const char *code)
                          .login = {.id = slice_of_text(id),
                                    .user_code = slice_of_text(code),
                                    .program_name = SLICE("gatehouse on a laptop"),
+                                   .asker = SLICE("192.0.2.1"),
                                    .asked_from = SLICE("192.0.2.1"),
                                    .user_id = SLICE(""),
                                    .organization_id = SLICE(""),
@@ -163,6 +164,7 @@ static enum err fill_body(struct store_tx *tx, void *context, struct error *erro
         struct device_login login = first->login;
         login.id = arena_format(first->arena, "id %d", i);
         login.user_code = arena_format(first->arena, "code %d", i);
+        login.asker = arena_format(first->arena, "asker %d", i / LIMIT_DEVICE_LOGINS_EACH);
         err = device_login_store_insert(tx, &login, error);
     }
     return err;
@@ -173,6 +175,34 @@ static void has_an_end(struct engine *engine)
     struct step step = of("one", "BCDF-GHJK");
     assert_int_equal(run(engine, fill_body, &step), ERR_NONE);
     assert_int_equal(run(engine, insert_body, &step), ERR_BUSY);
+}
+
+static enum err fill_own_body(struct store_tx *tx, void *context, struct error *error)
+{
+    enum err err = ERR_NONE;
+    const struct step *first = context;
+    for (int i = 0; i < LIMIT_DEVICE_LOGINS_EACH && err == ERR_NONE; i++) {
+        struct device_login login = first->login;
+        login.id = arena_format(first->arena, "id %d", i);
+        login.user_code = arena_format(first->arena, "code %d", i);
+        err = device_login_store_insert(tx, &login, error);
+    }
+    return err;
+}
+
+static void leaves_room_for_others(struct engine *engine)
+{
+    struct step step = of("one", "BCDF-GHJK");
+    assert_int_equal(run(engine, fill_own_body, &step), ERR_NONE);
+    assert_int_equal(run(engine, insert_body, &step), ERR_BUSY);
+    step.login.asker = SLICE("192.0.2.2");
+    assert_int_equal(run(engine, insert_body, &step), ERR_NONE);
+}
+
+static void one_asker_takes_a_share(void **state)
+{
+    (void)state;
+    on_both_engines(leaves_room_for_others);
 }
 
 static void there_is_an_end_to_those_that_wait(void **state)
@@ -187,6 +217,7 @@ int main(void)
         cmocka_unit_test(what_was_noted_comes_back),
         cmocka_unit_test(one_person_decides_and_one_token_comes_of_it),
         cmocka_unit_test(it_is_over_at_its_time),
+        cmocka_unit_test(one_asker_takes_a_share),
         cmocka_unit_test(there_is_an_end_to_those_that_wait),
     };
     both_engines_start();
