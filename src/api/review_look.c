@@ -109,7 +109,7 @@ enum err review_keep(struct store_tx *tx, struct review *review,
 
 struct slice review_link_in(struct arena *arena, const struct api *api, const struct review *review)
 {
-    return arena_format(arena, "%.*s/api/reviews/%.*s", SLICE_ARG(api->public_url),
+    return arena_format(arena, "%.*s/reviews/%.*s", SLICE_ARG(api->public_url),
                         SLICE_ARG(review->id));
 }
 

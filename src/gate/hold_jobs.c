@@ -15,7 +15,7 @@
 
 struct slice hold_link_in(struct arena *arena, const struct gate *gate, struct slice review_id)
 {
-    return arena_format(arena, "%.*s/api/reviews/%.*s", SLICE_ARG(gate->settings.public_url),
+    return arena_format(arena, "%.*s/reviews/%.*s", SLICE_ARG(gate->settings.public_url),
                         SLICE_ARG(review_id));
 }
 

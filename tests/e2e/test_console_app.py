@@ -12,7 +12,7 @@ import pytest
 from api import PASSWORD, login, unique
 from browser import Browser
 from conftest import BINARY, PATIENCE, ROOT, wait_for
-from native import TARGET_PASSWORD, OwnDatabase
+from native import TARGET_PASSWORD, OwnDatabase, credential
 
 SHOTS = os.path.join(ROOT, "build/screenshots")
 AXE = os.path.join(ROOT, "web/node_modules/axe-core/axe.min.js")
@@ -89,6 +89,13 @@ def button(page, words, inside="body"):
 
 def until_text(page, text):
     page.until(f"document.body.innerText.includes({json.dumps(text)})")
+
+
+def psql_process(made, text):
+    """psql beside the test, its notices as they come."""
+    url = made["connection_credentials"]["connection_string"]
+    return subprocess.Popen(["psql", "-X", url, "-c", text], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
 
 
 def newest(caller):
@@ -283,6 +290,34 @@ def test_a_script_is_asked_for_approved_and_run(gateway, postgres, person, brows
     page.click("#review #run")
     until_text(page, "It was run: success.")
     assert "as agreed" in page.text("#review")
+
+
+def test_a_held_statement_is_let_through(gateway, postgres, person, page):
+    """The client is told where; whoever decides sees what it would do, and with which rule."""
+    shop = OwnDatabase(postgres, "CREATE TABLE orders(id int); INSERT INTO orders VALUES (1), (2)")
+    name = shop.connection(gateway.admin, name=unique("waits"))
+    assert gateway.admin.post("/access-requests/rules", {
+        "name": unique("rule"), "access_type": "command", "connection_names": [name],
+        "reviewers_groups": ["admin"], "min_approvals": 1}).status == 201
+    assert gateway.admin.post("/guardrails", {
+        "name": unique("rail"), "connection_names": [name], "input": {"rules": [
+            {"type": "sql", "name": "no WHERE", "operations": ["delete"], "without_where": True,
+             "action": "review", "message": "say why"}]}}).status == 201
+    client = psql_process(credential(person[1], name), "DELETE FROM orders")
+    try:
+        line = next(line for line in client.stderr if "waits to be reviewed" in line)
+        path = line.split()[-1][len(gateway.url("").rstrip("/")):]
+        sign_in(page, gateway, path)
+        page.until_shown("#held")
+        assert page.text("#script") == "DELETE FROM orders"
+        shown = page.text("#held")
+        assert "no WHERE: say why" in shown and "delete, without WHERE" in shown, shown
+        page.click("[data-decide=APPROVED]")
+        page.until("document.querySelector('[data-status=PENDING]') === null")
+        assert client.wait(PATIENCE) == 0 and client.stdout.read() == "DELETE 2\n"
+    finally:
+        client.kill()
+        client.communicate()
 
 
 # Administration ----------------------------------------------------------------------------------

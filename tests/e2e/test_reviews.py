@@ -387,7 +387,7 @@ def test_a_script_runs_once_by_whoever_asked(crew):
     crew.rule(name, access_type="command")
     assert credential(crew.ann, name)["has_review"] is False  # access is another matter
     asked = crew.ask(name, f"insert into {table} values (1)", metadata={"ticket": "T-1"})
-    assert asked["output"].endswith(f"/api/reviews/{asked['review_id']}")
+    assert asked["output"].endswith(f"/reviews/{asked['review_id']}")
     assert crew.ann.get(f"/sessions/{asked['session_id']}").status == 404  # none is there before
     crew.run(asked, status=409)
     decide(crew.bob, asked)

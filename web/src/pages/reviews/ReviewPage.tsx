@@ -10,6 +10,7 @@ import { address, get, part, post, put } from "../../shared/api/client";
 import type { Execution, Review } from "../../shared/api/types";
 import { PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
 import "../sessions/sessions.css";
+import { HeldFacts } from "./HeldFacts";
 import { texts } from "./texts";
 import { tones, whatFor } from "./ReviewsPage";
 
@@ -253,7 +254,7 @@ export default function ReviewPage({ id }: { id: string }): ReactNode {
                         ))}
                     </div>
                 </dl>
-                {data.type === "onetime" && (
+                {data.type !== "jit" && (
                     <section aria-label={texts.statement}>
                         <Title order={2} size="h4" mb="sm">
                             {texts.statement}
@@ -276,6 +277,7 @@ export default function ReviewPage({ id }: { id: string }): ReactNode {
                         </Group>
                     </section>
                 )}
+                {data.held !== null && <HeldFacts held={data.held} />}
                 <Decide review={data} />
                 {session !== null && (
                     <Anchor component={Link} href={`/sessions/${session}`}>

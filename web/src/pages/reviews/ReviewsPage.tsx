@@ -27,7 +27,10 @@ export const tones: Record<ReviewStatus, Tone> = {
 };
 
 export function whatFor(review: Review): string {
-    return review.type === "jit" ? texts.access(left(review.access_duration_sec)) : texts.script;
+    if (review.type === "jit") {
+        return texts.access(left(review.access_duration_sec));
+    }
+    return review.type === "held" ? texts.held : texts.script;
 }
 
 export default function ReviewsPage(): ReactNode {

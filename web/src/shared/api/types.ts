@@ -208,11 +208,33 @@ export type ReviewStatus =
     | "EXPIRED"
     | "CANCELLED";
 
+/* A statement that waits in an open session: what it is approved for, and what is known of it. */
+export interface HeldStatement {
+    approved_for: {
+        database: string;
+        parameters: { value?: string | null; hex?: string }[];
+    };
+    found: {
+        session: string;
+        application_name: string;
+        holds_locks: boolean;
+        waits_until: string;
+        findings: { guardrail: string; rule: string; message: string; why: string }[];
+    };
+    analysis: {
+        operations: string[];
+        reads: string[];
+        writes: string[];
+        without_where: boolean;
+        is_unknown: boolean;
+    };
+}
+
 export interface Review {
     id: string;
     session: string;
     run_session: string | null;
-    type: "jit" | "onetime";
+    type: "jit" | "onetime" | "held";
     status: ReviewStatus;
     connection: string;
     requester: { id: string; name: string; email: string };
@@ -230,6 +252,7 @@ export interface Review {
     script_truncated?: boolean;
     script_sha256?: string;
     comments?: ReviewComment[];
+    held: HeldStatement | null;
 }
 
 export interface ReviewDecision {
