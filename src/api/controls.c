@@ -43,6 +43,7 @@ static enum err controls_check_members(const struct api_call *call, struct store
         {controls.guard_output, SLICE("\"output\":{\"rules\":[{"), "rules for output"},
         {controls.row_limit, SLICE("\"max_rows\":"), "a limit on rows (max_rows)"},
         {controls.read_only, SLICE("\"read_only\":true"), "read_only"},
+        {controls.held, SLICE("\"action\":\"review\""), "the action 'review'"},
     };
     const struct rule_search search = {.organization_id = call->caller.organization_id,
                                        .subtype = protocol->subtype,

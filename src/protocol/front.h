@@ -20,9 +20,9 @@ struct front_config {
     struct tls_server *tls;           /* NULL: TLS is not offered */
     struct scram_end_point end_point; /* of its certificate; of no bytes: there is none */
     bool needs_tls;                   /* who comes without is refused */
-    bool is_guest;  /* it came over HTTP, which has seen to TLS: there is none of the protocol's */
-    struct slice greeting;            /* which kind of server it greets as; empty: the usual one */
-    bool is_inside; /* the client is the gateway itself: on_known comes without a proof */
+    bool is_guest; /* it came over HTTP, which has seen to TLS: there is none of the protocol's */
+    struct slice greeting; /* which kind of server it greets as; empty: the usual one */
+    bool is_inside;        /* the client is the gateway itself: on_known comes without a proof */
     /* What the salts of unknown names are derived from; borrowed while any front is there. Those of
      * known names have to look alike: scram_verifier_mock() makes them for both. */
     const struct secret *mock_key;

@@ -224,6 +224,21 @@ def test_a_gateway_that_is_none_opens_no_programs(hostile, tmp_path):
     assert "interrupted" in process.communicate(timeout=PATIENCE)[1]
 
 
+def offered_by_bash(me, line, tmp_path):
+    """What bash itself offers for a line that is typed so far."""
+    os.makedirs(tmp_path / "bin", exist_ok=True)
+    if not (tmp_path / "bin/gatehouse").exists():
+        os.symlink(BINARY, tmp_path / "bin/gatehouse")
+    words = line.split(" ")
+    script = ("source <(gatehouse completion bash)\n"
+              f"COMP_WORDS=({' '.join(map(repr, words))}) COMP_CWORD={len(words) - 1}\n"
+              "_gatehouse\nprintf '%s\\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True,
+                          env={**me.env, "PATH": f"{tmp_path}/bin:{me.env['PATH']}"}, check=False)
+    assert done.stderr == "", done
+    return done.stdout.split()
+
+
 def test_a_gateway_that_is_none_moves_no_cursor_and_gets_no_token(hostile, admin, tmp_path):
     url, answers, seen = hostile
     one = Person(tmp_path, admin, ["--context", "good"])
@@ -234,6 +249,7 @@ def test_a_gateway_that_is_none_moves_no_cursor_and_gets_no_token(hostile, admin
             "statements": [{"columns": [{"name": ESCAPE, "type": "text"}], "rows": [[ESCAPE]],
                             "notices": [{"message": ESCAPE}], "command": ESCAPE}]}
     name = {"name": ESCAPE, "subtype": ESCAPE, "type": ESCAPE}
+    answers["/api/connections/x/controls"] = (200, {}, {})
     for path, answer, arguments in (
             ("/api/connections", {"data": [name]}, ["list"]),
             ("/api/connections/x", name, ["show", "x"]), ("/api/connections/x", name, ["why", "x"]),
@@ -277,7 +293,7 @@ def test_a_gateway_that_is_none_moves_no_cursor_and_gets_no_token(hostile, admin
     answers["/api/userinfo"] = (200, {"id": "1"}, {})
     names = [f"$(touch {tmp_path}/run-by-tab)", f"`touch {tmp_path}/run-by-tab`", "good-one"]
     answers["/api/connections"] = (200, {"data": [{"name": each} for each in names]}, {})
-    assert complete(one, "gatehouse exec ", tmp_path) == ["good-one"]
+    assert offered_by_bash(one, "gatehouse exec ", tmp_path) == ["good-one"]
     assert not (tmp_path / "run-by-tab").exists()
 
 

@@ -173,6 +173,8 @@ def test_the_schema_is_known(gateway, shop, page):
     assert "customers" in page.text(".schema-tables")
     page.click(".schema-tables .schema-line")
     page.until_shown(".schema-columns .schema-line")
+    page.until_shown(".cm-content")
+    page.click(".cm-content")
     write_sql(page, "SELECT * FROM cust")
     page.until("[...document.querySelectorAll('.cm-completionLabel')].some((one) => one.innerText === 'customers')")
 

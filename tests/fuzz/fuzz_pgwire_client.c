@@ -66,6 +66,12 @@ static void read_bind(struct slice body)
     }
 }
 
+/* One that was as long may have been longer, and is cut. */
+static bool is_whole(struct slice name)
+{
+    return name.len < PGWIRE_NAME_SIZE;
+}
+
 static void read_parse(struct slice body)
 {
     struct pgwire_parse parse;
@@ -78,7 +84,7 @@ static void read_parse(struct slice body)
         (void)pgwire_oid_at(&parse.types, i);
     }
     enum err err = pgwire_parse_write(&buf, parse.statement, parse.text);
-    if (parse.types.count == 0) {
+    if (parse.types.count == 0 && is_whole(parse.statement)) {
         must_write_again(&buf, err, body);
     }
     buf_release(&buf);
@@ -89,7 +95,7 @@ static void read_object(char type, struct slice body)
     struct pgwire_object object;
     struct buf buf;
     buf_init(&buf, LIMIT_KIB(64));
-    if (pgwire_object_read(body, &object, NULL) == ERR_NONE) {
+    if (pgwire_object_read(body, &object, NULL) == ERR_NONE && is_whole(object.name)) {
         must_write_again(&buf,
                          type == PGWIRE_CLIENT_CLOSE ? pgwire_close_write(&buf, &object)
                                                      : pgwire_describe_write(&buf, &object),
@@ -123,7 +129,7 @@ static void read_execute(struct slice body)
     struct pgwire_execute execute;
     struct buf buf;
     buf_init(&buf, LIMIT_KIB(64));
-    if (pgwire_execute_read(body, &execute, NULL) == ERR_NONE) {
+    if (pgwire_execute_read(body, &execute, NULL) == ERR_NONE && is_whole(execute.portal)) {
         must_write_again(&buf, pgwire_execute_write(&buf, &execute), body);
     }
 }
