@@ -4,6 +4,7 @@ the table, by whatever words, tells nobody what is in it; and what has nothing t
 back as it is."""
 import concurrent.futures
 import struct
+import threading
 import time
 
 from api import unique
@@ -68,32 +69,37 @@ ATTACKS = {
 }
 
 
-def make_place(postgres):
-    """A database without vault.cards."""
-    return OwnDatabase(postgres, f"""
-        CREATE SCHEMA vault; CREATE SCHEMA store;
-        CREATE TABLE plain AS SELECT 'as it is'::text AS note;
-        CREATE VIEW shown AS SELECT note FROM plain;
-        CREATE VIEW placed AS SELECT ctid, tableoid::regclass AS name FROM plain;
-        CREATE TABLE store.cards AS SELECT '{SECRET}'::text AS number;
-        CREATE TABLE vault.letters AS SELECT '{SECRET}'::text AS number, ''::text AS note;
-        CREATE FUNCTION peek() RETURNS text LANGUAGE plpgsql AS $$
-          DECLARE found text := 'nothing'; last timestamptz := clock_timestamp() + '1.3 s';
+MAKING = threading.Lock()
+PLACE = f"""
+    CREATE SCHEMA vault; CREATE SCHEMA store;
+    CREATE TABLE plain AS SELECT 'as it is'::text AS note;
+    CREATE VIEW shown AS SELECT note FROM plain;
+    CREATE VIEW placed AS SELECT ctid, tableoid::regclass AS name FROM plain;
+    CREATE TABLE store.cards AS SELECT '{SECRET}'::text AS number;
+    CREATE TABLE vault.letters AS SELECT '{SECRET}'::text AS number, ''::text AS note;
+    CREATE FUNCTION peek() RETURNS text LANGUAGE plpgsql AS $$
+      DECLARE found text := 'nothing'; last timestamptz := clock_timestamp() + '1.3 s';
+      BEGIN
+        WHILE clock_timestamp() < last LOOP
           BEGIN
-            WHILE clock_timestamp() < last LOOP
-              BEGIN
-                EXECUTE 'SELECT number FROM vau' || 'lt.car' || 'ds' INTO found;
-                EXIT;
-              EXCEPTION WHEN OTHERS THEN PERFORM pg_sleep(0.002);
-              END;
-            END LOOP;
-            PERFORM pg_sleep(0.7);
-            RETURN found;
-          END $$;
-        CREATE PROCEDURE run(words text) LANGUAGE plpgsql AS $$ BEGIN EXECUTE words; END $$;
-        CREATE PROCEDURE make_and_drop() LANGUAGE plpgsql AS $$ BEGIN
-          EXECUTE '{CREATE.replace("'", "''").replace("cards", "car'||'ds")}'; COMMIT;
-          PERFORM pg_sleep(0.3); EXECUTE '{DROP.replace("cards", "car'||'ds")}'; COMMIT; END $$""")
+            EXECUTE 'SELECT number FROM vau' || 'lt.car' || 'ds' INTO found;
+            EXIT;
+          EXCEPTION WHEN OTHERS THEN PERFORM pg_sleep(0.002);
+          END;
+        END LOOP;
+        PERFORM pg_sleep(0.7);
+        RETURN found;
+      END $$;
+    CREATE PROCEDURE run(words text) LANGUAGE plpgsql AS $$ BEGIN EXECUTE words; END $$;
+    CREATE PROCEDURE make_and_drop() LANGUAGE plpgsql AS $$ BEGIN
+      EXECUTE '{CREATE.replace("'", "''").replace("cards", "car'||'ds")}'; COMMIT;
+      PERFORM pg_sleep(0.3); EXECUTE '{DROP.replace("cards", "car'||'ds")}'; COMMIT; END $$"""
+
+
+def make_place(postgres):
+    """A database without vault.cards. One at a time: two GRANTs on a schema at once fail."""
+    with MAKING:
+        return OwnDatabase(postgres, PLACE)
 
 
 def masked(quick, database, column):
