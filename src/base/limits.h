@@ -226,6 +226,7 @@
 #define LIMIT_CLIENT_FILE_SIZE    LIMIT_KIB(64) /* of contexts; of a token */
 #define LIMIT_CLIENT_ANSWER_SIZE  LIMIT_MIB(64) /* of the gateway, where it is not streamed */
 #define LIMIT_CLIENT_LINE_SIZE    LIMIT_MIB(64) /* of an answer that is read line by line */
+#define LIMIT_CLIENT_REPLY_SIZE   LIMIT_KIB(16) /* of a line, or a refusal, at an upgrade */
 #define LIMIT_CLIENT_CONNECT_MS   10000         /* to the gateway */
 #define LIMIT_CLIENT_QUIET_MS     75000         /* of an answer that is waited for */
 #define LIMIT_CLIENT_SIGN_IN_MS   600000        /* that a person may take in a browser */

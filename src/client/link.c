@@ -130,7 +130,8 @@ enum err client_link_ask(struct client_link *link, struct arena *arena, struct s
             buf_consume(&link->early, size + 1);
             return ERR_NONE;
         }
-        if (early.len > LIMIT_KIB(16) || buf_reserve(&link->early, 4096, &at) != ERR_NONE) {
+        if (early.len > LIMIT_CLIENT_REPLY_SIZE ||
+            buf_reserve(&link->early, 4096, &at) != ERR_NONE) {
             return ERR_LIMIT;
         }
         CURLcode code = curl_easy_recv(link->curl, at, 4096, &got);
@@ -170,7 +171,7 @@ static enum err link_refused(struct client_link *link, const struct client *clie
     }
     answer.status = strtol(digits, NULL, 10);
     buf_consume(&link->early, head_size);
-    for (enum err err = ERR_NONE; err == ERR_NONE && link->early.len < LIMIT_KIB(16);) {
+    for (enum err err = ERR_NONE; err == ERR_NONE && link->early.len < LIMIT_CLIENT_REPLY_SIZE;) {
         char *at = NULL;
         size_t got = 0;
         if (json_parse_in(client->arena, buf_view(&link->early), &answer.json, NULL) == ERR_NONE ||
@@ -226,7 +227,7 @@ enum err client_link_open(const struct client *client, const struct client_upgra
     arena_init(&arena);
     arena_hold_secrets(&arena);
     own.arena = &arena;
-    buf_init(&link->early, LIMIT_HTTP_HEAD_SIZE + LIMIT_KIB(16));
+    buf_init(&link->early, LIMIT_HTTP_HEAD_SIZE + LIMIT_CLIENT_REPLY_SIZE);
     link->curl = curl_easy_init();
     must(link->curl != NULL);
     client_curl_set(link->curl, &own, arena_text(&arena, client->context.url), link->cause);
