@@ -58,7 +58,7 @@ static enum err recording_read(struct recording *self, char *at, size_t *ret_len
 static bool recording_is_written_to(struct recording *self)
 {
     return self->fd < 0 ? self->source.look(self->source.context, self->state.size)
-                        : recording_is_locked(self->fd);
+                        : recording_is_recorded(self->fd);
 }
 
 /* Until the input holds 'size' bytes or the file ends; ERR_MORE when it ends before. */
@@ -145,7 +145,7 @@ enum err recording_read_piece(const char *path, uint64_t from, struct buf *buf, 
         return fail(reterr, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "'%s': %s", path,
                     strerror(errno));
     }
-    *ret_piece = (struct recording_piece){.is_written_to = recording_is_locked(fd)};
+    *ret_piece = (struct recording_piece){.is_written_to = recording_is_recorded(fd)};
     must(buf_reserve(buf, size, &at) == ERR_NONE);
     ssize_t got = from > INT64_MAX ? 0 : pread(fd, at, size, (off_t)from);
     bool is_read = got >= 0 && fstat(fd, &stat) == 0;

@@ -158,8 +158,8 @@ enum err recording_recover(const char *path, struct seal_keys *keys,
     if (err != ERR_NONE) {
         return err;
     }
-    err = recording_lock(fd) ? recover_file(fd, path, keys, how, ret_state, reterr)
-                             : fail(reterr, ERR_BUSY, "'%s' is being written", path);
+    err = recording_lock_to_close(fd) ? recover_file(fd, path, keys, how, ret_state, reterr)
+                                      : fail(reterr, ERR_BUSY, "'%s' is being written", path);
     (void)close(fd);
     ret_state->is_written_to = err == ERR_BUSY;
     return err;

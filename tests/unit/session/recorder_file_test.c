@@ -8,8 +8,10 @@
 #include "base/must.h"
 #include "recording_help.h"
 #include "session/block.h"
+#include "session/recording_lock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,6 +193,29 @@ static void a_kill_amid_a_block_loses_that_block_alone(void **state)
     assert_true(end.record_count == 2 && end.is_closed && !end.is_cut);
 }
 
+/* Who reads an old recording while its end is being put right must not take it for one whose session
+ * goes on, and find it well. */
+static void who_closes_a_recording_is_not_its_recorder(void **state)
+{
+    (void)state;
+    struct recorder *recorder = help_open(&help);
+    assert_int_equal(write_note(recorder), ERR_NONE);
+    int closer = open(help.path, O_RDWR | O_CLOEXEC);
+    int reader = open(help.path, O_RDONLY | O_CLOEXEC);
+    must(closer >= 0 && reader >= 0);
+    assert_true(recording_is_recorded(reader) && recording_is_locked(reader));
+    assert_false(recording_lock_to_close(closer));
+    help_close(&help, recorder);
+    assert_false(recording_is_recorded(reader) || recording_is_locked(reader));
+    assert_true(recording_lock_to_close(closer));
+    assert_true(!recording_is_recorded(reader) && recording_is_locked(reader));
+    int other = open(help.path, O_RDWR | O_CLOEXEC);
+    must(other >= 0);
+    assert_false(recording_lock(other));
+    assert_false(recording_lock_to_close(other));
+    must(close(other) == 0 && close(reader) == 0 && close(closer) == 0);
+}
+
 #define TEST(name)        cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define STRICT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_strict, tear_down)
 
@@ -203,6 +228,7 @@ int main(void)
         STRICT_TEST(a_cut_is_noticed_by_the_close),
         TEST(a_disk_that_fails_leaves_what_was_written),
         TEST(a_kill_amid_a_block_loses_that_block_alone),
+        TEST(who_closes_a_recording_is_not_its_recorder),
     };
     return cmocka_run_group_tests_name("session/recorder_file", tests, NULL, NULL);
 }
