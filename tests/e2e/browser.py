@@ -23,10 +23,16 @@ FLAGS = ["--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--disabl
          "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
 ANSWER_SECONDS = 60  # its first start on a busy machine
 STOPPED = ("context was destroyed", "Cannot find", "navigated or closed")
+NOT_THERE = ("of null (reading", "of undefined (reading")
 
 
 class Moved(Exception):
     """The page went elsewhere meanwhile."""
+
+
+class NotThere(AssertionError):
+    """An expression reached into what the page does not have, or not yet: a new page begins without
+    a body."""
 
 
 class Browser:
@@ -155,7 +161,10 @@ class Page:
         """The value of an expression in the page; a promise is waited for."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                            awaitPromise=True)
-        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        fault = result.get("exceptionDetails")
+        if fault and any(words in json.dumps(fault) for words in NOT_THERE):
+            raise NotThere(fault)
+        assert fault is None, fault
         return result["result"].get("value")
 
     def until(self, expression, seconds=PATIENCE):
@@ -164,7 +173,7 @@ class Page:
         while True:
             try:
                 value = self.run(expression)
-            except Moved:
+            except (Moved, NotThere):
                 value = None
             if value:
                 return value

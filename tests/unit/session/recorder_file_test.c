@@ -193,8 +193,8 @@ static void a_kill_amid_a_block_loses_that_block_alone(void **state)
     assert_true(end.record_count == 2 && end.is_closed && !end.is_cut);
 }
 
-/* Who reads an old recording while its end is being put right must not take it for one whose session
- * goes on, and find it well. */
+/* Who reads an old recording while its end is being put right must not take it for one whose
+ * session goes on, and find it well. */
 static void who_closes_a_recording_is_not_its_recorder(void **state)
 {
     (void)state;
