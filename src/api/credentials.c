@@ -11,6 +11,7 @@
 #include "codec/url.h"
 #include "identity/native_credential.h"
 #include "io/clock.h"
+#include "model/session.h"
 #include "protocol/protocol.h"
 #include "store/credential_store.h"
 #include "store/row_id.h"
@@ -229,7 +230,7 @@ static enum err credential_ask_others(struct credential_call *self, struct store
         .connection = &self->connection,
         .need = need,
         .script = SLICE(""),
-        .metadata = SLICE(""),
+        .metadata = session_metadata_json_in(self->call->arena, &self->wanted.metadata),
     };
     enum err err = credential_duration(self, need, &asking.duration_sec, reterr);
     if (err == ERR_NONE) {
@@ -357,6 +358,9 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
     const struct caller *caller = &call->caller;
     enum err err =
         api_read_body(call, SHAPE_WHOLE, &credential_request_shape, &self.wanted, reterr);
+    if (err == ERR_NONE) {
+        err = session_metadata_check(&self.wanted.metadata, reterr);
+    }
     if (err == ERR_NONE) {
         err = store_read(call->api->store, credential_prepare_body, &self, reterr);
     }

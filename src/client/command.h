@@ -39,6 +39,7 @@ enum client_option {
     CLIENT_FILE,
     CLIENT_SCRIPT,
     CLIENT_METADATA,
+    CLIENT_REASON,
     CLIENT_TIMEOUT,
     CLIENT_PORT,
     CLIENT_FROM,
@@ -118,6 +119,9 @@ enum err client_given_seconds(const struct client_run *run, enum client_option o
                               struct error *reterr) MUST_USE;
 
 /* --port; leaves the port when it is not given. */
+/* What --metadata and --reason say: an object of text. */
+enum err client_given_metadata_in(const struct client_run *run, struct slice *ret_json,
+                                  struct error *reterr) MUST_USE;
 enum err client_given_port(const struct client_run *run, uint16_t *port, bool *ret_is_given,
                            struct error *reterr) MUST_USE;
 

@@ -5,7 +5,8 @@
 
 #define GATEWAY    CLIENT_TAKES_GATEWAY
 #define OUTPUT     CLIENT_TAKES(CLIENT_OUTPUT)
-#define CREDENTIAL (CLIENT_TAKES(CLIENT_DURATION) | CLIENT_TAKES(CLIENT_REPLACE))
+#define PURPOSE    (CLIENT_TAKES(CLIENT_METADATA) | CLIENT_TAKES(CLIENT_REASON))
+#define CREDENTIAL (CLIENT_TAKES(CLIENT_DURATION) | CLIENT_TAKES(CLIENT_REPLACE) | PURPOSE)
 
 const struct client_command client_commands[] = {
     {.words = {"login", NULL},
@@ -77,7 +78,7 @@ const struct client_command client_commands[] = {
      .word_min = 1,
      .word_max = 2,
      .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_FILE) | CLIENT_TAKES(CLIENT_SCRIPT) |
-                CLIENT_TAKES(CLIENT_METADATA) | CLIENT_TAKES(CLIENT_TIMEOUT),
+                PURPOSE | CLIENT_TAKES(CLIENT_TIMEOUT),
      .summary = "run a script on a connection, through all its rules",
      .about = "The script is read from standard input, or given by -f or -c. Rows are printed as "
               "they come. Ctrl-C ends the session at the gateway and the statement at the target.",
@@ -87,8 +88,7 @@ const struct client_command client_commands[] = {
      .word_min = 1,
      .word_max = 1,
      .takes_child = true,
-     .options =
-         GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_PORT) | CLIENT_TAKES(CLIENT_METADATA),
+     .options = GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_PORT),
      .summary = "a port on this machine for a connection, a client run there, or a terminal",
      .about =
          "Clients connect to a port of 127.0.0.1; what they say is carried over the gateway's "
@@ -111,7 +111,8 @@ const struct client_command client_commands[] = {
     {.words = {"up", NULL},
      .form = "[NAME ...]",
      .word_max = CLIENT_WORDS_MAX,
-     .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_DURATION) | CLIENT_TAKES(CLIENT_PORT),
+     .options =
+         GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_DURATION) | CLIENT_TAKES(CLIENT_PORT) | PURPOSE,
      .summary = "ports on this machine that stay: one address and one password for good",
      .about =
          "Like 'connect', for several connections at once, but a connection has the same port "

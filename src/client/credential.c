@@ -77,10 +77,14 @@ enum err client_credential_make(struct client_run *run, const struct client_targ
                                 struct client_credential *ret_credential, struct error *reterr)
 {
     struct client_answer answer = {0};
+    struct slice metadata = SLICE_NONE;
     int64_t seconds = 0;
     enum err err = client_given_seconds(run, CLIENT_DURATION, DURATION_S, &seconds, reterr);
     if (err == ERR_NONE && seconds > DURATION_MAX_S) {
         err = fail(reterr, ERR_INPUT, "--duration: two days are the most");
+    }
+    if (err == ERR_NONE) {
+        err = client_given_metadata_in(run, &metadata, reterr);
     }
     if (err != ERR_NONE) {
         return err;
@@ -88,9 +92,10 @@ enum err client_credential_make(struct client_run *run, const struct client_targ
     const struct client_request request = {
         .method = "POST",
         .path = credential_path_in(run->arena, target),
-        .body = arena_format(run->arena, "{\"access_duration_seconds\":%lld,\"keep_others\":%s}",
-                             (long long)seconds,
-                             client_given(run, CLIENT_REPLACE) == NULL ? "true" : "false"),
+        .body = arena_format(
+            run->arena, "{\"access_duration_seconds\":%lld,\"keep_others\":%s,\"metadata\":%.*s}",
+            (long long)seconds, client_given(run, CLIENT_REPLACE) == NULL ? "true" : "false",
+            SLICE_ARG(metadata)),
     };
     err = client_call(&run->client, &request, &answer, reterr);
     if (err == ERR_CONFLICT) {

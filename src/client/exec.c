@@ -86,24 +86,18 @@ static enum err exec_read_script(struct exec *self, struct error *reterr)
 static enum err exec_body_in(struct exec *self, struct slice *ret_body, struct error *reterr)
 {
     struct client_run *run = self->run;
+    struct slice metadata = SLICE_NONE;
+    enum err err = client_given_metadata_in(run, &metadata, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
     struct buf buf CLEANUP(buf_release);
     buf_init(&buf, LIMIT_EXECUTION_SCRIPT_SIZE * 2);
     struct json_writer json = json_writer_to(&buf);
     json_begin_object(&json);
     json_member_text(&json, "connection", slice_of_text(run->given.words[0]));
     json_member_text(&json, "script", self->script);
-    json_member_object(&json, "metadata");
-    for (size_t i = 0; i < run->given.counts[CLIENT_METADATA]; i++) {
-        struct slice value = SLICE_NONE;
-        struct slice name =
-            slice_cut(slice_of_text(run->given.values[CLIENT_METADATA][i]), '=', &value);
-        if (value.at == NULL || name.len == 0) {
-            return fail(reterr, ERR_INPUT, "--metadata: NAME=VALUE is expected");
-        }
-        json_key_text(&json, name);
-        json_text(&json, value);
-    }
-    json_end_object(&json);
+    json_member_raw(&json, "metadata", metadata);
     json_end_object(&json);
     if (json_writer_done(&json) != ERR_NONE) {
         return fail(reterr, ERR_INPUT, "the script is too long: %zu MiB are the most",

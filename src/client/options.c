@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "codec/json_writer.h"
 
 static const char *const option_outputs[] = {"table", "json", "csv", "markdown", NULL};
 static const char *const option_formats[] = {"txt", "csv", "json", "jsonl", "cast", NULL};
@@ -57,6 +58,10 @@ const struct client_option_row client_options[CLIENT_OPTION_COUNT] = {
                          .value = "NAME=VALUE",
                          .is_list = true,
                          .help = "what the session is for, where the connection asks for it"},
+    [CLIENT_REASON] = {.name = "reason",
+                       .value = "TEXT",
+                       .help = "why, for whoever has to approve it and for the record: the same as "
+                               "--metadata reason=TEXT"},
     [CLIENT_TIMEOUT] = {.name = "timeout",
                         .value = "TIME",
                         .help = "end it at the gateway after this time, as 90s or 5m"},
@@ -223,6 +228,38 @@ enum err client_given_seconds(const struct client_run *run, enum client_option o
         return options_fail(run->command, given, "is no time: 90s, 5m, 8h or 1d are", reterr);
     }
     *ret_seconds = (int64_t)number * unit;
+    return ERR_NONE;
+}
+
+enum err client_given_metadata_in(const struct client_run *run, struct slice *ret_json,
+                                  struct error *reterr)
+{
+    struct buf buf CLEANUP(buf_release);
+    const char *reason = client_given(run, CLIENT_REASON);
+    buf_init(&buf, LIMIT_HTTP_TARGET_SIZE);
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    for (size_t i = 0; i < run->given.counts[CLIENT_METADATA]; i++) {
+        const char *given = run->given.values[CLIENT_METADATA][i];
+        struct slice value = SLICE_NONE;
+        struct slice name = slice_cut(slice_of_text(given), '=', &value);
+        if (value.at == NULL || name.len == 0) {
+            return options_fail(run->command, given, "is no NAME=VALUE", reterr);
+        }
+        if (reason != NULL && slice_equals(name, SLICE("reason"))) {
+            return options_fail(run->command, given, "is what --reason says, too", reterr);
+        }
+        json_key_text(&json, name);
+        json_text(&json, value);
+    }
+    if (reason != NULL) {
+        json_member_text(&json, "reason", slice_of_text(reason));
+    }
+    json_end_object(&json);
+    if (json_writer_done(&json) != ERR_NONE) {
+        return fail(reterr, ERR_INPUT, "--metadata and --reason: that is too much");
+    }
+    *ret_json = arena_copy(run->arena, buf_view(&buf));
     return ERR_NONE;
 }
 

@@ -274,38 +274,13 @@ static void terminal_carry(struct terminal *self)
 
 /* Starting ------------------------------------------------------------------------------------- */
 
-static enum err terminal_metadata_in(const struct client_run *run, struct slice *ret_json,
-                                     struct error *reterr)
-{
-    struct buf buf CLEANUP(buf_release);
-    buf_init(&buf, LIMIT_HTTP_TARGET_SIZE);
-    struct json_writer json = json_writer_to(&buf);
-    json_begin_object(&json);
-    for (size_t i = 0; i < run->given.counts[CLIENT_METADATA]; i++) {
-        struct slice value = SLICE_NONE;
-        struct slice name =
-            slice_cut(slice_of_text(run->given.values[CLIENT_METADATA][i]), '=', &value);
-        if (value.at == NULL || name.len == 0) {
-            return fail(reterr, ERR_INPUT, "--metadata: NAME=VALUE is expected");
-        }
-        json_key_text(&json, name);
-        json_text(&json, value);
-    }
-    json_end_object(&json);
-    if (json_writer_done(&json) != ERR_NONE) {
-        return fail(reterr, ERR_INPUT, "--metadata: that is too much");
-    }
-    *ret_json = arena_copy(run->arena, buf_view(&buf));
-    return ERR_NONE;
-}
-
 static enum err terminal_path_in(const struct client_run *run, struct slice *ret_path,
                                  struct error *reterr)
 {
     const struct execwire_size size = tty_size();
     struct slice metadata = SLICE_NONE;
     const char *kind = getenv("TERM");
-    enum err err = terminal_metadata_in(run, &metadata, reterr);
+    enum err err = client_given_metadata_in(run, &metadata, reterr);
     *ret_path = arena_format(
         run->arena,
         "/api/connections/%.*s/terminal?columns=%u&rows=%u&term=%.*s&client=gatehouse%%20connect"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/credential.h"
 
+#include "model/name.h"
+#include "model/session.h"
+
 #define ACCESS(member, text)                                                                       \
     {                                                                                              \
         .name = #member, .kind = SHAPE_TEXT, .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,             \
@@ -87,6 +90,16 @@ static const struct shape_field credential_request_fields[] = {
      .flags = SHAPE_NULL_IN,
      .offset = offsetof(struct credential_request, keep_others),
      .about = "those that one has for the connection stay good, and their sessions open"},
+    {.name = "metadata",
+     .kind = SHAPE_PAIRS,
+     .flags = SHAPE_NULL_IN,
+     .offset = offsetof(struct credential_request, metadata),
+     .max = SESSION_METADATA_COUNT,
+     .item_max = SESSION_METADATA_SIZE,
+     .key_max = SESSION_METADATA_NAME_SIZE,
+     .check = line_check,
+     .key_pattern = LINE_PATTERN,
+     .about = "what it is for, shown to those who must approve it: 'reason', a ticket's number"},
 };
 
 const struct shape credential_request_shape = {.name = "CredentialRequest",

@@ -46,6 +46,7 @@ extern const struct shape credential_shape;
 struct credential_request {
     struct shape_int access_duration_seconds;
     struct shape_bool keep_others;
+    struct shape_pairs metadata;
 };
 
 extern const struct shape credential_request_shape;

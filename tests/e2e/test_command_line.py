@@ -553,14 +553,19 @@ def test_what_waits_for_others_says_so(admin, target, tmp_path):
         assert answer.status == 201, answer
         return answer.json["name"]
     first = rule("jit_command")
-    assert "waits for a review" in one.refused(4, "exec", name, "-c", "select 1")
+    assert "waits for a review" in one.refused(4, "exec", name, "-c", "select 1", "--reason", "why")
+    assert ann.get("/reviews?mine=true").json["data"][0]["metadata"] == {"reason": "why"}
+    assert "what --reason says" in one.refused(2, "exec", name, "-c", "select 1", "--reason", "a",
+                                               "--metadata", "reason=b")
     assert "waits for others" in one.refused(4, "show", name, "--url")
     assert admin.delete(f"/access-requests/rules/{first}").status == 204
     second = rule("jit")
-    process = one.start("connect", name, "--", "psql", "-XAtc", "select 'after that'")
+    process = one.start("connect", name, "--reason", "the disk is full", "--metadata", "ticket=OPS-7",
+                        "--", "psql", "-XAtc", "select 'after that'")
     said = process.stderr.readline()
     assert "waits for others to approve: http" in said, said
     review = ann.get("/reviews?mine=true&status=PENDING").json["data"][0]
+    assert review["metadata"] == {"reason": "the disk is full", "ticket": "OPS-7"}
     assert boss.put(f"/reviews/{review['id']}", {"status": "APPROVED"}).status == 200
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and out == "after that\n", err

@@ -549,7 +549,9 @@ def test_access_is_there_for_its_time_and_no_longer(crew):
     crew.rule(name, access_type="jit")
     assert crew.ann.post("/sessions", {"connection": name, "script": "select 1"}
                          ).json["has_review"] is False
-    asked = crew.jit(name, access_duration_seconds=3)
+    asked = crew.jit(name, access_duration_seconds=3, metadata={"reason": "a look at the carts"})
+    shown = crew.bob.get(f"/reviews/{asked['review_id']}").json
+    assert shown["metadata"] == {"reason": "a look at the carts"}
     assert asked["has_review"] and asked["expire_at"] is None
     assert "connection_credentials" not in asked
     assert crew.jit(name)["review_id"] == asked["review_id"]  # one request, however often
