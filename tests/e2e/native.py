@@ -10,11 +10,15 @@ from conftest import PATIENCE
 TARGET_PASSWORD = "only the gateway knows it"
 
 
+def psql_of(server, database="postgres"):
+    """The command that reads statements for the server itself."""
+    return ["psql", "-q", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p",
+            str(server.port), "-U", "postgres", database]
+
+
 def sql(server, text, database="postgres"):
-    done = subprocess.run(
-        ["psql", "-q", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p",
-         str(server.port), "-U", "postgres", database],
-        input=text, text=True, check=True, stdout=subprocess.PIPE, timeout=4 * PATIENCE)
+    done = subprocess.run(psql_of(server, database), input=text, text=True, check=True,
+                          stdout=subprocess.PIPE, timeout=4 * PATIENCE)
     return done.stdout.strip()
 
 

@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 
@@ -14,7 +15,7 @@ import pytest
 
 from api import PASSWORD, Api, login, register, unique
 from conftest import Gateway, PATIENCE, PostgresServer, wait_for
-from native import Target, sql
+from native import Target, psql_of, sql
 from test_session_streams import Stream
 
 MIB = 1 << 20
@@ -177,27 +178,31 @@ def test_a_gateway_that_is_killed(tmp_path, target):
 
 
 def test_a_thousand_at_once(tmp_path):
-    """Each is a session of its own at the target, and all of them are there at the same time."""
+    """Each is a session of its own at the target, where it waits until all of them are there."""
     folder = tempfile.mkdtemp(prefix="gatehouse-postgres-")  # one that the server may enter
-    server = PostgresServer(folder, "-c", "max_connections=1200")
+    server = PostgresServer(folder, "-c", "max_connections=1200", "-c", "deadlock_timeout=1h")
     gateway = Gateway(tmp_path / "gateway", "--newcomers-per-address", "2000")
     admin = register(gateway)
     name = Target(server).connection(admin)
-    body = json.dumps({"connection": name, "script": "select pg_sleep(8); select 7 as n"})
+    script = "select pg_advisory_lock_shared(7); select 7 as n"
+    body = json.dumps({"connection": name, "script": script})
+    holder = subprocess.Popen(psql_of(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True)
+    holder.stdin.write("select pg_advisory_lock(7);\n")
+    holder.stdin.flush()
+    waiting = "select count(*) from pg_locks where locktype = 'advisory' and objid = 7 and {}"
+    wait_for(lambda: sql(server, waiting.format("granted")) == "1", what="the lock")
     conns = [http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=4 * PATIENCE)
              for _ in range(1000)]
     for conn in conns:
         conn.request("POST", "/api/sessions", body, {"Authorization": f"Bearer {admin.token}"})
-    most = 0
-    deadline = time.monotonic() + 2 * PATIENCE
-    while most < 1000 and time.monotonic() < deadline:
-        most = max(most, int(sql(server, "select count(*) from pg_stat_activity where query like "
-                                         "'select pg_sleep(8)%'")))
+    wait_for(lambda: sql(server, waiting.format("not granted")) == "1000", 2 * PATIENCE,
+             "a thousand sessions")
+    holder.communicate(timeout=PATIENCE)  # its end is the lock's
     answers = [conn.getresponse() for conn in conns]
     done = [json.loads(answer.read()) for answer in answers]
     assert {answer.status for answer in answers} == {200}
     assert {one["output"].splitlines()[-2] for one in done} == {"7"}
-    assert most > 900, most
     assert gateway.stop() == 0, gateway.text()
     server.stop(signal.SIGQUIT)
     shutil.rmtree(folder)
