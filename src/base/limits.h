@@ -181,6 +181,9 @@
 #define LIMIT_EXECUTION_WAIT_MS     50000 /* until the answer says that it goes on */
 #define LIMIT_EXECUTION_S           86400 /* that a script may take */
 
+/* SSH */
+#define LIMIT_SSH_FRAME_SIZE (LIMIT_KIB(64) - 4) /* of a message; with its head it fits a record */
+
 /* commands that are run for them */
 #define LIMIT_EXEC_FRAME_SIZE   (LIMIT_KIB(64) - 5) /* with its head it fits a record */
 #define LIMIT_EXEC_START_SIZE   LIMIT_MIB(32) /* of a command with its environment and files */
