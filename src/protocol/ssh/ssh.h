@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* SSH: the gateway ends the client's transport at its front, and a target's where the secret is; in
+ * between pass the connection protocol's messages as frames (wire/ssh_message.h). Symbols begin
+ * with sshd_ on the gateway's side, for ssh_ is libssh's. */
+#ifndef GH_SSH_SSH_H
+#define GH_SSH_SSH_H
+
+#include "protocol/protocol.h"
+
+extern const struct protocol sshd_protocol;
+
+extern const struct passage_ops sshd_passage_ops;
+
+#define SSHD_ANSWER_SIZE_MAX 8192
+
+/* The words of an answer as an SSH_MSG_DISCONNECT's frame without its transport, and back. */
+enum err sshd_answer_write(const struct ending_words *words, char code[TARGET_CODE_SIZE],
+                           struct buf *buf) MUST_USE;
+bool sshd_answer_read(struct slice answer, struct ending_words *ret_words);
+
+#endif
