@@ -126,6 +126,11 @@
 #define LIMIT_PG_MASK_LINEAGE_SIZE   LIMIT_KIB(64) /* of a text whose columns are followed */
 #define LIMIT_PG_MASK_KEPT           256           /* names that SQL prepared or declared */
 
+/* SSH: files over it, as one channel keeps them */
+#define LIMIT_SFTP_REQUEST_SIZE LIMIT_KIB(256) /* but for contents, which are not collected */
+#define LIMIT_SFTP_ANSWER_SIZE  LIMIT_KIB(8)   /* of what is read; the rest of it goes by */
+#define LIMIT_SCP_LINE_SIZE     LIMIT_KIB(8)
+
 /* a session's bytes, whatever its protocol */
 #define LIMIT_PUMP_OWN_SIZE  LIMIT_KIB(64) /* of the gateway's own words to a slow client */
 #define LIMIT_PUMP_FINISH_MS 5000
