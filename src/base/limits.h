@@ -127,9 +127,26 @@
 #define LIMIT_PG_MASK_KEPT           256           /* names that SQL prepared or declared */
 
 /* SSH: files over it, as one channel keeps them */
-#define LIMIT_SFTP_REQUEST_SIZE LIMIT_KIB(256) /* but for contents, which are not collected */
+#define LIMIT_SFTP_REQUEST_SIZE LIMIT_KIB(16) /* but for contents, which are not collected */
 #define LIMIT_SFTP_ANSWER_SIZE  LIMIT_KIB(8)   /* of what is read; the rest of it goes by */
 #define LIMIT_SCP_LINE_SIZE     LIMIT_KIB(8)
+#define LIMIT_SFTP_HANDLES      256  /* open at once */
+#define LIMIT_SFTP_OWED         4096 /* requests without an answer */
+#define LIMIT_SFTP_PATH_SIZE    LIMIT_KIB(4)
+
+/* SSH: what passes in a session */
+#define LIMIT_SSH_CHANNELS           256 /* at once */
+#define LIMIT_SSH_OWED               64  /* requests of one channel without an answer */
+#define LIMIT_SSH_WORDS_SIZE         2000
+#define LIMIT_SSH_RESERVE            LIMIT_KIB(4) /* of a client's window, for words of ours */
+#define LIMIT_SSH_LINE_SIZE          LIMIT_KIB(256) /* of output that rules look at */
+#define LIMIT_SSH_TYPED_SIZE         LIMIT_KIB(4)   /* of a line that somebody types */
+#define LIMIT_SSH_TAIL_SIZE          LIMIT_KIB(4)   /* of a terminal's line, likewise */
+#define LIMIT_SSH_COMMAND_SIZE       LIMIT_KIB(32)  /* that rules look through */
+#define LIMIT_SSH_COMMAND_WORDS      1024
+#define LIMIT_SSH_COMMAND_LINES      64 /* inside of each other */
+#define LIMIT_SSH_COMMAND_TEXTS      1024
+#define LIMIT_SSH_COMMAND_TEXTS_SIZE LIMIT_KIB(512)
 
 /* a session's bytes, whatever its protocol */
 #define LIMIT_PUMP_OWN_SIZE  LIMIT_KIB(64) /* of the gateway's own words to a slow client */
