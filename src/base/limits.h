@@ -136,6 +136,7 @@
 
 /* SSH: what passes in a session */
 #define LIMIT_SSH_CHANNELS           256 /* at once */
+#define LIMIT_RECORDED_SSH_SIZE      LIMIT_MIB(64) /* of what a program or terminal wrote */
 #define LIMIT_SSH_OWED               64  /* requests of one channel without an answer */
 #define LIMIT_SSH_WORDS_SIZE         2000
 #define LIMIT_SSH_RESERVE            LIMIT_KIB(4) /* of a client's window, for words of ours */

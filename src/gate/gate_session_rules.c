@@ -85,6 +85,8 @@ bool gate_session_policy(struct gate_session *session, struct passage_policy *re
     *ret_policy = (struct passage_policy){
         .generation = session->rules_generation,
         .is_empty = session->rules->is_empty,
+        .stops_text = session->rules->scope.stops_text,
+        .asks_structure = session->rules->scope.asks_structure,
         .asks_review = session->rules->scope.asks_review,
         .is_reviewed = session->is_reviewed,
         .is_read_only = session->rules->scope.is_read_only,

@@ -86,6 +86,8 @@ struct guard_scope {
     const uint64_t *bits; /* bit i: rule i */
     bool looks_at[2];     /* by direction: whether any rule is left */
     bool asks_names;      /* a rule rests on whose the functions are that statements call */
+    bool stops_text;      /* a rule blocks by words or a pattern in what clients send */
+    bool asks_structure;  /* a rule is about what statements would do, beside is_read_only */
     bool asks_review;     /* a rule has statements held until people have decided */
     bool is_read_only;    /* a rule has the session run in READ ONLY transactions */
     bool is_broken;       /* memory is out: all is blocked */

@@ -21,6 +21,8 @@ struct passage_policy {
     bool is_empty;        /* there are no rules at all */
     bool is_read_only;    /* the target is to write nothing for the session, whatever runs */
     bool looks_at_values; /* of parameters: a rule looks for text */
+    bool stops_text;      /* such a rule blocks */
+    bool asks_structure;  /* a rule is about what statements would do */
     bool asks_review;     /* a rule may hold a statement */
     bool is_reviewed;     /* people have approved all that the session does */
     /* guard_cache_judge() */

@@ -67,5 +67,8 @@ const struct protocol sshd_protocol = {
             .read_answer = sshd_answer_read,
             .write_answer = sshd_answer_write,
         },
+    .can = CAN_GUARD_TEXT | CAN_GUARD_OUTPUT | CAN_READ_ONLY,
+    .row_limit = LIMIT_RECORDED_SSH_SIZE,
     .passage = &sshd_passage_ops,
+    .replay = &sshd_replay_ops,
 };

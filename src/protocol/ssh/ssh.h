@@ -10,6 +10,7 @@
 extern const struct protocol sshd_protocol;
 
 extern const struct passage_ops sshd_passage_ops;
+extern const struct replay_ops sshd_replay_ops;
 
 #define SSHD_ANSWER_SIZE_MAX 8192
 

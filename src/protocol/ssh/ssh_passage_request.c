@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests on channels: what is begun there, and how it ended. */
+#include "base/limits.h"
+#include "base/memory.h"
+#include "protocol/ssh/ssh_passage.h"
+#include "protocol/ssh/ssh_shell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static enum err request_forward(struct sshd_passage *self, struct sshd_channel *channel,
+                                enum pump_side side, const struct sshwire_message *message,
+                                struct slice frame)
+{
+    if (side == PUMP_CLIENT && message->wants_reply) {
+        if (channel->owed == LIMIT_SSH_OWED) {
+            return ERR_LIMIT;
+        }
+        channel->is_ours[channel->owed++] = false;
+    }
+    return buf_append(&self->out[side], frame);
+}
+
+/* Answers that are the gateway's, as far as no answer of the target's stands before them. */
+static enum err request_answer_ours(struct sshd_passage *self, struct sshd_channel *channel)
+{
+    enum err err = ERR_NONE;
+    while (channel->owed > 0 && channel->is_ours[0] && err == ERR_NONE) {
+        const struct sshwire_message failure = {.type = SSHWIRE_FAILURE,
+                                                .channel = channel->numbers[PUMP_CLIENT]};
+        channel->owed--;
+        for (size_t i = 0; i < channel->owed; i++) {
+            channel->is_ours[i] = channel->is_ours[i + 1];
+        }
+        err = sshd_say(self, PUMP_CLIENT, &failure);
+    }
+    return err;
+}
+
+/* Only this request; the channel goes on. */
+static enum err request_refuse(struct sshd_passage *self, struct sshd_channel *channel,
+                               const struct sshwire_message *message, struct slice words)
+{
+    const struct sshd_entry entry = {.type = SSHD_ENTRY_REFUSED,
+                                     .item = channel->item != 0 ? channel->item : ++self->items,
+                                     .text = words};
+    sshd_record(self, RECORD_FROM_GATEWAY, &entry);
+    if (!message->wants_reply) {
+        return ERR_NONE;
+    }
+    if (channel->owed == LIMIT_SSH_OWED) {
+        return ERR_LIMIT;
+    }
+    channel->is_ours[channel->owed++] = true;
+    return request_answer_ours(self, channel);
+}
+
+enum err sshd_take_reply(struct sshd_passage *self, struct sshd_channel *channel,
+                         enum pump_side side, struct slice frame)
+{
+    if (side != PUMP_TARGET) {
+        return buf_append(&self->out[side], frame);
+    }
+    if (channel->owed == 0 || channel->is_ours[0]) {
+        return ERR_INPUT;
+    }
+    channel->owed--;
+    for (size_t i = 0; i < channel->owed; i++) {
+        channel->is_ours[i] = channel->is_ours[i + 1];
+    }
+    enum err err = buf_append(&self->out[side], frame);
+    return err == ERR_NONE ? request_answer_ours(self, channel) : err;
+}
+
+/* What is begun ------------------------------------------------------------------------------- */
+
+static void request_record_size(struct sshd_passage *self, const struct sshd_channel *channel)
+{
+    const struct sshd_entry entry = {.type = SSHD_ENTRY_SIZE,
+                                     .item = channel->item,
+                                     .number =
+                                         ((uint64_t)channel->size[0] << 32) | channel->size[1]};
+    if (channel->item != 0 && channel->size[0] > 0 && channel->size[1] > 0) {
+        sshd_record(self, RECORD_FROM_CLIENT, &entry);
+    }
+}
+
+/* Copies under rules: a name, and where to. */
+static bool request_blocks_scp(struct sshd_passage *self, const struct sshd_scp *scp,
+                               struct buf *words)
+{
+    bool is_upload = sshd_scp_is_upload(scp);
+    if (is_upload && sshd_is_read_only(self)) {
+        sshd_refuse(self, words, "the connection's rules let it read only: no file is written");
+        return true;
+    }
+    if (!is_upload && sshd_judges_output(self)) {
+        sshd_refuse(self, words, "the connection's rules look at output: no file is read");
+        return true;
+    }
+    struct buf path;
+    struct buf text;
+    bool is_blocked = false;
+    buf_init(&path, LIMIT_SSH_COMMAND_SIZE);
+    buf_init(&text, LIMIT_SSH_COMMAND_SIZE + 32);
+    bool is_known = sshd_path_normal(&path, SLICE(""), sshd_scp_path(scp));
+    const struct slice parts[] = {is_upload ? SLICE("scp write ") : SLICE("scp read "),
+                                  buf_view(&path)};
+    if (!is_known && sshd_stops_input(self)) {
+        sshd_refuse(self, words, "what '..' leaves in the path is not known here");
+        is_blocked = true;
+    } else if (buf_append_parts(&text, parts, 2) == ERR_NONE) {
+        const struct slice texts[] = {buf_view(&text), buf_view(&path)};
+        is_blocked = sshd_judge_texts(self, texts, 2, words);
+    }
+    buf_release(&path);
+    buf_release(&text);
+    return is_blocked;
+}
+
+static bool request_blocks_command(struct sshd_passage *self, struct sshd_channel *channel,
+                                   struct slice command, const struct sshd_shell *shell,
+                                   struct buf *words)
+{
+    if (sshd_is_read_only(self) && channel->scp == NULL) {
+        sshd_refuse(self, words, "the connection's rules let it read only: no command runs");
+        return true;
+    }
+    if (sshd_judge_texts(self, &command, 1, words) ||
+        sshd_judge_texts(self, shell->texts, shell->count, words)) {
+        return true;
+    }
+    if (sshd_stops_input(self) && shell->why != NULL) {
+        char text[200];
+        (void)snprintf(text, sizeof(text),
+                       "the command cannot be judged by the connection's rules: %s", shell->why);
+        sshd_refuse(self, words, text);
+        return true;
+    }
+    return channel->scp != NULL && request_blocks_scp(self, channel->scp, words);
+}
+
+static enum err request_command(struct sshd_passage *self, struct sshd_channel *channel,
+                                struct slice command, struct buf *words, bool *ret_is_blocked)
+{
+    struct arena arena;
+    const struct sshd_entry entry = {
+        .type = SSHD_ENTRY_COMMAND, .item = channel->item, .text = command};
+    arena_init(&arena);
+    struct sshd_shell shell = sshd_shell_in(&arena, command);
+    channel->kind = SSHD_COMMAND;
+    sshd_record(self, RECORD_FROM_CLIENT, &entry);
+    request_record_size(self, channel);
+    if (shell.is_plain && !channel->has_terminal) {
+        channel->scp = sshd_scp_new(shell.words, shell.word_count);
+        channel->kind = channel->scp != NULL ? SSHD_SCP : SSHD_COMMAND;
+    }
+    *ret_is_blocked = request_blocks_command(self, channel, command, &shell, words);
+    arena_release(&arena);
+    return ERR_NONE;
+}
+
+static void request_shell(struct sshd_passage *self, struct sshd_channel *channel,
+                          struct buf *words, bool *ret_is_blocked)
+{
+    const struct sshd_entry entry = {
+        .type = SSHD_ENTRY_COMMAND, .item = channel->item, .text = SLICE("")};
+    channel->kind = SSHD_SHELL;
+    sshd_record(self, RECORD_FROM_CLIENT, &entry);
+    request_record_size(self, channel);
+    if (sshd_is_read_only(self)) {
+        sshd_refuse(self, words, "the connection's rules let it read only: there is no shell");
+        *ret_is_blocked = true;
+    }
+}
+
+static void request_subsystem(struct sshd_passage *self, struct sshd_channel *channel,
+                              struct slice name, struct buf *words, bool *ret_is_blocked)
+{
+    const struct sshd_entry entry = {
+        .type = SSHD_ENTRY_SUBSYSTEM, .item = channel->item, .text = name};
+    bool is_sftp = slice_equals(name, SLICE("sftp"));
+    channel->kind = is_sftp ? SSHD_SFTP : SSHD_SUBSYSTEM;
+    channel->sftp = is_sftp ? sshd_sftp_new() : NULL;
+    sshd_record(self, RECORD_FROM_CLIENT, &entry);
+    if (!is_sftp &&
+        (sshd_is_read_only(self) || sshd_stops_input(self) || sshd_judges_output(self))) {
+        sshd_refuse(self, words, "the connection's rules do not know this subsystem");
+        *ret_is_blocked = true;
+    }
+}
+
+/* Once a channel. */
+static enum err request_begin(struct sshd_passage *self, struct sshd_channel *channel,
+                              const struct sshwire_message *message,
+                              const struct sshwire_request *request, struct slice frame)
+{
+    struct buf words;
+    bool is_blocked = false;
+    enum err err = ERR_NONE;
+    if (channel->kind != SSHD_NONE || channel->is_of_target) {
+        return request_refuse(self, channel, message, SLICE("the channel runs something already"));
+    }
+    SSHD_WORDS_INIT(&words);
+    channel->item = ++self->items;
+    if (sshd_has_rules(self) && self->policy.asks_structure) {
+        channel->kind = SSHD_OTHER;
+        sshd_refuse(self, &words, "the connection has rules about SQL, which cannot act here");
+        is_blocked = true;
+    } else if (request->kind == SSHWIRE_EXEC) {
+        err = request_command(self, channel, request->text, &words, &is_blocked);
+    } else if (request->kind == SSHWIRE_SHELL) {
+        request_shell(self, channel, &words, &is_blocked);
+    } else {
+        request_subsystem(self, channel, request->text, &words, &is_blocked);
+    }
+    bool has_lines = channel->kind == SSHD_SHELL || channel->has_terminal;
+    channel->typed = has_lines ? sshd_typed_new() : NULL;
+    if (err == ERR_NONE && is_blocked) {
+        channel->is_ours[channel->owed] = true; /* answered when it is cut */
+        channel->owed += message->wants_reply && channel->owed < LIMIT_SSH_OWED ? 1 : 0;
+        err = sshd_cut(self, channel, buf_view(&words));
+    } else if (err == ERR_NONE) {
+        err = sshd_say_words(self, channel, buf_view(&words));
+        err = err == ERR_NONE ? request_forward(self, channel, PUMP_CLIENT, message, frame) : err;
+    }
+    buf_release(&words);
+    return err;
+}
+
+/* The client's -------------------------------------------------------------------------------- */
+
+static enum err request_of_client(struct sshd_passage *self, struct sshd_channel *channel,
+                                  const struct sshwire_message *message,
+                                  const struct sshwire_request *request, struct slice frame)
+{
+    switch (request->kind) {
+    case SSHWIRE_EXEC:
+    case SSHWIRE_SHELL:
+    case SSHWIRE_SUBSYSTEM:
+        return request_begin(self, channel, message, request, frame);
+    case SSHWIRE_TERMINAL:
+        channel->has_terminal = channel->has_terminal || channel->kind == SSHD_NONE;
+        channel->size[0] = request->columns;
+        channel->size[1] = request->rows;
+        break;
+    case SSHWIRE_RESIZE:
+        channel->size[0] = request->columns;
+        channel->size[1] = request->rows;
+        request_record_size(self, channel);
+        break;
+    case SSHWIRE_VARIABLE:
+        if (sshd_stops_input(self) && sshd_shell_is_variable(request->text)) {
+            return request_refuse(self, channel, message,
+                                  SLICE("a variable by which programs are found or run"));
+        }
+        break;
+    case SSHWIRE_SIGNAL:
+    case SSHWIRE_BREAK:
+    case SSHWIRE_EXIT_STATUS:
+    case SSHWIRE_EXIT_SIGNAL:
+        break;
+    }
+    return request_forward(self, channel, PUMP_CLIENT, message, frame);
+}
+
+/* How it ended -------------------------------------------------------------------------------- */
+
+static void request_note_end(struct sshd_passage *self, struct sshd_channel *channel,
+                             const struct sshwire_request *request)
+{
+    char text[200];
+    if (request->kind == SSHWIRE_EXIT_STATUS) {
+        (void)snprintf(text, sizeof(text), "exit code %" PRIu32, request->code);
+    } else if (request->kind == SSHWIRE_EXIT_SIGNAL) {
+        (void)snprintf(text, sizeof(text), "ended by signal %.*s",
+                       SLICE_ARG(slice_sub(request->text, 0, 100)));
+    } else {
+        return;
+    }
+    sshd_record_done(self, channel, slice_of_text(text),
+                     request->kind == SSHWIRE_EXIT_STATUS && request->code == 0);
+}
+
+enum err sshd_take_request(struct sshd_passage *self, struct sshd_channel *channel,
+                           enum pump_side side, const struct sshwire_message *message,
+                           struct slice frame)
+{
+    struct sshwire_request request;
+    enum err err = sshwire_request_read(message->name, message->body, &request);
+    if (err == ERR_INPUT) {
+        return ERR_INPUT;
+    }
+    bool is_known = err == ERR_NONE;
+    if (side == PUMP_TARGET) {
+        err =
+            is_known && (request.kind == SSHWIRE_EXIT_STATUS || request.kind == SSHWIRE_EXIT_SIGNAL)
+                ? sshd_flush_lines(self, channel)
+                : ERR_NONE;
+        if (err == ERR_NONE && is_known && !channel->is_cut) {
+            request_note_end(self, channel, &request);
+        }
+        return err == ERR_NONE && !channel->is_cut
+                   ? request_forward(self, channel, side, message, frame)
+                   : err;
+    }
+    if (is_known) {
+        return request_of_client(self, channel, message, &request, frame);
+    }
+    if (slice_equals(message->name, SLICE("x11-req")) ||
+        slice_starts_with(message->name, SLICE("auth-agent-req"))) {
+        return request_refuse(self, channel, message,
+                              SLICE("the gateway forwards neither agents nor X11"));
+    }
+    return request_forward(self, channel, side, message, frame);
+}
