@@ -6,6 +6,7 @@
 #include "protocol/exec/exec.h"
 #include "protocol/mysql/mysql.h"
 #include "protocol/postgres/postgres.h"
+#include "protocol/ssh/ssh.h"
 #include "protocol/tcp/tcp.h"
 
 /* The first is the oldest. X(protocol, the setting that says where its clients come in, the one
@@ -14,6 +15,7 @@
 #define PROTOCOL_LIST(X)                                                                           \
     X(postgres_protocol, SETTING_POSTGRES_LISTEN, SETTING_POSTGRES_TLS, SETTING_COUNT)             \
     X(mysql_protocol, SETTING_MYSQL_LISTEN, SETTING_MYSQL_TLS, SETTING_MYSQL_GREETING)             \
+    X(sshd_protocol, SETTING_SSH_LISTEN, SETTING_COUNT, SETTING_COUNT)                             \
     X(tcp_protocol, SETTING_TCP_LISTEN, SETTING_COUNT, SETTING_COUNT)                              \
     X(exec_protocol, SETTING_COUNT, SETTING_COUNT, SETTING_COUNT)                                  \
     X(terminal_protocol, SETTING_COUNT, SETTING_COUNT, SETTING_COUNT)

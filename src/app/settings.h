@@ -56,6 +56,8 @@ enum setting_kind {
       "whether native clients of MySQL may do without TLS; it needs --tls-cert")                   \
     X(SETTING_MYSQL_GREETING, "mysql-greeting", SETTING_CHOICE, "mysql", "mysql|mariadb", 0, 0,    \
       "which of the two clients take the gateway for, before it knows their target")               \
+    X(SETTING_SSH_LISTEN, "ssh-listen", SETTING_LISTENER, "127.0.0.1:12222", "HOST:PORT|off", 0,   \
+      0, "where clients of SSH connect to; port 0 takes a free one")                               \
     X(SETTING_TCP_LISTEN, "tcp-listen", SETTING_LISTENER, "off", "HOST:PORT|off", 0, 0,            \
       "where clients of connections of subtype tcp connect to, with TLS; needs --tls-cert")        \
     X(SETTING_PUBLIC_URL, "public-url", SETTING_URL, "", "URL", 0, 0,                              \

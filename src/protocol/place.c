@@ -7,8 +7,11 @@
 #include "model/secret_map.h"
 
 static const char *const place_names[] = {
-    "HOST", "PORT", "USER", "PASS", "DB", "SSLMODE", "SSLROOTCERT", "SSLCERT", "SSLKEY",
+    "HOST",    "PORT",   "USER",        "PASS",       "DB",       "SSLMODE",     "SSLROOTCERT",
+    "SSLCERT", "SSLKEY", "PRIVATE_KEY", "PASSPHRASE", "HOST_KEY", "KNOWN_HOSTS",
 };
+
+static const char *const place_secrets[] = {"PASS", "PRIVATE_KEY", "PASSPHRASE"};
 
 static bool place_is(struct slice key, const char *name)
 {
@@ -109,6 +112,10 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
         .user = place_find(variables, "USER"),
         .password = place_find(variables, "PASS"),
         .database = place_find(variables, "DB"),
+        .private_key = place_find(variables, "PRIVATE_KEY"),
+        .passphrase = place_find(variables, "PASSPHRASE"),
+        .host_key = place_find(variables, "HOST_KEY"),
+        .known_hosts = place_find(variables, "KNOWN_HOSTS"),
     };
     if (place.host.len == 0 || (rules->needs_user && place.user.len == 0)) {
         return fail(reterr, ERR_INPUT, "the connection has no 'envvar:%s'",
@@ -123,6 +130,9 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
     }
     if (err == ERR_NONE) {
         err = place_read_files(arena, variables, &place, reterr);
+    }
+    if (err == ERR_NONE && rules->prepare != NULL) {
+        err = rules->prepare(arena, &place, reterr);
     }
     if (err == ERR_NONE) {
         *ret_place = place;
@@ -189,6 +199,15 @@ enum err place_open(const struct place_owner *owner, const struct shape_pairs *p
     return err;
 }
 
+static bool place_is_secret(struct slice key)
+{
+    bool is_secret = false;
+    for (size_t i = 0; i < COUNT_OF(place_secrets); i++) {
+        is_secret = is_secret || place_is(key, place_secrets[i]);
+    }
+    return is_secret;
+}
+
 struct shape_pairs place_variables_in(struct arena *arena, const struct shape_pairs *variables,
                                       bool with_password)
 {
@@ -200,7 +219,7 @@ struct shape_pairs place_variables_in(struct arena *arena, const struct shape_pa
         for (size_t j = 0; j < COUNT_OF(place_names); j++) {
             is_wanted = is_wanted || place_is(key, place_names[j]);
         }
-        if (is_wanted && (with_password || !place_is(key, "PASS"))) {
+        if (is_wanted && (with_password || !place_is_secret(key))) {
             own.pairs[own.count++] = variables->pairs[i];
         }
     }

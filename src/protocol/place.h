@@ -2,7 +2,8 @@
 /* Where a target is and how to sign in there, out of a connection's variables: HOST, PORT, USER,
  * PASS, DB and SSLMODE (prefer), and SSLROOTCERT, SSLCERT and SSLKEY, paths of files with PEM
  * inside. Only files that were made for the session count: a variable cannot name one that lies
- * there anyway. SSLMODE require with SSLROOTCERT is verify-ca, as libpq has it. */
+ * there anyway. PRIVATE_KEY, PASSPHRASE, HOST_KEY and KNOWN_HOSTS are SSH's, with the text
+ * itself in the variable. SSLMODE require with SSLROOTCERT is verify-ca, as libpq has it. */
 #ifndef GH_PROTOCOL_PLACE_H
 #define GH_PROTOCOL_PLACE_H
 
@@ -21,11 +22,15 @@ enum place_tls {
     PLACE_TLS_VERIFY_FULL,
 };
 
+struct place;
+
 /* What a protocol asks of its places. */
 struct place_rules {
     uint16_t port; /* when none is given; 0: one must be */
     bool needs_user;
     bool is_command; /* it is no server: all variables are for a program */
+    /* What is left to be done with what was read, where that may take its time; NULL: nothing. */
+    enum err (*prepare)(struct arena *arena, struct place *place, struct error *reterr);
 };
 
 struct place {
@@ -38,6 +43,10 @@ struct place {
     const char *trusted; /* a path; NULL: the system's */
     const char *certificate;
     const char *key;
+    struct slice private_key; /* of SSH, as text; empty: there is none; likewise: */
+    struct slice passphrase;
+    struct slice host_key; /* lines that say which keys the server may have */
+    struct slice known_hosts;
     bool has_files;               /* that somebody must remove at the end */
     struct shape_pairs variables; /* of a command: keys as they are stored, open values */
 };

@@ -60,9 +60,11 @@ const struct protocol sshd_protocol = {
     .subtype = SLICE_INIT("ssh"),
     .name = "SSH",
     .url = "ssh",
+    .front = &sshd_front_ops,
     .target =
         {
-            .place = {.port = 22, .needs_user = true},
+            .place = {.port = 22, .needs_user = true, .prepare = sshd_place_prepare},
+            .open = sshd_open_start,
             .check_arrival = sshd_arrival_check,
             .read_answer = sshd_answer_read,
             .write_answer = sshd_answer_write,

@@ -9,8 +9,15 @@
 
 extern const struct protocol sshd_protocol;
 
+extern const struct front_ops sshd_front_ops;
 extern const struct passage_ops sshd_passage_ops;
 extern const struct replay_ops sshd_replay_ops;
+
+struct opening *sshd_open_start(const struct dial_context *context,
+                                const struct open_request *request, opened_fn on_done, void *owner);
+/* Opens the private key, if there is one. */
+enum err sshd_place_prepare(struct arena *arena, struct place *place,
+                            struct error *reterr) MUST_USE;
 
 #define SSHD_ANSWER_SIZE_MAX 8192
 

@@ -1,0 +1,809 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+#include "base/must.h"
+#include "protocol/ssh/ssh.h"
+#include "protocol/ssh/ssh_link_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PIECE_SIZE   32768 /* of data, in a message */
+#define REQUESTS_MAX COUNT_OF(((struct sshd_channel *)NULL)->requests)
+
+void sshd_link_say(struct sshd_link *link, const struct sshwire_message *message)
+{
+    if (sshwire_write(&link->out, message) != ERR_NONE) {
+        link->is_broken = true; /* data has its own limit: somebody floods it */
+    }
+}
+
+static void sshd_channel_say(struct sshd_channel *channel, enum sshwire_type type)
+{
+    const struct sshwire_message message = {.type = type, .channel = channel->peer};
+    sshd_link_say(channel->link, &message);
+}
+
+static void sshd_channel_say_request(struct sshd_channel *channel,
+                                     const struct sshwire_request *request, bool wants_reply)
+{
+    struct buf body;
+    buf_init(&body, LIMIT_SSH_FRAME_SIZE);
+    struct sshwire_message message = {.type = SSHWIRE_REQUEST,
+                                      .channel = channel->peer,
+                                      .name = sshwire_request_name(request->kind),
+                                      .wants_reply = wants_reply};
+    if (sshwire_request_write(&body, request) != ERR_NONE) {
+        channel->link->is_broken = true;
+    } else {
+        message.body = buf_view(&body);
+        sshd_link_say(channel->link, &message);
+    }
+    buf_release(&body);
+}
+
+/* What libssh tells of a channel --------------------------------------------------------------- */
+
+/* It keeps them, within the window that it grants by itself. */
+static int sshd_channel_on_data(ssh_session session, ssh_channel handle, void *data, uint32_t len,
+                                int is_stderr, void *owner)
+{
+    struct sshd_channel *channel = owner;
+    (void)session;
+    (void)handle;
+    (void)data;
+    channel->has_data[is_stderr != 0 ? 1 : 0] = true;
+    if (len > LIMIT_SSH_BUFFERED) {
+        channel->link->is_broken = true; /* beyond its window, which libssh does not hold it to */
+    }
+    return 0;
+}
+
+static void sshd_channel_on_eof(ssh_session session, ssh_channel handle, void *owner)
+{
+    struct sshd_channel *channel = owner;
+    (void)session;
+    (void)handle;
+    channel->has_eof = true;
+}
+
+static void sshd_channel_on_close(ssh_session session, ssh_channel handle, void *owner)
+{
+    struct sshd_channel *channel = owner;
+    (void)session;
+    (void)handle;
+    channel->has_closed = true;
+}
+
+static void sshd_channel_on_signal(ssh_session session, ssh_channel handle, const char *name,
+                                   void *owner)
+{
+    const struct sshwire_request request = {.kind = SSHWIRE_SIGNAL, .text = slice_of_text(name)};
+    (void)session;
+    (void)handle;
+    sshd_channel_say_request(owner, &request, false);
+}
+
+static void sshd_channel_on_exit_status(ssh_session session, ssh_channel handle, int status,
+                                        void *owner)
+{
+    struct sshd_channel *channel = owner;
+    (void)session;
+    (void)handle;
+    channel->exit.has_status = true;
+    channel->exit.status = (uint32_t)status;
+}
+
+static void sshd_channel_on_exit_signal(ssh_session session, ssh_channel handle, const char *name,
+                                        int core, const char *words, const char *language,
+                                        void *owner)
+{
+    struct sshd_exit *exit = &((struct sshd_channel *)owner)->exit;
+    (void)session;
+    (void)handle;
+    (void)language;
+    exit->has_signal = true;
+    exit->is_core_dumped = core != 0;
+    (void)snprintf(exit->signal, sizeof(exit->signal), "%s", name);
+    (void)snprintf(exit->words, sizeof(exit->words), "%s", words);
+}
+
+static void sshd_channel_listen(struct sshd_channel *channel)
+{
+    channel->callbacks = (struct ssh_channel_callbacks_struct){
+        .userdata = channel,
+        .channel_data_function = sshd_channel_on_data,
+        .channel_eof_function = sshd_channel_on_eof,
+        .channel_close_function = sshd_channel_on_close,
+        .channel_signal_function = sshd_channel_on_signal,
+        .channel_exit_status_function = sshd_channel_on_exit_status,
+        .channel_exit_signal_function = sshd_channel_on_exit_signal,
+    };
+    ssh_callbacks_init(&channel->callbacks);
+    must(ssh_add_channel_callbacks(channel->handle, &channel->callbacks) == SSH_OK);
+}
+
+/* Channels ------------------------------------------------------------------------------------ */
+
+static struct sshd_channel *sshd_channel_new(struct sshd_link *link)
+{
+    size_t place = 0;
+    while (place < LIMIT_SSH_CHANNELS && link->channels[place] != NULL) {
+        place++;
+    }
+    if (place == LIMIT_SSH_CHANNELS) {
+        return NULL;
+    }
+    struct sshd_channel *channel = memory_new(sizeof(*channel));
+    channel->link = link;
+    channel->number = (uint32_t)place;
+    channel->window = LIMIT_SSH_WINDOW;
+    buf_init(&channel->queue, 2 * LIMIT_SSH_WINDOW + LIMIT_KIB(128));
+    link->channels[place] = channel;
+    link->channel_count = place < link->channel_count ? link->channel_count : place + 1;
+    return channel;
+}
+
+static void sshd_channel_free(struct sshd_channel *channel)
+{
+    channel->link->channels[channel->number] = NULL;
+    for (size_t i = 0; i < channel->request_count; i++) {
+        ssh_message_free(channel->requests[i]);
+    }
+    ssh_message_free(channel->opening);
+    buf_release(&channel->queue);
+    memory_free(channel);
+}
+
+void sshd_link_free_channels(struct sshd_link *link)
+{
+    for (size_t i = 0; i < link->channel_count; i++) {
+        if (link->channels[i] != NULL) {
+            sshd_channel_free(link->channels[i]);
+        }
+    }
+    link->channel_count = 0;
+}
+
+static struct sshd_channel *sshd_channel_of(struct sshd_link *link, ssh_channel handle)
+{
+    for (size_t i = 0; i < link->channel_count; i++) {
+        struct sshd_channel *channel = link->channels[i];
+        if (channel != NULL && channel->handle != NULL && channel->handle == handle) {
+            return channel;
+        }
+    }
+    return NULL;
+}
+
+static bool sshd_channel_is_over(const struct sshd_channel *channel)
+{
+    return channel->told_close && channel->left;
+}
+
+static void sshd_channel_leave(struct sshd_channel *channel)
+{
+    /* An answer that comes after this would be to a channel that is gone. */
+    for (size_t i = 0; i < channel->request_count; i++) {
+        ssh_message_free(channel->requests[i]);
+    }
+    channel->request_count = 0;
+    ssh_remove_channel_callbacks(channel->handle, &channel->callbacks);
+    ssh_channel_free(channel->handle);
+    channel->handle = NULL;
+}
+
+/* What a client asks for ----------------------------------------------------------------------- */
+
+static void link_refuse_message(ssh_message take_message)
+{
+    (void)ssh_message_reply_default(take_message);
+    ssh_message_free(take_message);
+}
+
+static void link_take_open(struct sshd_link *link, ssh_message take_message)
+{
+    bool is_session = link->is_server && ssh_message_subtype(take_message) == SSH_CHANNEL_SESSION;
+    struct sshd_channel *channel =
+        is_session && !link->is_finishing ? sshd_channel_new(link) : NULL;
+    if (channel == NULL) {
+        link_refuse_message(take_message);
+        return;
+    }
+    const struct sshwire_message message = {.type = SSHWIRE_OPEN,
+                                            .channel = channel->number,
+                                            .name = SLICE("session"),
+                                            .window = LIMIT_SSH_WINDOW,
+                                            .packet_size = PIECE_SIZE};
+    channel->opening = take_message;
+    sshd_link_say(link, &message);
+}
+
+static struct slice link_text(const char *text)
+{
+    return text == NULL ? SLICE("") : slice_of_text(text);
+}
+
+/* The only ways to a terminal's size that do not answer at once; libssh 0.10 has no other. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void link_read_size(ssh_message message, struct sshwire_request *request)
+{
+    request->columns = (uint32_t)ssh_message_channel_request_pty_width(message);
+    request->rows = (uint32_t)ssh_message_channel_request_pty_height(message);
+    request->width = (uint32_t)ssh_message_channel_request_pty_pxwidth(message);
+    request->height = (uint32_t)ssh_message_channel_request_pty_pxheight(message);
+    request->text = link_text(
+        request->kind == SSHWIRE_TERMINAL ? ssh_message_channel_request_pty_term(message) : NULL);
+}
+#pragma GCC diagnostic pop
+
+static bool link_read_request(ssh_message message, struct sshwire_request *request)
+{
+    switch (ssh_message_subtype(message)) {
+    case SSH_CHANNEL_REQUEST_PTY:
+        request->kind = SSHWIRE_TERMINAL;
+        link_read_size(message, request);
+        return true;
+    case SSH_CHANNEL_REQUEST_WINDOW_CHANGE:
+        request->kind = SSHWIRE_RESIZE;
+        link_read_size(message, request);
+        return true;
+    case SSH_CHANNEL_REQUEST_ENV:
+        request->kind = SSHWIRE_VARIABLE;
+        request->text = link_text(ssh_message_channel_request_env_name(message));
+        request->value = link_text(ssh_message_channel_request_env_value(message));
+        return true;
+    case SSH_CHANNEL_REQUEST_SHELL:
+        request->kind = SSHWIRE_SHELL;
+        return true;
+    case SSH_CHANNEL_REQUEST_EXEC:
+        request->kind = SSHWIRE_EXEC;
+        request->text = link_text(ssh_message_channel_request_command(message));
+        return true;
+    case SSH_CHANNEL_REQUEST_SUBSYSTEM:
+        request->kind = SSHWIRE_SUBSYSTEM;
+        request->text = link_text(ssh_message_channel_request_subsystem(message));
+        return true;
+    default:
+        return false; /* the windows and the keys of a person are not for a server behind here */
+    }
+}
+
+static void link_take_request(struct sshd_link *link, ssh_message take_message)
+{
+    struct sshwire_request request = {.kind = SSHWIRE_SHELL};
+    struct sshd_channel *channel =
+        sshd_channel_of(link, ssh_message_channel_request_channel(take_message));
+    if (channel == NULL) {
+        ssh_message_free(take_message); /* its channel is gone */
+        return;
+    }
+    if (!link->is_server || !link_read_request(take_message, &request)) {
+        link_refuse_message(take_message);
+        return;
+    }
+    if (request.kind == SSHWIRE_RESIZE) {
+        sshd_channel_say_request(channel, &request, false);
+        ssh_message_free(take_message);
+        return;
+    }
+    if (channel->request_count == REQUESTS_MAX) {
+        link->is_broken = true;
+        link_refuse_message(take_message);
+        return;
+    }
+    channel->requests[channel->request_count++] = take_message;
+    sshd_channel_say_request(channel, &request, true);
+}
+
+void sshd_link_take_message(struct sshd_link *link, ssh_message take_message)
+{
+    switch (ssh_message_type(take_message)) {
+    case SSH_REQUEST_CHANNEL_OPEN:
+        link_take_open(link, take_message);
+        return;
+    case SSH_REQUEST_CHANNEL:
+        link_take_request(link, take_message);
+        return;
+    default:
+        link_refuse_message(take_message);
+        return;
+    }
+}
+
+/* Frames of the other end ---------------------------------------------------------------------- */
+
+/* Of a server's side: a channel is to be opened at it. */
+static void link_take_wish(struct sshd_link *link, const struct sshwire_message *message)
+{
+    struct sshwire_message answer = {.type = SSHWIRE_OPEN_FAILURE,
+                                     .channel = message->channel,
+                                     .code = SSHWIRE_PROHIBITED,
+                                     .body = SLICE("only sessions are opened here")};
+    if (link->is_server || !slice_equals(message->name, SLICE("session"))) {
+        sshd_link_say(link, &answer);
+        return;
+    }
+    ssh_channel handle = ssh_channel_new(link->session);
+    struct sshd_channel *channel = handle == NULL ? NULL : sshd_channel_new(link);
+    if (channel == NULL) {
+        answer.code = SSHWIRE_SHORTAGE;
+        answer.body = SLICE("there are too many channels");
+        ssh_channel_free(handle);
+        sshd_link_say(link, &answer);
+        return;
+    }
+    channel->handle = handle;
+    channel->peer = message->channel;
+    channel->peer_window = message->window;
+    sshd_channel_listen(channel);
+}
+
+static void sshd_channel_take_confirmation(struct sshd_channel *channel,
+                                           const struct sshwire_message *message)
+{
+    channel->handle = ssh_message_channel_request_open_reply_accept(channel->opening);
+    must(channel->handle != NULL); /* memory is out */
+    ssh_message_free(channel->opening);
+    channel->opening = NULL;
+    channel->is_open = true;
+    channel->peer = message->sender;
+    channel->peer_window = message->window;
+    sshd_channel_listen(channel);
+}
+
+static void sshd_channel_take_failure(struct sshd_channel *channel)
+{
+    link_refuse_message(channel->opening);
+    channel->opening = NULL;
+    sshd_channel_free(channel);
+}
+
+static void sshd_channel_take_answer(struct sshd_channel *channel, bool is_success)
+{
+    if (channel->request_count == 0) {
+        return; /* the channel has been left meanwhile */
+    }
+    ssh_message message = channel->requests[0];
+    for (size_t i = 1; i < channel->request_count; i++) {
+        channel->requests[i - 1] = channel->requests[i];
+    }
+    channel->request_count--;
+    if (is_success) {
+        (void)ssh_message_channel_request_reply_success(message);
+        ssh_message_free(message);
+    } else {
+        link_refuse_message(message);
+    }
+}
+
+/* In order, behind what waits already. */
+static enum err sshd_channel_queue(struct sshd_channel *channel,
+                                   const struct sshwire_message *message, struct slice frame)
+{
+    bool is_data = message->type == SSHWIRE_DATA || message->type == SSHWIRE_EXTENDED_DATA;
+    if (is_data && message->body.len > channel->window) {
+        return ERR_INPUT;
+    }
+    channel->window -= is_data ? (uint32_t)message->body.len : 0;
+    return buf_append(&channel->queue, frame);
+}
+
+static enum err sshd_channel_take(struct sshd_channel *channel,
+                                  const struct sshwire_message *message, struct slice frame)
+{
+    if (channel->opening != NULL) {
+        if (message->type == SSHWIRE_OPEN_CONFIRMATION) {
+            sshd_channel_take_confirmation(channel, message);
+            return ERR_NONE;
+        }
+        if (message->type == SSHWIRE_OPEN_FAILURE) {
+            sshd_channel_take_failure(channel);
+            return ERR_NONE;
+        }
+        return ERR_INPUT;
+    }
+    switch (message->type) {
+    case SSHWIRE_WINDOW_ADJUST:
+        channel->peer_window += message->window;
+        return channel->peer_window < message->window ? ERR_INPUT : ERR_NONE;
+    case SSHWIRE_SUCCESS:
+    case SSHWIRE_FAILURE:
+        sshd_channel_take_answer(channel, message->type == SSHWIRE_SUCCESS);
+        return ERR_NONE;
+    case SSHWIRE_DATA:
+    case SSHWIRE_EXTENDED_DATA:
+    case SSHWIRE_EOF:
+    case SSHWIRE_CLOSE:
+    case SSHWIRE_REQUEST:
+        return sshd_channel_queue(channel, message, frame);
+    case SSHWIRE_GLOBAL_REQUEST:
+    case SSHWIRE_GLOBAL_SUCCESS:
+    case SSHWIRE_GLOBAL_FAILURE:
+    case SSHWIRE_OPEN:
+    case SSHWIRE_OPEN_CONFIRMATION:
+    case SSHWIRE_OPEN_FAILURE:
+        return ERR_INPUT;
+    }
+    return ERR_INPUT;
+}
+
+static enum err link_take_frame(struct sshd_link *link, const struct sshwire_message *message,
+                                struct slice frame)
+{
+    const struct sshwire_message no = {.type = SSHWIRE_GLOBAL_FAILURE};
+    switch (message->type) {
+    case SSHWIRE_GLOBAL_REQUEST:
+        if (message->wants_reply) {
+            sshd_link_say(link, &no);
+        }
+        return ERR_NONE;
+    case SSHWIRE_GLOBAL_SUCCESS:
+    case SSHWIRE_GLOBAL_FAILURE:
+        return ERR_NONE;
+    case SSHWIRE_OPEN:
+        link_take_wish(link, message);
+        return ERR_NONE;
+    case SSHWIRE_OPEN_CONFIRMATION:
+    case SSHWIRE_OPEN_FAILURE:
+    case SSHWIRE_WINDOW_ADJUST:
+    case SSHWIRE_DATA:
+    case SSHWIRE_EXTENDED_DATA:
+    case SSHWIRE_EOF:
+    case SSHWIRE_CLOSE:
+    case SSHWIRE_REQUEST:
+    case SSHWIRE_SUCCESS:
+    case SSHWIRE_FAILURE:
+        break;
+    }
+    if (message->channel >= link->channel_count || link->channels[message->channel] == NULL) {
+        return ERR_INPUT;
+    }
+    return sshd_channel_take(link->channels[message->channel], message, frame);
+}
+
+/* The gateway's own last words; true: they are there, and whole. */
+static bool link_take_words(struct sshd_link *link)
+{
+    struct slice in = buf_view(&link->in);
+    struct ending_words words;
+    char text[512];
+    if (in.len <= SSHWIRE_HEAD_SIZE || in.at[SSHWIRE_HEAD_SIZE] != 1 ||
+        !sshd_answer_read(in, &words)) {
+        return false;
+    }
+    (void)snprintf(text, sizeof(text), "%.*s%s%.*s", SLICE_ARG(words.message),
+                   words.hint.len > 0 ? ": " : "", SLICE_ARG(words.hint));
+    (void)ssh_session_set_disconnect_message(link->session, text);
+    buf_clear(&link->in);
+    return true;
+}
+
+void sshd_link_take_frames(struct sshd_link *link)
+{
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE && link->in.len > 0) {
+        struct sshwire_message message;
+        size_t taken = 0;
+        err = sshwire_read(buf_view(&link->in), &taken, &message);
+        if (err == ERR_NONE) {
+            err = link_take_frame(link, &message, slice_sub(buf_view(&link->in), 0, taken));
+            buf_consume(&link->in, taken);
+        }
+    }
+    if (err == ERR_INPUT && link_take_words(link)) {
+        err = ERR_NONE;
+    }
+    if (err != ERR_NONE && err != ERR_MORE) {
+        link->is_broken = true;
+    }
+    if (link->in.len == 0) {
+        buf_clear(&link->in);
+    }
+}
+
+/* From frames to libssh ------------------------------------------------------------------------ */
+
+static int sshd_channel_request_at_server(struct sshd_channel *channel,
+                                          const struct sshwire_request *request, const char *text,
+                                          const char *value)
+{
+    ssh_channel handle = channel->handle;
+    switch (request->kind) {
+    case SSHWIRE_TERMINAL:
+        return ssh_channel_request_pty_size(handle, text, (int)request->columns,
+                                            (int)request->rows);
+    case SSHWIRE_RESIZE:
+        return ssh_channel_change_pty_size(handle, (int)request->columns, (int)request->rows);
+    case SSHWIRE_VARIABLE:
+        return ssh_channel_request_env(handle, text, value);
+    case SSHWIRE_SHELL:
+        return ssh_channel_request_shell(handle);
+    case SSHWIRE_EXEC:
+        return ssh_channel_request_exec(handle, text);
+    case SSHWIRE_SUBSYSTEM:
+        return ssh_channel_request_subsystem(handle, text);
+    case SSHWIRE_SIGNAL:
+        return ssh_channel_request_send_signal(handle, text);
+    case SSHWIRE_BREAK:
+        return ssh_channel_request_send_break(handle, request->code);
+    case SSHWIRE_EXIT_STATUS:
+    case SSHWIRE_EXIT_SIGNAL:
+        break;
+    }
+    return SSH_ERROR;
+}
+
+static int sshd_channel_tell_client(struct sshd_channel *channel,
+                                    const struct sshwire_request *request, const char *text,
+                                    const char *value)
+{
+    if (request->kind == SSHWIRE_EXIT_STATUS) {
+        return ssh_channel_request_send_exit_status(channel->handle, (int)request->code);
+    }
+    if (request->kind == SSHWIRE_EXIT_SIGNAL) {
+        return ssh_channel_request_send_exit_signal(channel->handle, text,
+                                                    request->is_core_dumped ? 1 : 0, value, "");
+    }
+    return SSH_ERROR;
+}
+
+/* libssh takes texts that end with NUL; what has one inside is none. */
+static char *sshd_channel_text(struct slice text)
+{
+    bool is_text = slice_find_byte(text, '\0') == text.len;
+    char *copy = memory_new(text.len + 1);
+    memcpy(copy, text.at == NULL ? "" : text.at, is_text ? text.len : 0);
+    return copy;
+}
+
+/* False: the server has not answered yet. */
+static bool sshd_channel_do_request(struct sshd_channel *channel,
+                                    const struct sshwire_message *message)
+{
+    struct sshwire_request request;
+    int result = SSH_ERROR;
+    if (sshwire_request_read(message->name, message->body, &request) == ERR_NONE) {
+        char *text = sshd_channel_text(request.text);
+        char *value = sshd_channel_text(request.value);
+        bool is_whole = strlen(text) == request.text.len && strlen(value) == request.value.len;
+        if (request.kind == SSHWIRE_TERMINAL) {
+            is_whole = strlen(text) == request.text.len;
+        }
+        if (is_whole) {
+            result = channel->link->is_server
+                         ? sshd_channel_tell_client(channel, &request, text, value)
+                         : sshd_channel_request_at_server(channel, &request, text, value);
+        }
+        memory_free(text);
+        memory_free(value);
+    }
+    if (result == SSH_AGAIN) {
+        return false;
+    }
+    if (message->wants_reply) {
+        sshd_channel_say(channel, result == SSH_OK ? SSHWIRE_SUCCESS : SSHWIRE_FAILURE);
+    }
+    return true;
+}
+
+/* False: no more can be written now. */
+static bool sshd_channel_do_data(struct sshd_channel *channel,
+                                 const struct sshwire_message *message)
+{
+    struct slice left = slice_from(message->body, channel->offset);
+    int written = 0;
+    if (!sshd_link_has_room(channel->link)) {
+        return false;
+    }
+    struct slice piece = slice_sub(left, 0, PIECE_SIZE);
+    if (piece.len > 0) {
+        written = message->type == SSHWIRE_DATA
+                      ? ssh_channel_write(channel->handle, piece.at, (uint32_t)piece.len)
+                      : ssh_channel_write_stderr(channel->handle, piece.at, (uint32_t)piece.len);
+    }
+    if (written < 0) {
+        written = (int)left.len; /* the channel is closed there: nobody reads it any more */
+    }
+    channel->offset += (size_t)written;
+    channel->taken += (uint32_t)written;
+    return channel->offset == message->body.len;
+}
+
+/* False: it waits. */
+static bool sshd_channel_do(struct sshd_channel *channel, const struct sshwire_message *message)
+{
+    if (channel->handle == NULL) {
+        return true;
+    }
+    switch (message->type) {
+    case SSHWIRE_DATA:
+    case SSHWIRE_EXTENDED_DATA:
+        return sshd_channel_do_data(channel, message);
+    case SSHWIRE_EOF:
+        (void)ssh_channel_send_eof(channel->handle);
+        return true;
+    case SSHWIRE_CLOSE:
+        (void)ssh_channel_close(channel->handle);
+        channel->left = true;
+        return true;
+    case SSHWIRE_REQUEST:
+        return sshd_channel_do_request(channel, message);
+    case SSHWIRE_GLOBAL_REQUEST:
+    case SSHWIRE_GLOBAL_SUCCESS:
+    case SSHWIRE_GLOBAL_FAILURE:
+    case SSHWIRE_OPEN:
+    case SSHWIRE_OPEN_CONFIRMATION:
+    case SSHWIRE_OPEN_FAILURE:
+    case SSHWIRE_WINDOW_ADJUST:
+    case SSHWIRE_SUCCESS:
+    case SSHWIRE_FAILURE:
+        break;
+    }
+    return true;
+}
+
+static void sshd_channel_grant(struct sshd_channel *channel)
+{
+    if (channel->taken >= LIMIT_SSH_WINDOW / 2) {
+        const struct sshwire_message message = {
+            .type = SSHWIRE_WINDOW_ADJUST, .channel = channel->peer, .window = channel->taken};
+        channel->window += channel->taken;
+        channel->taken = 0;
+        sshd_link_say(channel->link, &message);
+    }
+}
+
+static void sshd_channel_apply(struct sshd_channel *channel)
+{
+    struct sshwire_message message;
+    size_t taken = 0;
+    bool goes_on = true;
+    while (goes_on && sshwire_read(buf_view(&channel->queue), &taken, &message) == ERR_NONE) {
+        goes_on = sshd_channel_do(channel, &message);
+        if (goes_on) {
+            channel->offset = 0;
+            buf_consume(&channel->queue, taken);
+        }
+    }
+    if (channel->queue.len == 0) {
+        buf_clear(&channel->queue);
+    }
+    sshd_channel_grant(channel);
+}
+
+/* From libssh to frames ------------------------------------------------------------------------ */
+
+static void sshd_channel_collect_data(struct sshd_channel *channel, int is_stderr)
+{
+    struct sshd_link *link = channel->link;
+    char piece[PIECE_SIZE];
+    while (channel->has_data[is_stderr] && channel->peer_window > 0 &&
+           link->out.len < LIMIT_SSH_OUT_SIZE) {
+        uint32_t room = channel->peer_window < PIECE_SIZE ? channel->peer_window : PIECE_SIZE;
+        int len = ssh_channel_read_nonblocking(channel->handle, piece, room, is_stderr);
+        channel->has_data[is_stderr] = len == (int)room;
+        if (len > 0) {
+            const struct sshwire_message message = {.type = is_stderr != 0 ? SSHWIRE_EXTENDED_DATA
+                                                                           : SSHWIRE_DATA,
+                                                    .channel = channel->peer,
+                                                    .code = is_stderr != 0 ? SSHWIRE_STDERR : 0,
+                                                    .body = slice_of(piece, (size_t)len)};
+            channel->peer_window -= (uint32_t)len;
+            sshd_link_say(link, &message);
+        }
+    }
+}
+
+static void sshd_channel_tell_exit(struct sshd_channel *channel)
+{
+    struct sshd_exit *exit = &channel->exit;
+    const struct sshwire_request request = {
+        .kind = exit->has_signal ? SSHWIRE_EXIT_SIGNAL : SSHWIRE_EXIT_STATUS,
+        .text = exit->has_signal ? slice_of_text(exit->signal) : SLICE(""),
+        .value = exit->has_signal ? slice_of_text(exit->words) : SLICE(""),
+        .language = SLICE(""),
+        .code = exit->status,
+        .is_core_dumped = exit->is_core_dumped,
+    };
+    if (exit->has_signal || exit->has_status) {
+        sshd_channel_say_request(channel, &request, false);
+        exit->has_signal = exit->has_status = false;
+    }
+}
+
+static void sshd_channel_collect(struct sshd_channel *channel)
+{
+    if (channel->handle == NULL || channel->told_close) {
+        return;
+    }
+    sshd_channel_collect_data(channel, 0);
+    sshd_channel_collect_data(channel, 1);
+    if (channel->has_data[0] || channel->has_data[1]) {
+        return;
+    }
+    sshd_channel_tell_exit(channel);
+    if (channel->has_eof && !channel->told_eof) {
+        channel->told_eof = true;
+        sshd_channel_say(channel, SSHWIRE_EOF);
+    }
+    if (channel->has_closed) {
+        channel->told_close = true;
+        sshd_channel_say(channel, SSHWIRE_CLOSE);
+    }
+}
+
+/* Of a server's side: the server is asked for it, or has answered. False: the channel is gone. */
+static bool sshd_channel_try_open(struct sshd_channel *channel)
+{
+    struct sshd_link *link = channel->link;
+    int result = ssh_channel_open_session(channel->handle);
+    struct sshwire_message answer = {.type = SSHWIRE_OPEN_CONFIRMATION,
+                                     .channel = channel->peer,
+                                     .sender = channel->number,
+                                     .window = LIMIT_SSH_WINDOW,
+                                     .packet_size = PIECE_SIZE};
+    if (result == SSH_AGAIN) {
+        return true;
+    }
+    if (result == SSH_OK) {
+        channel->is_open = true;
+        sshd_link_say(link, &answer);
+        return true;
+    }
+    answer = (struct sshwire_message){.type = SSHWIRE_OPEN_FAILURE,
+                                      .channel = channel->peer,
+                                      .code = SSHWIRE_CONNECT_FAILED,
+                                      .body = SLICE("the server does not open it")};
+    sshd_link_say(link, &answer);
+    sshd_channel_leave(channel);
+    sshd_channel_free(channel);
+    return false;
+}
+
+static void sshd_channel_serve(struct sshd_channel *channel)
+{
+    if (channel->opening != NULL || (!channel->is_open && !sshd_channel_try_open(channel))) {
+        return;
+    }
+    if (channel->is_open) {
+        sshd_channel_apply(channel);
+        sshd_channel_collect(channel);
+    }
+    if (channel->left && channel->handle != NULL) {
+        /* It does not have to wait for the other's close: what comes is dropped by libssh. */
+        if (!channel->told_close) {
+            channel->told_close = true;
+            sshd_channel_say(channel, SSHWIRE_CLOSE);
+        }
+        sshd_channel_leave(channel);
+    }
+    if (sshd_channel_is_over(channel)) {
+        sshd_channel_free(channel);
+    }
+}
+
+void sshd_link_serve(struct sshd_link *link)
+{
+    size_t count = link->channel_count;
+    for (size_t i = 0; i < count && !link->is_broken; i++) {
+        struct sshd_channel *channel = link->channels[(link->first + i) % count];
+        if (channel != NULL) {
+            sshd_channel_serve(channel);
+        }
+    }
+    link->first = count == 0 ? 0 : (link->first + 1) % count;
+    while (link->channel_count > 0 && link->channels[link->channel_count - 1] == NULL) {
+        link->channel_count--;
+    }
+}
+
+bool sshd_link_is_drained(const struct sshd_link *link)
+{
+    bool is_drained =
+        link->in.len == 0 && link->raw_out.len == 0 && (link->is_ended || sshd_link_has_room(link));
+    for (size_t i = 0; i < link->channel_count && !link->is_ended; i++) {
+        is_drained = is_drained && (link->channels[i] == NULL || link->channels[i]->queue.len == 0);
+    }
+    return is_drained;
+}

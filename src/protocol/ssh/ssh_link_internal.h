@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* For ssh_link.c, which moves bytes, and ssh_link_channel.c, which moves channels. */
+#ifndef GH_SSH_SSH_LINK_INTERNAL_H
+#define GH_SSH_SSH_LINK_INTERNAL_H
+
+#include "base/buf.h"
+#include "io/timer.h"
+#include "protocol/ssh/ssh_link.h"
+#include "wire/ssh_message.h"
+
+#include <libssh/callbacks.h>
+#include <libssh/server.h>
+
+struct sshd_exit {
+    bool has_status;
+    bool has_signal;
+    uint32_t status;
+    bool is_core_dumped;
+    char signal[32];
+    char words[256];
+};
+
+struct sshd_channel {
+    struct sshd_link *link;
+    ssh_channel handle; /* NULL: it is not open yet, and the other end is the one who opens it */
+    uint32_t number;    /* ours, in frames: its place in the link's table */
+    uint32_t peer;      /* that of the frames' other end, once it is known */
+    ssh_message opening;
+    bool is_open;         /* on both sides */
+    struct buf queue;     /* whole frames for this side of libssh, in order */
+    size_t offset;        /* what of the first one's data went */
+    uint32_t window;      /* that the other end may still fill */
+    uint32_t taken;       /* written, and not given back as window yet */
+    uint32_t peer_window; /* that may still be said as frames */
+    ssh_message
+        requests[LIMIT_SSH_REQUESTS]; /* that the other end has not answered, oldest first */
+    size_t request_count;
+    bool has_data[2]; /* libssh holds something to be read: output, errors */
+    struct sshd_exit exit;
+    bool has_eof; /* the side of libssh has said so */
+    bool has_closed;
+    bool told_eof; /* as frames */
+    bool told_close;
+    bool left; /* closed towards libssh */
+    struct ssh_channel_callbacks_struct callbacks;
+};
+
+struct sshd_link {
+    struct stream frames; /* what is handed out */
+    struct stream *stream;
+    struct loop *loop;
+    ssh_session session;
+    int fd;         /* of the pair, ours */
+    int session_fd; /* libssh's, until it has taken it */
+    bool is_server;
+    enum sshd_step (*step)(void *owner);
+    void (*on_lost)(void *owner);
+    void *owner;
+    bool is_open;
+    bool is_ended;     /* nothing more comes of libssh */
+    bool is_broken;    /* a side broke the protocol, or a limit */
+    bool is_finishing; /* what waits is sent, then it ends */
+    bool is_leaving;   /* the last words are on their way */
+    bool is_closed;
+    bool has_input_end; /* the stream has ended */
+    bool is_deaf;       /* nobody reads what is written to the stream */
+    unsigned watched;   /* of the frames' owner */
+    struct ssh_counter_struct counter;
+    uint64_t fed; /* bytes given to libssh */
+    struct buf raw_in;
+    struct buf raw_out;
+    struct buf in;  /* frames to take */
+    struct buf out; /* frames to be read */
+    struct sshd_channel *channels[LIMIT_SSH_CHANNELS];
+    size_t channel_count; /* places that were ever used */
+    size_t first;         /* the channel that is served first */
+    struct timer timer;
+    struct loop_task task;
+};
+
+/* Frames that came, into the channels they are for. */
+void sshd_link_take_frames(struct sshd_link *link);
+/* What a client asks for, or what a server opens by itself, which is refused. Takes the message. */
+void sshd_link_take_message(struct sshd_link *link, ssh_message take_message);
+/* Each channel, both ways, as far as it goes. */
+void sshd_link_serve(struct sshd_link *link);
+/* No channel has anything left that libssh is to be told. */
+bool sshd_link_is_drained(const struct sshd_link *link);
+void sshd_link_free_channels(struct sshd_link *link);
+/* Whether libssh may be given more to send. */
+bool sshd_link_has_room(const struct sshd_link *link);
+/* ERR_LIMIT breaks the link. */
+void sshd_link_say(struct sshd_link *link, const struct sshwire_message *message);
+
+#endif
