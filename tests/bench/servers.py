@@ -61,7 +61,7 @@ class Gateway:
         self.folder = folder
         self.output = open(f"{folder}/output.txt", "w+b")
         command = [binary, "serve", "--data-dir", f"{folder}/data", "--listen", "127.0.0.1:0",
-                   "--postgres-listen", "off", "--mysql-listen", "off"]
+                   "--postgres-listen", "off", "--mysql-listen", "off", "--ssh-listen", "off"]
         command += ["--database-url", store] if store else []
         self.started = time.monotonic()
         self.process = subprocess.Popen([*command, *arguments], stdout=self.output,

@@ -107,7 +107,8 @@ class Gateway(Program):
         self.data = os.path.join(self.folder, "data")
         os.makedirs(self.folder, exist_ok=True)
         flags = ["serve", "--data-dir", self.data, "--listen", "127.0.0.1:0",
-                 "--postgres-listen", "127.0.0.1:0", "--mysql-listen", "127.0.0.1:0"]
+                 "--postgres-listen", "127.0.0.1:0", "--mysql-listen", "127.0.0.1:0", "--ssh-listen",
+                 "127.0.0.1:0"]
         if IS_SANITIZED:
             flags += ["--sandbox", "off"]
         full_env = {k: v for k, v in os.environ.items() if not k.startswith("GATEHOUSE_")}

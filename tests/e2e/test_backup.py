@@ -158,7 +158,7 @@ def state(folder):
 def test_a_check_changes_nothing(tmp_path, store_url):
     where = [] if store_url.startswith("sqlite:") else ["--database-url", store_url]
     flags = ["--data-dir", tmp_path / "one/data", "--listen", "127.0.0.1:0", "--postgres-listen",
-             "127.0.0.1:0", "--mysql-listen", "127.0.0.1:0", *where]
+             "127.0.0.1:0", "--mysql-listen", "127.0.0.1:0", "--ssh-listen", "127.0.0.1:0", *where]
     scratch = tempfile.mkdtemp(dir="/tmp")
 
     def check():

@@ -35,7 +35,7 @@ class Kept:
         script = "".join(f"exec {3 + i}<&{fd} {fd}<&-; " for i, fd in enumerate(high))
         flags = ["serve", "--data-dir", os.path.join(self.folder, "data"), "--listen",
                  f"127.0.0.1:{self.http}", "--postgres-listen", f"127.0.0.1:{self.native}",
-                 "--mysql-listen", "off",
+                 "--mysql-listen", "off", "--ssh-listen", "off",
                  *(["--sandbox", "off"] if IS_SANITIZED else []), *arguments]
         env = {k: v for k, v in os.environ.items() if not k.startswith("GATEHOUSE_")}
         output = os.path.join(self.folder, f"output-{self.starts}.txt")

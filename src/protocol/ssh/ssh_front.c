@@ -131,7 +131,6 @@ static void sshd_front_end(struct sshd_front *self, struct slice message, struct
     self->state = FRONT_ENDING;
     timer_stop(&self->timer);
     sshd_link_leave(self->link, words);
-    loop_task_init(&self->task, sshd_front_on_ended, self);
     loop_defer(self->loop, &self->task);
 }
 
@@ -356,9 +355,9 @@ static struct front *sshd_front_start(struct stream *take_stream, const struct f
     arena_init(&self->arena);
     arena_hold_secrets(&self->arena);
     timer_init(&self->timer, sshd_front_on_deadline, self);
+    loop_task_init(&self->task, sshd_front_on_ended, self);
     if (sshd_link_new(&settings, &self->link, &self->reason) != ERR_NONE) {
         self->state = FRONT_ENDING;
-        loop_task_init(&self->task, sshd_front_on_ended, self);
         loop_defer(self->loop, &self->task);
         return &self->front;
     }
