@@ -135,7 +135,7 @@
 #define LIMIT_SFTP_PATH_SIZE    LIMIT_KIB(4)
 
 /* SSH: what passes in a session */
-#define LIMIT_SSH_CHANNELS           256 /* at once */
+#define LIMIT_SSH_FOLLOWED           128 /* channels at once */
 #define LIMIT_RECORDED_SSH_SIZE      LIMIT_MIB(64) /* of what a program or terminal wrote */
 #define LIMIT_SSH_OWED               64  /* requests of one channel without an answer */
 #define LIMIT_SSH_WORDS_SIZE         2000

@@ -132,7 +132,12 @@ static enum err export_visit_cast(void *context, const struct replay_event *even
                                   struct error *reterr)
 {
     struct export *export = context;
-    if (!replay_is_terminal(export->replay)) {
+    bool may_be = replay_has_terminals(export->replay);
+    if (may_be && event->kind == REPLAY_OPEN) {
+        return export->err; /* the head waits for the size */
+    }
+    export->has_terminal = export->has_terminal || (may_be && event->kind == REPLAY_TERMINAL);
+    if (!replay_is_terminal(export->replay) && !export->has_terminal) {
         if (!export->has_cast_head) {
             export_cast_start(export);
         }

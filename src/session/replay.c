@@ -108,6 +108,11 @@ bool replay_is_terminal(const struct replay *replay)
     return replay->ops->is_terminal;
 }
 
+bool replay_has_terminals(const struct replay *replay)
+{
+    return replay->ops->has_terminals;
+}
+
 bool replay_value_next(struct replay_values *values, struct buf *scratch,
                        struct replay_value *ret_value)
 {

@@ -23,6 +23,7 @@ struct replay_ops {
                        struct replay_value *ret_value);
     enum sql_dialect dialect; /* of its statements */
     bool is_terminal;         /* its events are those of somebody's screen */
+    bool has_terminals;       /* some of its sessions are: told by the size, before all else */
 };
 
 /* By the subtype of the session's connection; "": the recording is too old to name one. NULL: that
@@ -45,6 +46,7 @@ enum sql_dialect replay_dialect(const struct replay *replay);
 
 /* Likewise. */
 bool replay_is_terminal(const struct replay *replay);
+bool replay_has_terminals(const struct replay *replay);
 
 /* Takes the first, as text; false when none is left. It lies in 'scratch', which is overwritten, or
  * in the event. */

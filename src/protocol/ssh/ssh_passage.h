@@ -71,7 +71,7 @@ struct sshd_passage {
     struct buf in[2];    /* by side: what is no whole frame yet */
     struct buf out[2];   /* by side it came from */
     struct buf back;
-    struct sshd_channel *channels[LIMIT_SSH_CHANNELS];
+    struct sshd_channel *channels[LIMIT_SSH_FOLLOWED];
     size_t channel_count;
     uint32_t items;
 };

@@ -83,7 +83,7 @@ static struct slice channel_refusal(struct sshd_passage *self, enum pump_side si
     if (!is_tunnel && !slice_equals(kind, SLICE("session"))) {
         return SLICE("the gateway does not know channels of this kind");
     }
-    if (self->channel_count == LIMIT_SSH_CHANNELS) {
+    if (self->channel_count == LIMIT_SSH_FOLLOWED) {
         return SLICE("there are too many channels");
     }
     if (is_tunnel &&

@@ -149,8 +149,8 @@ static enum err request_command(struct sshd_passage *self, struct sshd_channel *
     arena_init(&arena);
     struct sshd_shell shell = sshd_shell_in(&arena, command);
     channel->kind = SSHD_COMMAND;
-    sshd_record(self, RECORD_FROM_CLIENT, &entry);
     request_record_size(self, channel);
+    sshd_record(self, RECORD_FROM_CLIENT, &entry);
     if (shell.is_plain && !channel->has_terminal) {
         channel->scp = sshd_scp_new(shell.words, shell.word_count);
         channel->kind = channel->scp != NULL ? SSHD_SCP : SSHD_COMMAND;
@@ -166,8 +166,8 @@ static void request_shell(struct sshd_passage *self, struct sshd_channel *channe
     const struct sshd_entry entry = {
         .type = SSHD_ENTRY_COMMAND, .item = channel->item, .text = SLICE("")};
     channel->kind = SSHD_SHELL;
-    sshd_record(self, RECORD_FROM_CLIENT, &entry);
     request_record_size(self, channel);
+    sshd_record(self, RECORD_FROM_CLIENT, &entry);
     if (sshd_is_read_only(self)) {
         sshd_refuse(self, words, "the connection's rules let it read only: there is no shell");
         *ret_is_blocked = true;

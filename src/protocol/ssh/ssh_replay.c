@@ -246,4 +246,5 @@ const struct replay_ops sshd_replay_ops = {
     .add = sshd_replay_add,
     .end = sshd_replay_end,
     .next_value = sshd_replay_next_value,
+    .has_terminals = true,
 };
