@@ -135,7 +135,7 @@ class Client:
 
     def run(self, *command, **more):
         done = subprocess.run(["sshpass", "-e", *map(str, command)], env={**self.env, **more.pop("env", {})},
-                              capture_output=True, timeout=8 * PATIENCE, check=False, **more)
+                              capture_output=True, timeout=4 * PATIENCE, check=False, **more)
         assert done.returncode == 0, done
         return done
 

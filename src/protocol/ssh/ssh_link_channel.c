@@ -43,19 +43,26 @@ static void sshd_channel_say_request(struct sshd_channel *channel,
 
 /* What libssh tells of a channel --------------------------------------------------------------- */
 
-/* It keeps them, within the window that it grants by itself. */
+/* libssh grants a window of its own as soon as it has got rid of its bytes, whatever else is held:
+ * so it is rid of them as long as few are held here, and then not before all here are gone. What
+ * comes is said only after the requests before it, which are asked for when all was read. */
 static int sshd_channel_on_data(ssh_session session, ssh_channel handle, void *data, uint32_t len,
                                 int is_stderr, void *owner)
 {
     struct sshd_channel *channel = owner;
+    struct buf *held = &channel->held[is_stderr != 0 ? 1 : 0];
     (void)session;
     (void)handle;
-    (void)data;
-    channel->has_data[is_stderr != 0 ? 1 : 0] = true;
     if (len > LIMIT_SSH_BUFFERED) {
         channel->link->is_broken = true; /* beyond its window, which libssh does not hold it to */
+        return 0;
     }
-    return 0;
+    if (held->len > LIMIT_SSH_HELD || channel->is_stuck[is_stderr != 0 ? 1 : 0]) {
+        channel->is_stuck[is_stderr != 0 ? 1 : 0] = true;
+        return 0;
+    }
+    must(buf_append(held, slice_of(data, len)) == ERR_NONE); /* it has room for both */
+    return (int)len;
 }
 
 static void sshd_channel_on_eof(ssh_session session, ssh_channel handle, void *owner)
@@ -138,6 +145,8 @@ static struct sshd_channel *sshd_channel_new(struct sshd_link *link)
     channel->number = (uint32_t)place;
     channel->window = LIMIT_SSH_WINDOW;
     buf_init(&channel->queue, 2 * LIMIT_SSH_WINDOW + LIMIT_KIB(128));
+    buf_init(&channel->held[0], 2 * LIMIT_SSH_BUFFERED);
+    buf_init(&channel->held[1], 2 * LIMIT_SSH_BUFFERED);
     link->channels[place] = channel;
     link->channel_count = place < link->channel_count ? link->channel_count : place + 1;
     return channel;
@@ -151,6 +160,8 @@ static void sshd_channel_free(struct sshd_channel *channel)
     }
     ssh_message_free(channel->opening);
     buf_release(&channel->queue);
+    buf_release(&channel->held[0]);
+    buf_release(&channel->held[1]);
     memory_free(channel);
 }
 
@@ -674,24 +685,54 @@ static void sshd_channel_apply(struct sshd_channel *channel)
 
 /* From libssh to frames ------------------------------------------------------------------------ */
 
-static void sshd_channel_collect_data(struct sshd_channel *channel, int is_stderr)
+/* As much as the other end takes now. */
+static void sshd_channel_pass(struct sshd_channel *channel, int is_stderr, struct slice *bytes)
 {
     struct sshd_link *link = channel->link;
-    char piece[PIECE_SIZE];
-    while (channel->has_data[is_stderr] && channel->peer_window > 0 &&
-           link->out.len < LIMIT_SSH_OUT_SIZE) {
-        uint32_t room = channel->peer_window < PIECE_SIZE ? channel->peer_window : PIECE_SIZE;
-        int len = ssh_channel_read_nonblocking(channel->handle, piece, room, is_stderr);
-        channel->has_data[is_stderr] = len == (int)room;
-        if (len > 0) {
-            const struct sshwire_message message = {.type = is_stderr != 0 ? SSHWIRE_EXTENDED_DATA
-                                                                           : SSHWIRE_DATA,
-                                                    .channel = channel->peer,
-                                                    .code = is_stderr != 0 ? SSHWIRE_STDERR : 0,
-                                                    .body = slice_of(piece, (size_t)len)};
-            channel->peer_window -= (uint32_t)len;
-            sshd_link_say(link, &message);
+    while (bytes->len > 0 && channel->peer_window > 0 && link->out.len < LIMIT_SSH_OUT_SIZE) {
+        size_t room = channel->peer_window < PIECE_SIZE ? channel->peer_window : PIECE_SIZE;
+        struct slice piece = slice_sub(*bytes, 0, room);
+        const struct sshwire_message message = {.type = is_stderr != 0 ? SSHWIRE_EXTENDED_DATA
+                                                                       : SSHWIRE_DATA,
+                                                .channel = channel->peer,
+                                                .code = is_stderr != 0 ? SSHWIRE_STDERR : 0,
+                                                .body = piece};
+        channel->peer_window -= (uint32_t)piece.len;
+        *bytes = slice_from(*bytes, piece.len);
+        sshd_link_say(link, &message);
+    }
+}
+
+/* What libssh has kept meanwhile; all of it, for it grants a new window for the first byte. */
+static void sshd_channel_take_kept(struct sshd_channel *channel, int is_stderr)
+{
+    struct buf *held = &channel->held[is_stderr];
+    int len = 1;
+    channel->is_stuck[is_stderr] = false;
+    while (len > 0) {
+        char *at = NULL;
+        must(buf_reserve(held, PIECE_SIZE, &at) == ERR_NONE); /* it kept less */
+        len = ssh_channel_read_nonblocking(channel->handle, at, PIECE_SIZE, is_stderr);
+        buf_commit(held, len > 0 ? (size_t)len : 0);
+        len = len == PIECE_SIZE ? len : 0;
+    }
+}
+
+static void sshd_channel_collect_data(struct sshd_channel *channel, int is_stderr)
+{
+    struct buf *held = &channel->held[is_stderr];
+    bool goes_on = true;
+    while (goes_on) {
+        struct slice bytes = buf_view(held);
+        sshd_channel_pass(channel, is_stderr, &bytes);
+        buf_consume(held, held->len - bytes.len);
+        goes_on = held->len == 0 && channel->is_stuck[is_stderr];
+        if (goes_on) {
+            sshd_channel_take_kept(channel, is_stderr);
         }
+    }
+    if (held->len == 0) {
+        buf_clear(held);
     }
 }
 
@@ -719,7 +760,7 @@ static void sshd_channel_collect(struct sshd_channel *channel)
     }
     sshd_channel_collect_data(channel, 0);
     sshd_channel_collect_data(channel, 1);
-    if (channel->has_data[0] || channel->has_data[1]) {
+    if (channel->held[0].len > 0 || channel->held[1].len > 0) {
         return;
     }
     sshd_channel_tell_exit(channel);

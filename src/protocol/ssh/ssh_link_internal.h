@@ -35,7 +35,8 @@ struct sshd_channel {
     ssh_message
         requests[LIMIT_SSH_REQUESTS]; /* that the other end has not answered, oldest first */
     size_t request_count;
-    bool has_data[2]; /* libssh holds something to be read: output, errors */
+    struct buf held[2]; /* for the other end: output, errors */
+    bool is_stuck[2];   /* libssh keeps more of it */
     struct sshd_exit exit;
     bool has_eof; /* the side of libssh has said so */
     bool has_closed;
