@@ -43,6 +43,12 @@ static enum err controls_check_members(const struct api_call *call, struct store
         {controls.guard_output, SLICE("\"output\":{\"rules\":[{"), "rules for output"},
         {controls.row_limit, SLICE("\"max_rows\":"), "a limit on rows (max_rows)"},
         {controls.read_only, SLICE("\"read_only\":true"), "read_only"},
+        {controls.guard_structure, SLICE("\"operations\":["),
+         "rules about statements (operations)"},
+        {controls.guard_structure, SLICE("\"relations\":["), "rules about statements (relations)"},
+        {controls.guard_structure, SLICE("\"functions\":["), "rules about statements (functions)"},
+        {controls.guard_structure, SLICE("\"without_where\":true"), "rules about statements"},
+        {controls.guard_structure, SLICE("\"multi_statement\":true"), "rules about statements"},
         {controls.held, SLICE("\"action\":\"review\""), "the action 'review'"},
     };
     const struct rule_search search = {.organization_id = call->caller.organization_id,
@@ -153,9 +159,31 @@ static const struct protocol *controls_protocol(const struct protocols *protocol
     return own != NULL ? own : protocols_find_run(protocols, subtype);
 }
 
+/* Of a protocol that has shells beside what is judged before it runs. */
+static void controls_write_shell(const struct protocol *protocol, struct json_writer *json)
+{
+    struct controls controls = protocol_controls(protocol);
+    json_member_object(json, "terminal");
+    json_member_text(json, "input", control_word(CONTROL_OBSERVED));
+    json_member_text(json, "output", control_word(CONTROL_OBSERVED));
+    json_member_text(json, "guardrails", control_word(CONTROL_OBSERVED));
+    json_member_text(json, "masking", control_word(CONTROL_IMPOSSIBLE));
+    json_member_text(json, "recording", control_word(controls.recording));
+    json_member_text(json, "review", control_word(controls.review));
+    json_member_text(json, "note",
+                     SLICE("a line that a rule blocks ends the shell; a line can be "
+                           "typed in ways that no rule sees"));
+    json_end_object(json);
+}
+
 /* On what has a terminal: what is typed and shown there is on record, and nothing holds it up. */
 static void controls_write_terminal(const struct controls_call *self, struct json_writer *json)
 {
+    const struct protocol *spoken = protocols_find(self->call->api->protocols, self->subtype);
+    if (spoken != NULL && spoken->replay != NULL && spoken->replay->has_terminals) {
+        controls_write_shell(spoken, json);
+        return;
+    }
     const struct protocol *terminal =
         protocols_find_terminal(self->call->api->protocols, self->subtype);
     if (terminal == NULL || !self->has_command) {

@@ -119,15 +119,13 @@ static bool request_blocks_scp(struct sshd_passage *self, const struct sshd_scp 
 }
 
 static bool request_blocks_command(struct sshd_passage *self, struct sshd_channel *channel,
-                                   struct slice command, const struct sshd_shell *shell,
-                                   struct buf *words)
+                                   const struct sshd_shell *shell, struct buf *words)
 {
     if (sshd_is_read_only(self) && channel->scp == NULL) {
         sshd_refuse(self, words, "the connection's rules let it read only: no command runs");
         return true;
     }
-    if (sshd_judge_texts(self, &command, 1, words) ||
-        sshd_judge_texts(self, shell->texts, shell->count, words)) {
+    if (sshd_judge_texts(self, shell->texts, shell->count, words)) {
         return true;
     }
     if (sshd_stops_input(self) && shell->why != NULL) {
@@ -155,7 +153,7 @@ static enum err request_command(struct sshd_passage *self, struct sshd_channel *
         channel->scp = sshd_scp_new(shell.words, shell.word_count);
         channel->kind = channel->scp != NULL ? SSHD_SCP : SSHD_COMMAND;
     }
-    *ret_is_blocked = request_blocks_command(self, channel, command, &shell, words);
+    *ret_is_blocked = request_blocks_command(self, channel, &shell, words);
     arena_release(&arena);
     return ERR_NONE;
 }

@@ -251,6 +251,7 @@ struct sshd_shell sshd_shell_in(struct arena *arena, struct slice text)
 {
     struct shell_result result = {.arena = arena};
     result.texts = arena_alloc_array(arena, LIMIT_SSH_COMMAND_TEXTS, sizeof(*result.texts));
+    shell_add_text(&result, text);
     if (text.len > LIMIT_SSH_COMMAND_SIZE) {
         shell_unknown(&result, "it is too long to be looked through");
     } else {

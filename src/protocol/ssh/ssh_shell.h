@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct sshd_shell {
-    const struct slice *texts; /* commands: words without quotes, a blank between them */
+    const struct slice *texts; /* all as it is; commands: words without quotes, blanks between */
     size_t count;
     const char *why; /* it is unknown, in words; NULL: it is known */
     /* It is one command, and all of its words are known. */
