@@ -119,7 +119,7 @@ class Client:
         return f"{self.name}@127.0.0.1"
 
     def command(self, *arguments, options=()):
-        return ["sshpass", "-e", "ssh", *self.options(), *options, self.at(), *arguments]
+        return ["sshpass", "-e", "ssh", *options, *self.options(), self.at(), *arguments]
 
     def ssh(self, *arguments, options=(), check=False, **more):
         done = subprocess.run(self.command(*arguments, options=options), env=self.env, capture_output=True,
