@@ -97,7 +97,8 @@ static enum err catalog_check_connection(struct catalog_call *self,
                                          const struct connection *connection, struct error *reterr)
 {
     self->protocol = protocols_find(self->call->api->protocols, connection->subtype);
-    if (self->protocol == NULL || self->protocol->catalog == NULL) {
+    if (self->protocol == NULL || self->protocol->catalog == NULL ||
+        self->protocol->catalog->texts[self->ask] == NULL) {
         self->category = "unsupported";
         return fail(reterr, ERR_INPUT,
                     "the connection '%.*s' is of subtype '%.*s', of which the gateway cannot ask "

@@ -74,6 +74,28 @@ static struct slice credential_database(const struct protocol *protocol)
     return protocol->catalog == NULL ? SLICE("") : protocol->catalog->database;
 }
 
+/* A client of SSH asks for the secret: it is not part of what is typed. */
+static void credential_add_ssh(const struct api_call *call, const struct protocol *protocol,
+                               struct credential_access *access)
+{
+    struct arena *arena = call->arena;
+    struct slice key = protocol->host_key_in(arena, identity_scram_key(call->api->identity));
+    struct slice host = access->hostname;
+    struct slice port = access->port;
+    struct slice user = access->username;
+    access->known_hosts =
+        arena_format(arena, "[%.*s]:%.*s %.*s", SLICE_ARG(host), SLICE_ARG(port), SLICE_ARG(key));
+    access->ssh_config =
+        arena_format(arena,
+                     "Host %.*s\n  HostName %.*s\n  Port %.*s\n  User %.*s\n"
+                     "  PreferredAuthentications password\n",
+                     SLICE_ARG(user), SLICE_ARG(host), SLICE_ARG(port), SLICE_ARG(user));
+    if (access->password.len > 0) {
+        access->connection_string = arena_format(arena, "ssh -p %.*s %.*s@%.*s", SLICE_ARG(port),
+                                                 SLICE_ARG(user), SLICE_ARG(host));
+    }
+}
+
 /* The database's name is left to what the gateway hides from everybody. */
 struct credential_access *credential_access_in(const struct api_call *call,
                                                const struct connection *connection,
@@ -95,7 +117,9 @@ struct credential_access *credential_access_in(const struct api_call *call,
         .password = secret,
         .database_name = database.len > 0 ? database : credential_database(protocol),
     };
-    if (secret.len > 0) {
+    if (protocol->host_key_in != NULL) {
+        credential_add_ssh(call, protocol, access);
+    } else if (secret.len > 0) {
         bool is_ipv6 = slice_find_byte(access->hostname, ':') < access->hostname.len;
         access->connection_string = arena_format(
             arena, "%s://%.*s:%.*s@%s%.*s%s:%u/%.*s?sslmode=%s", protocol->url,

@@ -17,6 +17,8 @@ static const struct shape_field credential_access_fields[] = {
     ACCESS(password, "of a new credential, shown once"),
     ACCESS(database_name, "the database to name"),
     ACCESS(connection_string, "all of it in one, of a new credential, shown once"),
+    ACCESS(known_hosts, "of SSH: the line by which a client knows the gateway's host key"),
+    ACCESS(ssh_config, "of SSH: what a client's ssh_config says of the connection"),
 };
 
 static const struct shape credential_access_shape = {.name = "CredentialAccess",

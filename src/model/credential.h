@@ -17,6 +17,8 @@ struct credential_access {
     struct slice password; /* of a new one, shown once */
     struct slice database_name;
     struct slice connection_string; /* likewise */
+    struct slice known_hosts;       /* of SSH: a line by which its clients know the gateway */
+    struct slice ssh_config;        /* of SSH: for the file of that name */
 };
 
 struct credential {

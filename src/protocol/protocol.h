@@ -63,7 +63,7 @@ struct catalog_ops {
     struct slice schema;           /* likewise */
     struct shape_pairs parameters; /* as whom the gateway comes; see struct open_request */
     uint32_t version;
-    const char *texts[CATALOG_ASK_COUNT];
+    const char *texts[CATALOG_ASK_COUNT]; /* NULL: it has none of these */
     query_start_fn query;
     /* What rules have to know of a catalog: asked as whom, without parameters, and what is made of
      * the rows. The facts are the protocol's own, and shared by sessions of one worker. */
@@ -95,6 +95,9 @@ struct protocol {
     const struct replay_ops *replay;   /* NULL: its recordings show when and how much, not what */
     const struct catalog_ops *catalog; /* NULL: it has none */
     const struct run_ops *run;         /* NULL: nothing is executed over the API */
+    /* By which its clients know the gateway, as their list of hosts has it; of the key that fronts
+     * have as mock_key. NULL: they know it by TLS. */
+    struct slice (*host_key_in)(struct arena *arena, const struct secret *key);
 };
 
 /* What a rule or feature does on a connection. */

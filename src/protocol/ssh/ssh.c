@@ -4,6 +4,7 @@
 #include "base/reader.h"
 #include "base/text.h"
 #include "base/writer.h"
+#include "protocol/ssh/ssh_key.h"
 
 #define NO_CODE        "08001" /* agents and gateways read five characters */
 #define DISCONNECT     1       /* the message's number, RFC 4253 section 11.1 */
@@ -73,4 +74,6 @@ const struct protocol sshd_protocol = {
     .row_limit = LIMIT_RECORDED_SSH_SIZE,
     .passage = &sshd_passage_ops,
     .replay = &sshd_replay_ops,
+    .catalog = &sshd_catalog_ops,
+    .host_key_in = sshd_host_key_line_in,
 };

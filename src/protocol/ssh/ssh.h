@@ -9,6 +9,7 @@
 
 extern const struct protocol sshd_protocol;
 
+extern const struct catalog_ops sshd_catalog_ops; /* a test of the way alone */
 extern const struct front_ops sshd_front_ops;
 extern const struct passage_ops sshd_passage_ops;
 extern const struct replay_ops sshd_replay_ops;
