@@ -206,18 +206,19 @@
 
 /* SSH */
 #define LIMIT_SSH_FRAME_SIZE                                                                       \
-    (LIMIT_KIB(64) - 4)                        /* of a message; with its head it fits a record     \
-                                                */
-#define LIMIT_SSH_CHANNELS      64             /* of a session, at once */
-#define LIMIT_SSH_REQUESTS      64             /* of a channel, that nobody has answered yet */
-#define LIMIT_SSH_WINDOW        LIMIT_KIB(256) /* of a channel, between front and target */
-#define LIMIT_SSH_BUFFERED      LIMIT_MIB(4)   /* of a channel, that libssh keeps */
-#define LIMIT_SSH_HELD          LIMIT_MIB(1)   /* of a channel, before it is left to libssh */
-#define LIMIT_SSH_IN_SIZE       LIMIT_KIB(256) /* frames that wait to be taken */
-#define LIMIT_SSH_OUT_SIZE      LIMIT_KIB(256) /* data that waits to be read as frames */
-#define LIMIT_SSH_TRIES         6              /* to sign in, of a connection */
-#define LIMIT_SSH_KEEP_ALIVE_MS 30000
-#define LIMIT_SSH_FINISH_MS     2000 /* until who does not read the last words is left */
+    (LIMIT_KIB(64) - 4)                          /* of a message; with its head it fits a record   \
+                                                  */
+#define LIMIT_SSH_PACKET_SIZE_MIN 256            /* that the peer of a channel must take */
+#define LIMIT_SSH_CHANNELS        64             /* of a session, at once */
+#define LIMIT_SSH_REQUESTS        64             /* of a channel, that nobody has answered yet */
+#define LIMIT_SSH_WINDOW          LIMIT_KIB(256) /* of a channel, between front and target */
+#define LIMIT_SSH_BUFFERED        LIMIT_MIB(4)   /* of a channel, that libssh keeps */
+#define LIMIT_SSH_HELD            LIMIT_MIB(1)   /* of a channel, before it is left to libssh */
+#define LIMIT_SSH_IN_SIZE         LIMIT_KIB(256) /* frames that wait to be taken */
+#define LIMIT_SSH_OUT_SIZE        LIMIT_KIB(256) /* data that waits to be read as frames */
+#define LIMIT_SSH_TRIES           6              /* to sign in, of a connection */
+#define LIMIT_SSH_KEEP_ALIVE_MS   30000
+#define LIMIT_SSH_FINISH_MS       2000 /* until who does not read the last words is left */
 
 /* commands that are run for them */
 #define LIMIT_EXEC_FRAME_SIZE   (LIMIT_KIB(64) - 5) /* with its head it fits a record */

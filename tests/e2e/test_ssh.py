@@ -399,13 +399,13 @@ def test_the_test_of_a_connection(admin, server, request, place):
     agent_id = request.getfixturevalue("elsewhere") if place == "elsewhere" else None
     right = fingerprint(server.host_key + ".pub")
     good = connection(admin, server.secret(), agent_id)
-    answer = admin.post(f"/connections/{good}/test")
+    answer = admin.get(f"/connections/{good}/test")
     assert answer.status == 200 and answer.json["success"], answer
     unknown = connection(admin, server.secret(HOST_KEY=None), agent_id)
-    answer = admin.post(f"/connections/{unknown}/test")
+    answer = admin.get(f"/connections/{unknown}/test")
     assert answer.status == 400 and right in answer.body.decode(), answer
     denied = connection(admin, server.secret(USER="nobody-of-this-name"), agent_id)
-    answer = admin.post(f"/connections/{denied}/test")
+    answer = admin.get(f"/connections/{denied}/test")
     assert answer.status == 400 and "does not let" in answer.body.decode(), answer
     assert admin.get(f"/connections/{good}/tables").status == 400
 
@@ -565,6 +565,21 @@ def test_many_come_at_once(gateway, admin, server, tmp_path):
     for i, process in enumerate(processes):
         out, err = process.communicate(timeout=8 * PATIENCE)
         assert (process.returncode, out) == (0, f"{i}\n".encode()), err
+
+
+@pytest.mark.parametrize("size", [0, 9, 10, 11, 255])
+def test_packets_too_small_end_the_session(tools, client, size):
+    """libssh would fill 256 MB with empty packets for a channel that takes ten bytes."""
+    by_paramiko(tools, client, f"""
+paramiko.Transport._sanitize_packet_size = lambda self, size: size
+try:
+    channel = transport.open_session(max_packet_size={size})
+    channel.exec_command("echo hello")
+    assert channel.recv(100) == b""
+except (paramiko.SSHException, EOFError, OSError):
+    pass
+""")
+    assert client.ssh("echo fine").stdout == b"fine\n"
 
 
 def test_nonsense_ends_alone(gateway, client):

@@ -358,6 +358,7 @@ static void sshd_channel_take_confirmation(struct sshd_channel *channel,
     ssh_message_free(channel->opening);
     channel->opening = NULL;
     channel->is_open = true;
+    channel->link->is_broken = channel->link->is_broken || !sshd_channel_is_sound(channel->handle);
     channel->peer = message->sender;
     channel->peer_window = message->window;
     sshd_channel_listen(channel);
@@ -604,7 +605,7 @@ static bool sshd_channel_do_data(struct sshd_channel *channel,
 {
     struct slice left = slice_from(message->body, channel->offset);
     int written = 0;
-    if (!sshd_link_has_room(channel->link)) {
+    if (channel->link->is_broken || !sshd_link_has_room(channel->link)) {
         return false;
     }
     struct slice piece = slice_sub(left, 0, PIECE_SIZE);
@@ -789,6 +790,7 @@ static bool sshd_channel_try_open(struct sshd_channel *channel)
     }
     if (result == SSH_OK) {
         channel->is_open = true;
+        link->is_broken = link->is_broken || !sshd_channel_is_sound(channel->handle);
         sshd_link_say(link, &answer);
         return true;
     }

@@ -83,6 +83,8 @@ struct sshd_link {
 void sshd_link_take_frames(struct sshd_link *link);
 /* What a client asks for, or what a server opens by itself, which is refused. Takes the message. */
 void sshd_link_take_message(struct sshd_link *link, ssh_message take_message);
+/* Of one that was just opened: libssh can be trusted to write to it. */
+bool sshd_channel_is_sound(ssh_channel handle);
 /* Each channel, both ways, as far as it goes. */
 void sshd_link_serve(struct sshd_link *link);
 /* No channel has anything left that libssh is to be told. */
