@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import re
-import socket
-import threading
 
 import pytest
 
@@ -185,25 +183,6 @@ def test_terminals(place):
     assert "hunter2" not in typed + shown and any(kind == "m" and "typed" in text for _, kind, text in events)
     for kind in ("jsonl", "txt", "csv"):
         assert "hunter2" not in place.download(session, kind)
-
-
-def test_tunnels(place):
-    client = place.client()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-
-        def serve():
-            with server.accept()[0] as one:
-                one.sendall(one.recv(100) * 2)
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        done = client.ssh(options=["-W", f"127.0.0.1:{port}"], input=b"12345")
-        thread.join(PATIENCE)
-    if done.stdout != b"1234512345":
-        pytest.skip("the connection allows no tunnels")
-    record = place.record(client)
-    assert any(f"tunnel to 127.0.0.1:{port}" in text for text in texts(record, "statement"))
-    assert texts(record, "done")[-1] == "closed: 5 bytes sent, 10 received"
 
 
 def test_much_output_is_counted(place):
