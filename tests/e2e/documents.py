@@ -41,6 +41,7 @@ NOT_TYPED = {
     "docs/terminals.md": {"gatehouse connect cl": "test_connect_terminal.py sits before one",
                           '{"type": "resize", "': "test_terminals.py sends it",
                           '{"type": "open", "se': "test_terminals.py reads them"},
+    "docs/ssh.md": {"ssh -p 12222 orders@": "asks for a password: test_ssh.py gives one"},
     "docs/tcp.md": {"GATEHOUSE <secret>": "a protocol: test_tcp.py speaks it"},
     "docs/sign-in/auth0.md": {"exports.onExecutePos": "runs at the provider",
                               "curl -d grant_type=c": "asks the provider"},

@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PIECE_SIZE   32768 /* of data, in a message */
-#define REQUESTS_MAX COUNT_OF(((struct sshd_channel *)NULL)->requests)
-
 void sshd_link_say(struct sshd_link *link, const struct sshwire_message *message)
 {
     if (sshwire_write(&link->out, message) != ERR_NONE) {
@@ -17,14 +14,14 @@ void sshd_link_say(struct sshd_link *link, const struct sshwire_message *message
     }
 }
 
-static void sshd_channel_say(struct sshd_channel *channel, enum sshwire_type type)
+void sshd_channel_say(struct sshd_channel *channel, enum sshwire_type type)
 {
     const struct sshwire_message message = {.type = type, .channel = channel->peer};
     sshd_link_say(channel->link, &message);
 }
 
-static void sshd_channel_say_request(struct sshd_channel *channel,
-                                     const struct sshwire_request *request, bool wants_reply)
+void sshd_channel_say_request(struct sshd_channel *channel, const struct sshwire_request *request,
+                              bool wants_reply)
 {
     struct buf body;
     buf_init(&body, LIMIT_SSH_FRAME_SIZE);
@@ -114,7 +111,7 @@ static void sshd_channel_on_exit_signal(ssh_session session, ssh_channel handle,
     (void)snprintf(exit->words, sizeof(exit->words), "%s", words);
 }
 
-static void sshd_channel_listen(struct sshd_channel *channel)
+void sshd_channel_listen(struct sshd_channel *channel)
 {
     channel->callbacks = (struct ssh_channel_callbacks_struct){
         .userdata = channel,
@@ -131,7 +128,7 @@ static void sshd_channel_listen(struct sshd_channel *channel)
 
 /* Channels ------------------------------------------------------------------------------------ */
 
-static struct sshd_channel *sshd_channel_new(struct sshd_link *link)
+struct sshd_channel *sshd_channel_new(struct sshd_link *link)
 {
     size_t place = 0;
     while (place < LIMIT_SSH_CHANNELS && link->channels[place] != NULL) {
@@ -152,7 +149,7 @@ static struct sshd_channel *sshd_channel_new(struct sshd_link *link)
     return channel;
 }
 
-static void sshd_channel_free(struct sshd_channel *channel)
+void sshd_channel_free(struct sshd_channel *channel)
 {
     channel->link->channels[channel->number] = NULL;
     for (size_t i = 0; i < channel->request_count; i++) {
@@ -175,7 +172,7 @@ void sshd_link_free_channels(struct sshd_link *link)
     link->channel_count = 0;
 }
 
-static struct sshd_channel *sshd_channel_of(struct sshd_link *link, ssh_channel handle)
+struct sshd_channel *sshd_channel_of(struct sshd_link *link, ssh_channel handle)
 {
     for (size_t i = 0; i < link->channel_count; i++) {
         struct sshd_channel *channel = link->channels[i];
@@ -184,11 +181,6 @@ static struct sshd_channel *sshd_channel_of(struct sshd_link *link, ssh_channel 
         }
     }
     return NULL;
-}
-
-static bool sshd_channel_is_over(const struct sshd_channel *channel)
-{
-    return channel->told_close && channel->left;
 }
 
 static void sshd_channel_leave(struct sshd_channel *channel)
@@ -201,317 +193,6 @@ static void sshd_channel_leave(struct sshd_channel *channel)
     ssh_remove_channel_callbacks(channel->handle, &channel->callbacks);
     ssh_channel_free(channel->handle);
     channel->handle = NULL;
-}
-
-/* What a client asks for ----------------------------------------------------------------------- */
-
-static void link_refuse_message(ssh_message take_message)
-{
-    (void)ssh_message_reply_default(take_message);
-    ssh_message_free(take_message);
-}
-
-static void link_take_open(struct sshd_link *link, ssh_message take_message)
-{
-    bool is_session = link->is_server && ssh_message_subtype(take_message) == SSH_CHANNEL_SESSION;
-    struct sshd_channel *channel =
-        is_session && !link->is_finishing ? sshd_channel_new(link) : NULL;
-    if (channel == NULL) {
-        link_refuse_message(take_message);
-        return;
-    }
-    const struct sshwire_message message = {.type = SSHWIRE_OPEN,
-                                            .channel = channel->number,
-                                            .name = SLICE("session"),
-                                            .window = LIMIT_SSH_WINDOW,
-                                            .packet_size = PIECE_SIZE};
-    channel->opening = take_message;
-    sshd_link_say(link, &message);
-}
-
-static struct slice link_text(const char *text)
-{
-    return text == NULL ? SLICE("") : slice_of_text(text);
-}
-
-/* The only ways to a terminal's size that do not answer at once; libssh 0.10 has no other. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static void link_read_size(ssh_message message, struct sshwire_request *request)
-{
-    request->columns = (uint32_t)ssh_message_channel_request_pty_width(message);
-    request->rows = (uint32_t)ssh_message_channel_request_pty_height(message);
-    request->width = (uint32_t)ssh_message_channel_request_pty_pxwidth(message);
-    request->height = (uint32_t)ssh_message_channel_request_pty_pxheight(message);
-    request->text = link_text(
-        request->kind == SSHWIRE_TERMINAL ? ssh_message_channel_request_pty_term(message) : NULL);
-}
-#pragma GCC diagnostic pop
-
-static bool link_read_request(ssh_message message, struct sshwire_request *request)
-{
-    switch (ssh_message_subtype(message)) {
-    case SSH_CHANNEL_REQUEST_PTY:
-        request->kind = SSHWIRE_TERMINAL;
-        link_read_size(message, request);
-        return true;
-    case SSH_CHANNEL_REQUEST_WINDOW_CHANGE:
-        request->kind = SSHWIRE_RESIZE;
-        link_read_size(message, request);
-        return true;
-    case SSH_CHANNEL_REQUEST_ENV:
-        request->kind = SSHWIRE_VARIABLE;
-        request->text = link_text(ssh_message_channel_request_env_name(message));
-        request->value = link_text(ssh_message_channel_request_env_value(message));
-        return true;
-    case SSH_CHANNEL_REQUEST_SHELL:
-        request->kind = SSHWIRE_SHELL;
-        return true;
-    case SSH_CHANNEL_REQUEST_EXEC:
-        request->kind = SSHWIRE_EXEC;
-        request->text = link_text(ssh_message_channel_request_command(message));
-        return true;
-    case SSH_CHANNEL_REQUEST_SUBSYSTEM:
-        request->kind = SSHWIRE_SUBSYSTEM;
-        request->text = link_text(ssh_message_channel_request_subsystem(message));
-        return true;
-    default:
-        return false; /* the windows and the keys of a person are not for a server behind here */
-    }
-}
-
-static void link_take_request(struct sshd_link *link, ssh_message take_message)
-{
-    struct sshwire_request request = {.kind = SSHWIRE_SHELL};
-    struct sshd_channel *channel =
-        sshd_channel_of(link, ssh_message_channel_request_channel(take_message));
-    if (channel == NULL) {
-        ssh_message_free(take_message); /* its channel is gone */
-        return;
-    }
-    if (!link->is_server || !link_read_request(take_message, &request)) {
-        link_refuse_message(take_message);
-        return;
-    }
-    if (request.kind == SSHWIRE_RESIZE) {
-        sshd_channel_say_request(channel, &request, false);
-        ssh_message_free(take_message);
-        return;
-    }
-    if (channel->request_count == REQUESTS_MAX) {
-        link->is_broken = true;
-        link_refuse_message(take_message);
-        return;
-    }
-    channel->requests[channel->request_count++] = take_message;
-    sshd_channel_say_request(channel, &request, true);
-}
-
-void sshd_link_take_message(struct sshd_link *link, ssh_message take_message)
-{
-    switch (ssh_message_type(take_message)) {
-    case SSH_REQUEST_CHANNEL_OPEN:
-        link_take_open(link, take_message);
-        return;
-    case SSH_REQUEST_CHANNEL:
-        link_take_request(link, take_message);
-        return;
-    default:
-        link_refuse_message(take_message);
-        return;
-    }
-}
-
-/* Frames of the other end ---------------------------------------------------------------------- */
-
-/* Of a server's side: a channel is to be opened at it. */
-static void link_take_wish(struct sshd_link *link, const struct sshwire_message *message)
-{
-    struct sshwire_message answer = {.type = SSHWIRE_OPEN_FAILURE,
-                                     .channel = message->channel,
-                                     .code = SSHWIRE_PROHIBITED,
-                                     .body = SLICE("only sessions are opened here")};
-    if (link->is_server || !slice_equals(message->name, SLICE("session"))) {
-        sshd_link_say(link, &answer);
-        return;
-    }
-    ssh_channel handle = ssh_channel_new(link->session);
-    struct sshd_channel *channel = handle == NULL ? NULL : sshd_channel_new(link);
-    if (channel == NULL) {
-        answer.code = SSHWIRE_SHORTAGE;
-        answer.body = SLICE("there are too many channels");
-        ssh_channel_free(handle);
-        sshd_link_say(link, &answer);
-        return;
-    }
-    channel->handle = handle;
-    channel->peer = message->channel;
-    channel->peer_window = message->window;
-    sshd_channel_listen(channel);
-}
-
-static void sshd_channel_take_confirmation(struct sshd_channel *channel,
-                                           const struct sshwire_message *message)
-{
-    channel->handle = ssh_message_channel_request_open_reply_accept(channel->opening);
-    must(channel->handle != NULL); /* memory is out */
-    ssh_message_free(channel->opening);
-    channel->opening = NULL;
-    channel->is_open = true;
-    channel->link->is_broken = channel->link->is_broken || !sshd_channel_is_sound(channel->handle);
-    channel->peer = message->sender;
-    channel->peer_window = message->window;
-    sshd_channel_listen(channel);
-}
-
-static void sshd_channel_take_failure(struct sshd_channel *channel)
-{
-    link_refuse_message(channel->opening);
-    channel->opening = NULL;
-    sshd_channel_free(channel);
-}
-
-static void sshd_channel_take_answer(struct sshd_channel *channel, bool is_success)
-{
-    if (channel->request_count == 0) {
-        return; /* the channel has been left meanwhile */
-    }
-    ssh_message message = channel->requests[0];
-    for (size_t i = 1; i < channel->request_count; i++) {
-        channel->requests[i - 1] = channel->requests[i];
-    }
-    channel->request_count--;
-    if (is_success) {
-        (void)ssh_message_channel_request_reply_success(message);
-        ssh_message_free(message);
-    } else {
-        link_refuse_message(message);
-    }
-}
-
-/* In order, behind what waits already. */
-static enum err sshd_channel_queue(struct sshd_channel *channel,
-                                   const struct sshwire_message *message, struct slice frame)
-{
-    bool is_data = message->type == SSHWIRE_DATA || message->type == SSHWIRE_EXTENDED_DATA;
-    if (is_data && message->body.len > channel->window) {
-        return ERR_INPUT;
-    }
-    channel->window -= is_data ? (uint32_t)message->body.len : 0;
-    return buf_append(&channel->queue, frame);
-}
-
-static enum err sshd_channel_take(struct sshd_channel *channel,
-                                  const struct sshwire_message *message, struct slice frame)
-{
-    if (channel->opening != NULL) {
-        if (message->type == SSHWIRE_OPEN_CONFIRMATION) {
-            sshd_channel_take_confirmation(channel, message);
-            return ERR_NONE;
-        }
-        if (message->type == SSHWIRE_OPEN_FAILURE) {
-            sshd_channel_take_failure(channel);
-            return ERR_NONE;
-        }
-        return ERR_INPUT;
-    }
-    switch (message->type) {
-    case SSHWIRE_WINDOW_ADJUST:
-        channel->peer_window += message->window;
-        return channel->peer_window < message->window ? ERR_INPUT : ERR_NONE;
-    case SSHWIRE_SUCCESS:
-    case SSHWIRE_FAILURE:
-        sshd_channel_take_answer(channel, message->type == SSHWIRE_SUCCESS);
-        return ERR_NONE;
-    case SSHWIRE_DATA:
-    case SSHWIRE_EXTENDED_DATA:
-    case SSHWIRE_EOF:
-    case SSHWIRE_CLOSE:
-    case SSHWIRE_REQUEST:
-        return sshd_channel_queue(channel, message, frame);
-    case SSHWIRE_GLOBAL_REQUEST:
-    case SSHWIRE_GLOBAL_SUCCESS:
-    case SSHWIRE_GLOBAL_FAILURE:
-    case SSHWIRE_OPEN:
-    case SSHWIRE_OPEN_CONFIRMATION:
-    case SSHWIRE_OPEN_FAILURE:
-        return ERR_INPUT;
-    }
-    return ERR_INPUT;
-}
-
-static enum err link_take_frame(struct sshd_link *link, const struct sshwire_message *message,
-                                struct slice frame)
-{
-    const struct sshwire_message no = {.type = SSHWIRE_GLOBAL_FAILURE};
-    switch (message->type) {
-    case SSHWIRE_GLOBAL_REQUEST:
-        if (message->wants_reply) {
-            sshd_link_say(link, &no);
-        }
-        return ERR_NONE;
-    case SSHWIRE_GLOBAL_SUCCESS:
-    case SSHWIRE_GLOBAL_FAILURE:
-        return ERR_NONE;
-    case SSHWIRE_OPEN:
-        link_take_wish(link, message);
-        return ERR_NONE;
-    case SSHWIRE_OPEN_CONFIRMATION:
-    case SSHWIRE_OPEN_FAILURE:
-    case SSHWIRE_WINDOW_ADJUST:
-    case SSHWIRE_DATA:
-    case SSHWIRE_EXTENDED_DATA:
-    case SSHWIRE_EOF:
-    case SSHWIRE_CLOSE:
-    case SSHWIRE_REQUEST:
-    case SSHWIRE_SUCCESS:
-    case SSHWIRE_FAILURE:
-        break;
-    }
-    if (message->channel >= link->channel_count || link->channels[message->channel] == NULL) {
-        return ERR_INPUT;
-    }
-    return sshd_channel_take(link->channels[message->channel], message, frame);
-}
-
-/* The gateway's own last words; true: they are there, and whole. */
-static bool link_take_words(struct sshd_link *link)
-{
-    struct slice in = buf_view(&link->in);
-    struct ending_words words;
-    char text[512];
-    if (in.len <= SSHWIRE_HEAD_SIZE || in.at[SSHWIRE_HEAD_SIZE] != 1 ||
-        !sshd_answer_read(in, &words)) {
-        return false;
-    }
-    (void)snprintf(text, sizeof(text), "%.*s%s%.*s", SLICE_ARG(words.message),
-                   words.hint.len > 0 ? ": " : "", SLICE_ARG(words.hint));
-    (void)ssh_session_set_disconnect_message(link->session, text);
-    buf_clear(&link->in);
-    return true;
-}
-
-void sshd_link_take_frames(struct sshd_link *link)
-{
-    enum err err = ERR_NONE;
-    while (err == ERR_NONE && link->in.len > 0) {
-        struct sshwire_message message;
-        size_t taken = 0;
-        err = sshwire_read(buf_view(&link->in), &taken, &message);
-        if (err == ERR_NONE) {
-            err = link_take_frame(link, &message, slice_sub(buf_view(&link->in), 0, taken));
-            buf_consume(&link->in, taken);
-        }
-    }
-    if (err == ERR_INPUT && link_take_words(link)) {
-        err = ERR_NONE;
-    }
-    if (err != ERR_NONE && err != ERR_MORE) {
-        link->is_broken = true;
-    }
-    if (link->in.len == 0) {
-        buf_clear(&link->in);
-    }
 }
 
 /* From frames to libssh ------------------------------------------------------------------------ */
@@ -608,7 +289,7 @@ static bool sshd_channel_do_data(struct sshd_channel *channel,
     if (channel->link->is_broken || !sshd_link_has_room(channel->link)) {
         return false;
     }
-    struct slice piece = slice_sub(left, 0, PIECE_SIZE);
+    struct slice piece = slice_sub(left, 0, SSHD_PIECE_SIZE);
     if (piece.len > 0) {
         written = message->type == SSHWIRE_DATA
                       ? ssh_channel_write(channel->handle, piece.at, (uint32_t)piece.len)
@@ -691,7 +372,8 @@ static void sshd_channel_pass(struct sshd_channel *channel, int is_stderr, struc
 {
     struct sshd_link *link = channel->link;
     while (bytes->len > 0 && channel->peer_window > 0 && link->out.len < LIMIT_SSH_OUT_SIZE) {
-        size_t room = channel->peer_window < PIECE_SIZE ? channel->peer_window : PIECE_SIZE;
+        size_t room =
+            channel->peer_window < SSHD_PIECE_SIZE ? channel->peer_window : SSHD_PIECE_SIZE;
         struct slice piece = slice_sub(*bytes, 0, room);
         const struct sshwire_message message = {.type = is_stderr != 0 ? SSHWIRE_EXTENDED_DATA
                                                                        : SSHWIRE_DATA,
@@ -712,10 +394,10 @@ static void sshd_channel_take_kept(struct sshd_channel *channel, int is_stderr)
     channel->is_stuck[is_stderr] = false;
     while (len > 0) {
         char *at = NULL;
-        must(buf_reserve(held, PIECE_SIZE, &at) == ERR_NONE); /* it kept less */
-        len = ssh_channel_read_nonblocking(channel->handle, at, PIECE_SIZE, is_stderr);
+        must(buf_reserve(held, SSHD_PIECE_SIZE, &at) == ERR_NONE); /* it kept less */
+        len = ssh_channel_read_nonblocking(channel->handle, at, SSHD_PIECE_SIZE, is_stderr);
         buf_commit(held, len > 0 ? (size_t)len : 0);
-        len = len == PIECE_SIZE ? len : 0;
+        len = len == SSHD_PIECE_SIZE ? len : 0;
     }
 }
 
@@ -784,7 +466,7 @@ static bool sshd_channel_try_open(struct sshd_channel *channel)
                                      .channel = channel->peer,
                                      .sender = channel->number,
                                      .window = LIMIT_SSH_WINDOW,
-                                     .packet_size = PIECE_SIZE};
+                                     .packet_size = SSHD_PIECE_SIZE};
     if (result == SSH_AGAIN) {
         return true;
     }
@@ -813,15 +495,9 @@ static void sshd_channel_serve(struct sshd_channel *channel)
         sshd_channel_apply(channel);
         sshd_channel_collect(channel);
     }
-    if (channel->left && channel->handle != NULL) {
-        /* It does not have to wait for the other's close: what comes is dropped by libssh. */
-        if (!channel->told_close) {
-            channel->told_close = true;
-            sshd_channel_say(channel, SSHWIRE_CLOSE);
-        }
+    /* A client may close before it has heard how its command ended (Dropbear does). */
+    if (channel->told_close && channel->left) {
         sshd_channel_leave(channel);
-    }
-    if (sshd_channel_is_over(channel)) {
         sshd_channel_free(channel);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For ssh_link.c, which moves bytes, and ssh_link_channel.c, which moves channels. */
+/* For ssh_link.c, which moves bytes, ssh_link_take.c, which takes what comes, and
+ * ssh_link_channel.c, which moves channels. */
 #ifndef GH_SSH_SSH_LINK_INTERNAL_H
 #define GH_SSH_SSH_LINK_INTERNAL_H
 
@@ -10,6 +11,8 @@
 
 #include <libssh/callbacks.h>
 #include <libssh/server.h>
+
+#define SSHD_PIECE_SIZE 32768 /* of data, in a message */
 
 struct sshd_exit {
     bool has_status;
@@ -92,7 +95,18 @@ bool sshd_link_is_drained(const struct sshd_link *link);
 void sshd_link_free_channels(struct sshd_link *link);
 /* Whether libssh may be given more to send. */
 bool sshd_link_has_room(const struct sshd_link *link);
-/* ERR_LIMIT breaks the link. */
+/* One that does not fit breaks the link. */
 void sshd_link_say(struct sshd_link *link, const struct sshwire_message *message);
+
+/* NULL: there are too many. */
+struct sshd_channel *sshd_channel_new(struct sshd_link *link);
+void sshd_channel_free(struct sshd_channel *channel);
+/* NULL: it is none of these. */
+struct sshd_channel *sshd_channel_of(struct sshd_link *link, ssh_channel handle);
+/* libssh tells of it from now on. */
+void sshd_channel_listen(struct sshd_channel *channel);
+void sshd_channel_say(struct sshd_channel *channel, enum sshwire_type type);
+void sshd_channel_say_request(struct sshd_channel *channel, const struct sshwire_request *request,
+                              bool wants_reply);
 
 #endif
