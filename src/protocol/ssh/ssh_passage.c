@@ -26,7 +26,7 @@ enum err sshd_say(struct sshd_passage *self, enum pump_side to,
     return sshwire_write(self->side == to ? &self->back : &self->out[self->side], message);
 }
 
-enum err sshd_say_data(struct sshd_passage *self, struct sshd_channel *channel, enum pump_side to,
+enum err sshd_say_data(struct sshd_passage *self, struct sshd_followed *channel, enum pump_side to,
                        uint32_t code, struct slice data)
 {
     size_t most =
@@ -45,7 +45,8 @@ enum err sshd_say_data(struct sshd_passage *self, struct sshd_channel *channel, 
     return err;
 }
 
-enum err sshd_say_words(struct sshd_passage *self, struct sshd_channel *channel, struct slice words)
+enum err sshd_say_words(struct sshd_passage *self, struct sshd_followed *channel,
+                        struct slice words)
 {
     struct buf line;
     enum err err = ERR_NONE;
@@ -60,15 +61,15 @@ enum err sshd_say_words(struct sshd_passage *self, struct sshd_channel *channel,
     return err;
 }
 
-enum err sshd_say_window(struct sshd_passage *self, struct sshd_channel *channel, enum pump_side to,
-                         size_t size)
+enum err sshd_say_window(struct sshd_passage *self, struct sshd_followed *channel,
+                         enum pump_side to, size_t size)
 {
     const struct sshwire_message message = {
         .type = SSHWIRE_WINDOW_ADJUST, .channel = channel->numbers[to], .window = (uint32_t)size};
     return size == 0 ? ERR_NONE : sshd_say(self, to, &message);
 }
 
-static enum err sshd_say_exit(struct sshd_passage *self, const struct sshd_channel *channel)
+static enum err sshd_say_exit(struct sshd_passage *self, const struct sshd_followed *channel)
 {
     const struct sshwire_request request = {.kind = SSHWIRE_EXIT_STATUS, .code = BLOCKED_CODE};
     struct buf body;
@@ -88,7 +89,7 @@ static enum err sshd_say_exit(struct sshd_passage *self, const struct sshd_chann
 /* Requests that wait are answered as granted: clients like OpenSSH's end at once when one is not,
  * and would show neither words nor exit status. The client's channel closes when the target's has:
  * its number is not given to another one before. */
-static enum err sshd_cut_client(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err sshd_cut_client(struct sshd_passage *self, struct sshd_followed *channel,
                                 struct slice words)
 {
     enum err err = ERR_NONE;
@@ -104,7 +105,7 @@ static enum err sshd_cut_client(struct sshd_passage *self, struct sshd_channel *
     return err == ERR_NONE ? sshd_say(self, PUMP_CLIENT, &end) : err;
 }
 
-enum err sshd_cut(struct sshd_passage *self, struct sshd_channel *channel, struct slice words)
+enum err sshd_cut(struct sshd_passage *self, struct sshd_followed *channel, struct slice words)
 {
     const struct sshwire_message close = {.type = SSHWIRE_CLOSE,
                                           .channel = channel->numbers[PUMP_TARGET]};
@@ -137,7 +138,7 @@ void sshd_record(struct sshd_passage *self, enum record_side side, const struct 
     buf_release(&message);
 }
 
-void sshd_record_done(struct sshd_passage *self, struct sshd_channel *channel, struct slice text,
+void sshd_record_done(struct sshd_passage *self, struct sshd_followed *channel, struct slice text,
                       bool is_well)
 {
     const struct sshd_entry count = {
@@ -201,7 +202,7 @@ static unsigned sshd_state(const struct passage *passage)
     const struct sshd_passage *self = CONTAINER_OF_CONST(passage, struct sshd_passage, passage);
     bool is_busy = false;
     for (size_t i = 0; i < self->channel_count; i++) {
-        const struct sshd_channel *channel = self->channels[i];
+        const struct sshd_followed *channel = self->channels[i];
         is_busy = is_busy || (!channel->is_cut && channel->kind != SSHD_SHELL &&
                               channel->kind != SSHD_NONE && channel->kind != SSHD_TUNNEL);
     }
@@ -240,7 +241,7 @@ static enum err sshd_last_words(const struct passage *passage, const struct endi
     bool was_said = false;
     (void)is_discarded;
     for (size_t i = 0; i < self->channel_count && err == ERR_NONE; i++) {
-        const struct sshd_channel *channel = self->channels[i];
+        const struct sshd_followed *channel = self->channels[i];
         if (channel->is_cut || !channel->is_confirmed || channel->kind == SSHD_TUNNEL ||
             channel->has_closed[PUMP_TARGET]) {
             continue;
@@ -298,7 +299,7 @@ static void sshd_passage_free(struct passage *passage)
 {
     struct sshd_passage *self = sshd_passage_of(passage);
     for (size_t i = 0; i < self->channel_count; i++) {
-        sshd_channel_free(self->channels[i]);
+        sshd_followed_free(self->channels[i]);
     }
     for (int i = 0; i < 2; i++) {
         buf_wipe(&self->in[i]); /* passwords went through */

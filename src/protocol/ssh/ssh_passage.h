@@ -32,7 +32,7 @@ struct sshd_typed {
     char escape[2];  /* where each side is in a sequence of escape */
 };
 
-struct sshd_channel {
+struct sshd_followed {
     uint32_t numbers[2]; /* by the side that gave it */
     uint32_t packet_size[2];
     bool is_confirmed;
@@ -71,7 +71,7 @@ struct sshd_passage {
     struct buf in[2];    /* by side: what is no whole frame yet */
     struct buf out[2];   /* by side it came from */
     struct buf back;
-    struct sshd_channel *channels[LIMIT_SSH_FOLLOWED];
+    struct sshd_followed *channels[LIMIT_SSH_FOLLOWED];
     size_t channel_count;
     uint32_t items;
 };
@@ -85,40 +85,40 @@ static inline enum pump_side sshd_other(enum pump_side side)
 enum err sshd_say(struct sshd_passage *self, enum pump_side to,
                   const struct sshwire_message *message) MUST_USE;
 /* Data of any size; 'code': SSHWIRE_STDERR or 0. */
-enum err sshd_say_data(struct sshd_passage *self, struct sshd_channel *channel, enum pump_side to,
+enum err sshd_say_data(struct sshd_passage *self, struct sshd_followed *channel, enum pump_side to,
                        uint32_t code, struct slice data) MUST_USE;
 /* As much of it as there is room for in what is ours of the client's window. */
-enum err sshd_say_words(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_say_words(struct sshd_passage *self, struct sshd_followed *channel,
                         struct slice words) MUST_USE;
 /* That side may send so much more. */
-enum err sshd_say_window(struct sshd_passage *self, struct sshd_channel *channel, enum pump_side to,
-                         size_t size) MUST_USE;
+enum err sshd_say_window(struct sshd_passage *self, struct sshd_followed *channel,
+                         enum pump_side to, size_t size) MUST_USE;
 /* The channel ends here: the client has words and an exit status, the target is told. */
-enum err sshd_cut(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_cut(struct sshd_passage *self, struct sshd_followed *channel,
                   struct slice words) MUST_USE;
 void sshd_record(struct sshd_passage *self, enum record_side side, const struct sshd_entry *entry);
 /* The end of what a channel did, once. */
-void sshd_record_done(struct sshd_passage *self, struct sshd_channel *channel, struct slice text,
+void sshd_record_done(struct sshd_passage *self, struct sshd_followed *channel, struct slice text,
                       bool is_well);
 
 /* ssh_passage_channel.c: a message, and its frame. */
 enum err sshd_take(struct sshd_passage *self, enum pump_side side,
                    const struct sshwire_message *message, struct slice frame) MUST_USE;
-void sshd_channel_free(struct sshd_channel *channel);
+void sshd_followed_free(struct sshd_followed *channel);
 
 /* ssh_passage_request.c */
-enum err sshd_take_request(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_take_request(struct sshd_passage *self, struct sshd_followed *channel,
                            enum pump_side side, const struct sshwire_message *message,
                            struct slice frame) MUST_USE;
-enum err sshd_take_reply(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_take_reply(struct sshd_passage *self, struct sshd_followed *channel,
                          enum pump_side side, struct slice frame) MUST_USE;
 
 /* ssh_passage_data.c */
-enum err sshd_take_data(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_take_data(struct sshd_passage *self, struct sshd_followed *channel,
                         enum pump_side side, const struct sshwire_message *message,
                         struct slice frame) MUST_USE;
 /* Output that waits goes on: nothing more comes. */
-enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_channel *channel) MUST_USE;
+enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_followed *channel) MUST_USE;
 
 /* ssh_passage_typed.c */
 struct sshd_typed *sshd_typed_new(void);
@@ -126,7 +126,7 @@ void sshd_typed_free(struct sshd_typed *typed);
 /* *ret_line: what a line of it says, when it ends at the byte. */
 void sshd_typed_add(struct sshd_typed *typed, char byte, bool *ret_is_line);
 /* What was shown: what was typed and is, is recorded. */
-void sshd_typed_shown(struct sshd_passage *self, struct sshd_channel *channel, struct slice shown);
+void sshd_typed_shown(struct sshd_passage *self, struct sshd_followed *channel, struct slice shown);
 
 /* ssh_passage_rules.c */
 bool sshd_has_rules(const struct sshd_passage *self);
@@ -147,20 +147,20 @@ void sshd_refuse(struct sshd_passage *self, struct buf *words, const char *why);
 /* ssh_sftp.c */
 struct sshd_sftp *sshd_sftp_new(void);
 void sshd_sftp_free(struct sshd_sftp *sftp);
-enum err sshd_sftp_pass(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_sftp_pass(struct sshd_passage *self, struct sshd_followed *channel,
                         enum pump_side side, struct slice data) MUST_USE;
 /* There is more room in the client's window: what waits for it goes. */
-enum err sshd_sftp_answer(struct sshd_passage *self, struct sshd_channel *channel) MUST_USE;
+enum err sshd_sftp_answer(struct sshd_passage *self, struct sshd_followed *channel) MUST_USE;
 /* What is open is recorded. */
-void sshd_sftp_end(struct sshd_passage *self, struct sshd_channel *channel);
+void sshd_sftp_end(struct sshd_passage *self, struct sshd_followed *channel);
 
 /* ssh_scp.c: 'words' of "scp -t path"; NULL: they are not those. */
 struct sshd_scp *sshd_scp_new(const struct slice *words, size_t count);
 void sshd_scp_free(struct sshd_scp *scp);
 bool sshd_scp_is_upload(const struct sshd_scp *scp);
 struct slice sshd_scp_path(const struct sshd_scp *scp);
-enum err sshd_scp_pass(struct sshd_passage *self, struct sshd_channel *channel, enum pump_side side,
-                       struct slice data) MUST_USE;
+enum err sshd_scp_pass(struct sshd_passage *self, struct sshd_followed *channel,
+                       enum pump_side side, struct slice data) MUST_USE;
 
 /* ssh_path.c: into 'buf', without ".", ".." and "//"; false: what ".." leaves is not known. 'home'
  * is where paths begin that do not begin with "/"; empty: not known. */

@@ -14,13 +14,13 @@ static enum err channel_forward(struct sshd_passage *self, enum pump_side side, 
 
 /* The one that a message of that side is about. One that the gateway has ended goes first until the
  * side has closed it: the other may have given its number to a new one by then. */
-static struct sshd_channel *channel_find(struct sshd_passage *self, enum pump_side side,
-                                         uint32_t number)
+static struct sshd_followed *channel_find(struct sshd_passage *self, enum pump_side side,
+                                          uint32_t number)
 {
     enum pump_side other = sshd_other(side);
-    struct sshd_channel *found = NULL;
+    struct sshd_followed *found = NULL;
     for (size_t i = 0; i < self->channel_count; i++) {
-        struct sshd_channel *channel = self->channels[i];
+        struct sshd_followed *channel = self->channels[i];
         bool has_number = channel->is_confirmed || channel->is_of_target == (other == PUMP_TARGET);
         bool is_over = channel->is_cut && channel->has_closed[side];
         if (has_number && !is_over && channel->numbers[other] == number &&
@@ -31,7 +31,7 @@ static struct sshd_channel *channel_find(struct sshd_passage *self, enum pump_si
     return found;
 }
 
-void sshd_channel_free(struct sshd_channel *channel)
+void sshd_followed_free(struct sshd_followed *channel)
 {
     sshd_typed_free(channel->typed);
     sshd_sftp_free(channel->sftp);
@@ -41,7 +41,7 @@ void sshd_channel_free(struct sshd_channel *channel)
     memory_free(channel);
 }
 
-static void channel_drop(struct sshd_passage *self, struct sshd_channel *channel)
+static void channel_drop(struct sshd_passage *self, struct sshd_followed *channel)
 {
     for (size_t i = 0; i < self->channel_count; i++) {
         if (self->channels[i] == channel) {
@@ -49,7 +49,7 @@ static void channel_drop(struct sshd_passage *self, struct sshd_channel *channel
             break;
         }
     }
-    sshd_channel_free(channel);
+    sshd_followed_free(channel);
 }
 
 /* Opening ------------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static struct slice channel_refusal(struct sshd_passage *self, enum pump_side si
     return SLICE("");
 }
 
-static void channel_begin_tunnel(struct sshd_passage *self, struct sshd_channel *channel,
+static void channel_begin_tunnel(struct sshd_passage *self, struct sshd_followed *channel,
                                  enum pump_side side, const struct sshwire_message *message)
 {
     char text[600];
@@ -124,14 +124,14 @@ static enum err channel_open(struct sshd_passage *self, enum pump_side side,
         return channel_refuse_open(self, side, message, words);
     }
     for (size_t i = 0; i < self->channel_count; i++) {
-        const struct sshd_channel *other = self->channels[i];
+        const struct sshd_followed *other = self->channels[i];
         bool has_number = other->is_confirmed || other->is_of_target == (side == PUMP_TARGET);
         bool is_over = other->is_cut && other->has_closed[side];
         if (has_number && !is_over && other->numbers[side] == message->channel) {
             return ERR_INPUT; /* two of one number */
         }
     }
-    struct sshd_channel *channel = memory_new(sizeof(*channel));
+    struct sshd_followed *channel = memory_new(sizeof(*channel));
     channel->numbers[side] = message->channel;
     channel->packet_size[side] = message->packet_size;
     channel->is_of_target = side == PUMP_TARGET;
@@ -152,7 +152,7 @@ static enum err channel_open(struct sshd_passage *self, enum pump_side side,
     return sshd_say(self, sshd_other(side), &open);
 }
 
-static enum err channel_confirm(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err channel_confirm(struct sshd_passage *self, struct sshd_followed *channel,
                                 enum pump_side side, const struct sshwire_message *message,
                                 struct slice frame)
 {
@@ -160,7 +160,7 @@ static enum err channel_confirm(struct sshd_passage *self, struct sshd_channel *
         return ERR_INPUT;
     }
     for (size_t i = 0; i < self->channel_count; i++) {
-        const struct sshd_channel *other = self->channels[i];
+        const struct sshd_followed *other = self->channels[i];
         bool is_over = other->is_cut && other->has_closed[side];
         if (other->is_confirmed && !is_over && other->numbers[side] == message->sender) {
             return ERR_INPUT;
@@ -172,7 +172,7 @@ static enum err channel_confirm(struct sshd_passage *self, struct sshd_channel *
     return channel_forward(self, side, frame);
 }
 
-static enum err channel_fail(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err channel_fail(struct sshd_passage *self, struct sshd_followed *channel,
                              enum pump_side side, struct slice frame)
 {
     if (channel->is_confirmed || channel->is_of_target == (side == PUMP_TARGET)) {
@@ -186,7 +186,7 @@ static enum err channel_fail(struct sshd_passage *self, struct sshd_channel *cha
 /* Flow and end -------------------------------------------------------------------------------- */
 
 /* What was taken out of the client's window for words of ours is made up first. */
-static enum err channel_adjust(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err channel_adjust(struct sshd_passage *self, struct sshd_followed *channel,
                                enum pump_side side, const struct sshwire_message *message)
 {
     struct sshwire_message adjust = *message;
@@ -201,7 +201,7 @@ static enum err channel_adjust(struct sshd_passage *self, struct sshd_channel *c
                : err;
 }
 
-static void channel_record_end(struct sshd_passage *self, struct sshd_channel *channel)
+static void channel_record_end(struct sshd_passage *self, struct sshd_followed *channel)
 {
     char text[80];
     sshd_sftp_end(self, channel);
@@ -214,7 +214,7 @@ static void channel_record_end(struct sshd_passage *self, struct sshd_channel *c
     }
 }
 
-static enum err channel_close(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err channel_close(struct sshd_passage *self, struct sshd_followed *channel,
                               enum pump_side side, struct slice frame)
 {
     enum err err = ERR_NONE;
@@ -233,7 +233,7 @@ static enum err channel_close(struct sshd_passage *self, struct sshd_channel *ch
     return err;
 }
 
-static enum err channel_take(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err channel_take(struct sshd_passage *self, struct sshd_followed *channel,
                              enum pump_side side, const struct sshwire_message *message,
                              struct slice frame)
 {
@@ -319,6 +319,6 @@ enum err sshd_take(struct sshd_passage *self, enum pump_side side,
     case SSHWIRE_FAILURE:
         break;
     }
-    struct sshd_channel *channel = channel_find(self, side, message->channel);
+    struct sshd_followed *channel = channel_find(self, side, message->channel);
     return channel == NULL ? ERR_INPUT : channel_take(self, channel, side, message, frame);
 }

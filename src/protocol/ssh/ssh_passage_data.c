@@ -7,7 +7,7 @@
 /* On record ----------------------------------------------------------------------------------- */
 
 /* Beyond what the connection wants on record nothing is but how much it was. */
-static void data_record(struct sshd_passage *self, struct sshd_channel *channel,
+static void data_record(struct sshd_passage *self, struct sshd_followed *channel,
                         enum sshd_entry_type type, struct slice text)
 {
     bool is_input = type == SSHD_ENTRY_INPUT;
@@ -24,7 +24,7 @@ static void data_record(struct sshd_passage *self, struct sshd_channel *channel,
     }
 }
 
-static enum sshd_entry_type data_type(const struct sshd_channel *channel, bool is_error)
+static enum sshd_entry_type data_type(const struct sshd_followed *channel, bool is_error)
 {
     return channel->has_terminal ? SSHD_ENTRY_SHOWN
            : is_error            ? SSHD_ENTRY_ERRORS
@@ -34,7 +34,7 @@ static enum sshd_entry_type data_type(const struct sshd_channel *channel, bool i
 /* Input --------------------------------------------------------------------------------------- */
 
 /* A line that somebody ends is looked at before its end passes. */
-static enum err data_judge_line(struct sshd_passage *self, struct sshd_channel *channel)
+static enum err data_judge_line(struct sshd_passage *self, struct sshd_followed *channel)
 {
     struct sshd_typed *typed = channel->typed;
     struct buf words;
@@ -49,7 +49,7 @@ static enum err data_judge_line(struct sshd_passage *self, struct sshd_channel *
     return err;
 }
 
-static enum err data_typed(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err data_typed(struct sshd_passage *self, struct sshd_followed *channel,
                            const struct sshwire_message *message, struct slice frame)
 {
     enum err err = ERR_NONE;
@@ -65,7 +65,7 @@ static enum err data_typed(struct sshd_passage *self, struct sshd_channel *chann
     return err == ERR_NONE && !channel->is_cut ? buf_append(&self->out[PUMP_CLIENT], frame) : err;
 }
 
-static enum err data_of_client(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err data_of_client(struct sshd_passage *self, struct sshd_followed *channel,
                                const struct sshwire_message *message, struct slice frame)
 {
     switch (channel->kind) {
@@ -91,15 +91,15 @@ static enum err data_of_client(struct sshd_passage *self, struct sshd_channel *c
 
 /* Output -------------------------------------------------------------------------------------- */
 
-static enum err data_release(struct sshd_passage *self, struct sshd_channel *channel, bool is_error,
-                             struct slice text)
+static enum err data_release(struct sshd_passage *self, struct sshd_followed *channel,
+                             bool is_error, struct slice text)
 {
     data_record(self, channel, data_type(channel, is_error), text);
     return sshd_say_data(self, channel, PUMP_CLIENT, is_error ? SSHWIRE_STDERR : 0, text);
 }
 
 /* Whole lines, or what is left of one. */
-static enum err data_judge_output(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err data_judge_output(struct sshd_passage *self, struct sshd_followed *channel,
                                   bool is_error, struct slice text)
 {
     struct buf words;
@@ -114,7 +114,7 @@ static enum err data_judge_output(struct sshd_passage *self, struct sshd_channel
     return err;
 }
 
-static enum err data_refuse_line(struct sshd_passage *self, struct sshd_channel *channel)
+static enum err data_refuse_line(struct sshd_passage *self, struct sshd_followed *channel)
 {
     struct buf words;
     SSHD_WORDS_INIT(&words);
@@ -126,7 +126,7 @@ static enum err data_refuse_line(struct sshd_passage *self, struct sshd_channel 
 
 /* What may be half of what a rule looks for waits for the rest of its line. A client with a small
  * window could never be given a longer one, so that it counts as too long. */
-static enum err data_lines(struct sshd_passage *self, struct sshd_channel *channel, bool is_error,
+static enum err data_lines(struct sshd_passage *self, struct sshd_followed *channel, bool is_error,
                            struct slice text)
 {
     struct buf *lines = &channel->lines[is_error ? 1 : 0];
@@ -150,7 +150,7 @@ static enum err data_lines(struct sshd_passage *self, struct sshd_channel *chann
 }
 
 /* A terminal's line cannot wait: what completes a word does not pass, what came before it did. */
-static enum err data_screen(struct sshd_passage *self, struct sshd_channel *channel, bool is_error,
+static enum err data_screen(struct sshd_passage *self, struct sshd_followed *channel, bool is_error,
                             struct slice text)
 {
     struct buf *tail = &channel->lines[0];
@@ -173,7 +173,7 @@ static enum err data_screen(struct sshd_passage *self, struct sshd_channel *chan
     return err;
 }
 
-enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_channel *channel)
+enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_followed *channel)
 {
     enum err err = ERR_NONE;
     for (int i = 0; i < 2 && err == ERR_NONE && !channel->is_cut && !channel->has_terminal; i++) {
@@ -186,7 +186,7 @@ enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_channel *channe
     return err;
 }
 
-static enum err data_of_target(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err data_of_target(struct sshd_passage *self, struct sshd_followed *channel,
                                const struct sshwire_message *message, struct slice frame)
 {
     bool is_error = message->type == SSHWIRE_EXTENDED_DATA;
@@ -211,7 +211,7 @@ static enum err data_of_target(struct sshd_passage *self, struct sshd_channel *c
     return buf_append(&self->out[PUMP_TARGET], frame);
 }
 
-enum err sshd_take_data(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_take_data(struct sshd_passage *self, struct sshd_followed *channel,
                         enum pump_side side, const struct sshwire_message *message,
                         struct slice frame)
 {

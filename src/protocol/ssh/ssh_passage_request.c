@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static enum err request_forward(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err request_forward(struct sshd_passage *self, struct sshd_followed *channel,
                                 enum pump_side side, const struct sshwire_message *message,
                                 struct slice frame)
 {
@@ -22,7 +22,7 @@ static enum err request_forward(struct sshd_passage *self, struct sshd_channel *
 }
 
 /* Answers that are the gateway's, as far as no answer of the target's stands before them. */
-static enum err request_answer_ours(struct sshd_passage *self, struct sshd_channel *channel)
+static enum err request_answer_ours(struct sshd_passage *self, struct sshd_followed *channel)
 {
     enum err err = ERR_NONE;
     while (channel->owed > 0 && channel->is_ours[0] && err == ERR_NONE) {
@@ -38,7 +38,7 @@ static enum err request_answer_ours(struct sshd_passage *self, struct sshd_chann
 }
 
 /* Only this request; the channel goes on. */
-static enum err request_refuse(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err request_refuse(struct sshd_passage *self, struct sshd_followed *channel,
                                const struct sshwire_message *message, struct slice words)
 {
     const struct sshd_entry entry = {.type = SSHD_ENTRY_REFUSED,
@@ -55,7 +55,7 @@ static enum err request_refuse(struct sshd_passage *self, struct sshd_channel *c
     return request_answer_ours(self, channel);
 }
 
-enum err sshd_take_reply(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_take_reply(struct sshd_passage *self, struct sshd_followed *channel,
                          enum pump_side side, struct slice frame)
 {
     if (side != PUMP_TARGET) {
@@ -74,7 +74,7 @@ enum err sshd_take_reply(struct sshd_passage *self, struct sshd_channel *channel
 
 /* What is begun ------------------------------------------------------------------------------- */
 
-static void request_record_size(struct sshd_passage *self, const struct sshd_channel *channel)
+static void request_record_size(struct sshd_passage *self, const struct sshd_followed *channel)
 {
     const struct sshd_entry entry = {.type = SSHD_ENTRY_SIZE,
                                      .item = channel->item,
@@ -118,7 +118,7 @@ static bool request_blocks_scp(struct sshd_passage *self, const struct sshd_scp 
     return is_blocked;
 }
 
-static bool request_blocks_command(struct sshd_passage *self, struct sshd_channel *channel,
+static bool request_blocks_command(struct sshd_passage *self, struct sshd_followed *channel,
                                    const struct sshd_shell *shell, struct buf *words)
 {
     if (sshd_is_read_only(self) && channel->scp == NULL) {
@@ -138,7 +138,7 @@ static bool request_blocks_command(struct sshd_passage *self, struct sshd_channe
     return channel->scp != NULL && request_blocks_scp(self, channel->scp, words);
 }
 
-static enum err request_command(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err request_command(struct sshd_passage *self, struct sshd_followed *channel,
                                 struct slice command, struct buf *words, bool *ret_is_blocked)
 {
     struct arena arena;
@@ -158,7 +158,7 @@ static enum err request_command(struct sshd_passage *self, struct sshd_channel *
     return ERR_NONE;
 }
 
-static void request_shell(struct sshd_passage *self, struct sshd_channel *channel,
+static void request_shell(struct sshd_passage *self, struct sshd_followed *channel,
                           struct buf *words, bool *ret_is_blocked)
 {
     const struct sshd_entry entry = {
@@ -172,7 +172,7 @@ static void request_shell(struct sshd_passage *self, struct sshd_channel *channe
     }
 }
 
-static void request_subsystem(struct sshd_passage *self, struct sshd_channel *channel,
+static void request_subsystem(struct sshd_passage *self, struct sshd_followed *channel,
                               struct slice name, struct buf *words, bool *ret_is_blocked)
 {
     const struct sshd_entry entry = {
@@ -189,7 +189,7 @@ static void request_subsystem(struct sshd_passage *self, struct sshd_channel *ch
 }
 
 /* Once a channel. */
-static enum err request_begin(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err request_begin(struct sshd_passage *self, struct sshd_followed *channel,
                               const struct sshwire_message *message,
                               const struct sshwire_request *request, struct slice frame)
 {
@@ -228,7 +228,7 @@ static enum err request_begin(struct sshd_passage *self, struct sshd_channel *ch
 
 /* The client's -------------------------------------------------------------------------------- */
 
-static enum err request_of_client(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err request_of_client(struct sshd_passage *self, struct sshd_followed *channel,
                                   const struct sshwire_message *message,
                                   const struct sshwire_request *request, struct slice frame)
 {
@@ -264,7 +264,7 @@ static enum err request_of_client(struct sshd_passage *self, struct sshd_channel
 
 /* How it ended -------------------------------------------------------------------------------- */
 
-static void request_note_end(struct sshd_passage *self, struct sshd_channel *channel,
+static void request_note_end(struct sshd_passage *self, struct sshd_followed *channel,
                              const struct sshwire_request *request)
 {
     char text[200];
@@ -280,7 +280,7 @@ static void request_note_end(struct sshd_passage *self, struct sshd_channel *cha
                      request->kind == SSHWIRE_EXIT_STATUS && request->code == 0);
 }
 
-enum err sshd_take_request(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_take_request(struct sshd_passage *self, struct sshd_followed *channel,
                            enum pump_side side, const struct sshwire_message *message,
                            struct slice frame)
 {

@@ -102,7 +102,7 @@ static bool typed_wanted(const struct sshd_typed *typed, size_t index, char *ret
 }
 
 /* The first line is over. */
-static void typed_decide(struct sshd_passage *self, struct sshd_channel *channel)
+static void typed_decide(struct sshd_passage *self, struct sshd_followed *channel)
 {
     struct sshd_typed *typed = channel->typed;
     char byte = '\0';
@@ -126,7 +126,7 @@ static void typed_decide(struct sshd_passage *self, struct sshd_channel *channel
     typed->is_lost = false;
 }
 
-void sshd_typed_shown(struct sshd_passage *self, struct sshd_channel *channel, struct slice shown)
+void sshd_typed_shown(struct sshd_passage *self, struct sshd_followed *channel, struct slice shown)
 {
     struct sshd_typed *typed = channel->typed;
     bool is_other = false; /* it is no echo */

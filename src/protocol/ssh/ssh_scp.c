@@ -183,7 +183,7 @@ static bool scp_blocks(struct sshd_passage *self, struct sshd_scp *scp, const st
     return is_blocked;
 }
 
-static enum err scp_lose(struct sshd_passage *self, struct sshd_channel *channel, bool is_sender)
+static enum err scp_lose(struct sshd_passage *self, struct sshd_followed *channel, bool is_sender)
 {
     struct buf words;
     enum err err = ERR_NONE;
@@ -199,7 +199,7 @@ static enum err scp_lose(struct sshd_passage *self, struct sshd_channel *channel
 }
 
 /* Takes what is whole of the sender's; *ret_size is what may pass. */
-static enum err scp_take_sender(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err scp_take_sender(struct sshd_passage *self, struct sshd_followed *channel,
                                 struct slice bytes, size_t *ret_size)
 {
     struct sshd_scp *scp = channel->scp;
@@ -261,8 +261,8 @@ static void scp_take_receiver(struct sshd_passage *self, struct sshd_scp *scp, s
     }
 }
 
-enum err sshd_scp_pass(struct sshd_passage *self, struct sshd_channel *channel, enum pump_side side,
-                       struct slice data)
+enum err sshd_scp_pass(struct sshd_passage *self, struct sshd_followed *channel,
+                       enum pump_side side, struct slice data)
 {
     struct sshd_scp *scp = channel->scp;
     bool is_sender = scp->is_upload == (side == PUMP_CLIENT);

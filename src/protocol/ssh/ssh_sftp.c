@@ -141,7 +141,7 @@ void sftp_record_open(struct sshd_passage *self, const struct sftp_open *open, s
     arena_release(&arena);
 }
 
-void sshd_sftp_end(struct sshd_passage *self, struct sshd_channel *channel)
+void sshd_sftp_end(struct sshd_passage *self, struct sshd_followed *channel)
 {
     struct sshd_sftp *sftp = channel->sftp;
     while (sftp != NULL && sftp->opens != NULL) {
@@ -206,7 +206,7 @@ static enum err sftp_refuse(struct sshd_passage *self, struct sshd_sftp *sftp,
     return sftp_packet_write(&sftp->answers, &status);
 }
 
-static enum err sftp_take_request(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err sftp_take_request(struct sshd_passage *self, struct sshd_followed *channel,
                                   struct sftp_piece *piece, bool *ret_passes)
 {
     struct sshd_sftp *sftp = channel->sftp;
@@ -236,7 +236,7 @@ static enum err sftp_say_init(struct buf *forward, const struct sftp_packet *pac
     return sftp_packet_write(forward, &init);
 }
 
-static enum err sftp_take_client(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err sftp_take_client(struct sshd_passage *self, struct sshd_followed *channel,
                                  struct sftp_piece *piece, struct buf *forward, size_t *dropped)
 {
     struct sshd_sftp *sftp = channel->sftp;
@@ -432,7 +432,7 @@ static enum err sftp_take_target(struct sshd_passage *self, struct sshd_sftp *sf
 /* Both sides ---------------------------------------------------------------------------------- */
 
 /* As much of what waits as there is room for. */
-static enum err sftp_put_answers(struct sshd_channel *channel, struct buf *forward)
+static enum err sftp_put_answers(struct sshd_followed *channel, struct buf *forward)
 {
     struct sshd_sftp *sftp = channel->sftp;
     enum err err = ERR_NONE;
@@ -449,7 +449,7 @@ static enum err sftp_put_answers(struct sshd_channel *channel, struct buf *forwa
     return err;
 }
 
-enum err sshd_sftp_answer(struct sshd_passage *self, struct sshd_channel *channel)
+enum err sshd_sftp_answer(struct sshd_passage *self, struct sshd_followed *channel)
 {
     struct buf answers;
     if (channel->sftp->answers.len == 0 ||
@@ -464,7 +464,7 @@ enum err sshd_sftp_answer(struct sshd_passage *self, struct sshd_channel *channe
     return err;
 }
 
-static enum err sftp_pass_client(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err sftp_pass_client(struct sshd_passage *self, struct sshd_followed *channel,
                                  struct slice data)
 {
     struct buf forward;
@@ -486,7 +486,7 @@ static enum err sftp_pass_client(struct sshd_passage *self, struct sshd_channel 
 }
 
 /* What a server says is only looked at: a broken one is the client's matter. */
-static enum err sftp_pass_target(struct sshd_passage *self, struct sshd_channel *channel,
+static enum err sftp_pass_target(struct sshd_passage *self, struct sshd_followed *channel,
                                  struct slice data)
 {
     struct sshd_sftp *sftp = channel->sftp;
@@ -514,7 +514,7 @@ static enum err sftp_pass_target(struct sshd_passage *self, struct sshd_channel 
     return err;
 }
 
-enum err sshd_sftp_pass(struct sshd_passage *self, struct sshd_channel *channel,
+enum err sshd_sftp_pass(struct sshd_passage *self, struct sshd_followed *channel,
                         enum pump_side side, struct slice data)
 {
     return side == PUMP_CLIENT ? sftp_pass_client(self, channel, data)
