@@ -128,18 +128,18 @@
 
 /* SSH: files over it, as one channel keeps them */
 #define LIMIT_SFTP_REQUEST_SIZE LIMIT_KIB(16) /* but for contents, which are not collected */
-#define LIMIT_SFTP_ANSWER_SIZE  LIMIT_KIB(8)   /* of what is read; the rest of it goes by */
+#define LIMIT_SFTP_ANSWER_SIZE  LIMIT_KIB(8)  /* of what is read; the rest of it goes by */
 #define LIMIT_SCP_LINE_SIZE     LIMIT_KIB(8)
 #define LIMIT_SFTP_HANDLES      256  /* open at once */
 #define LIMIT_SFTP_OWED         4096 /* requests without an answer */
 #define LIMIT_SFTP_PATH_SIZE    LIMIT_KIB(4)
 
 /* SSH: what passes in a session */
-#define LIMIT_SSH_FOLLOWED           128 /* channels at once */
+#define LIMIT_SSH_FOLLOWED           128           /* channels at once */
 #define LIMIT_RECORDED_SSH_SIZE      LIMIT_MIB(64) /* of what a program or terminal wrote */
-#define LIMIT_SSH_OWED               64  /* requests of one channel without an answer */
+#define LIMIT_SSH_OWED               64            /* requests of one channel without an answer */
 #define LIMIT_SSH_WORDS_SIZE         2000
-#define LIMIT_SSH_RESERVE            LIMIT_KIB(4) /* of a client's window, for words of ours */
+#define LIMIT_SSH_RESERVE            LIMIT_KIB(4)   /* of a client's window, for words of ours */
 #define LIMIT_SSH_LINE_SIZE          LIMIT_KIB(256) /* of output that rules look at */
 #define LIMIT_SSH_TYPED_SIZE         LIMIT_KIB(4)   /* of a line that somebody types */
 #define LIMIT_SSH_TAIL_SIZE          LIMIT_KIB(4)   /* of a terminal's line, likewise */

@@ -124,8 +124,8 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
                 scope.stops_text ||
                 (rules->rules[i].finding.direction == GUARD_INPUT && rules->rules[i].sql == NULL &&
                  rules->rules[i].budget == NULL && rules->rules[i].finding.action >= GUARD_REVIEW);
-            scope.asks_structure = scope.asks_structure || (rules->rules[i].sql != NULL &&
-                                                            !rules->rules[i].sql->read_only);
+            scope.asks_structure = scope.asks_structure ||
+                                   (rules->rules[i].sql != NULL && !rules->rules[i].sql->read_only);
             scope.asks_review = scope.asks_review || rules->rules[i].finding.action == GUARD_REVIEW;
             scope.is_read_only = scope.is_read_only ||
                                  (rules->rules[i].sql != NULL && rules->rules[i].sql->read_only);

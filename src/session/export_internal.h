@@ -19,7 +19,7 @@ struct export
     int64_t time;       /* of the event */
     bool has_result;    /* CSV: one was begun */
     bool has_columns;   /* CSV: and its names */
-    bool has_terminal; /* there was one in the session */
+    bool has_terminal;  /* there was one in the session */
     bool has_cast_head; /* asciicast: its first line is out */
     int64_t cast_width;
     int64_t cast_height;
