@@ -38,6 +38,10 @@ WORDS = {
               "read_only": "impossible",
               "row_limits": "impossible", "read_budgets": "impossible", "masking": "impossible",
               "held_statements": "impossible", "recording": "enforced", "review": "enforced"},
+    # Its sessions are those of test_ssh.py.
+    "ssh": {**dict.fromkeys(("structural", "text", "output", "read_only", "row_limits", "read_budgets",
+                             "masking", "held_statements"), "impossible"),
+            "recording": "enforced", "review": "enforced"},
     # No native client reaches these yet; scripts do, as the input of the connection's command.
     "mssql": {**dict.fromkeys(("structural", "read_only", "row_limits", "read_budgets", "masking",
                                "held_statements"), "impossible"), "text": "enforced",
@@ -349,7 +353,7 @@ def attribute_of(admin):
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("protocol,control", [
-    (protocol, control) for protocol in ("tcp", "mysql") for control in RULES
+    (protocol, control) for protocol in ("tcp", "mysql", "ssh") for control in RULES
     if WORDS[protocol][control] == "impossible"])
 def test_what_cannot_be_held_is_not_saved(house, protocol, control, place):
     """Bound when it is made, or later, or by an attribute, or by the connection itself."""
@@ -420,6 +424,6 @@ def test_all_that_is_told_is_proven_here(house):
     """A new protocol or control comes with its line above, and its proof."""
     listed = subprocess.run([BINARY, "serve", "--help"], capture_output=True, text=True, check=True)
     listeners = set(re.findall(r"--(\w+)-listen\b", listed.stdout))
-    assert listeners == {"postgres", "mysql", "tcp"}, "a protocol of native clients is new"
+    assert listeners == {"postgres", "mysql", "ssh", "tcp"}, "a protocol of native clients is new"
     proven = {control for control, word in WORDS["postgres"].items() if word == "enforced"}
     assert proven == set(RULES) | {"recording", "review"}

@@ -231,10 +231,10 @@ def test_a_guard_rail_is_no_masking_rule(boss, home, store):
 
 def test_what_cannot_be_masked_is_said(boss, home):
     """A rule may reach what is not masked; it is saved, and says so, also when it is read."""
-    raw = connect(boss, home, type="application", subtype="ssh", attributes=[unique("shared")])
+    raw = connect(boss, home, type="application", subtype="httpproxy", attributes=[unique("shared")])
     rule = make(boss, connection_ids=[raw["id"]])
     [warning] = rule["warnings"]
-    assert raw["name"] in warning and "'ssh'" in warning and "'postgres'" in warning
+    assert raw["name"] in warning and "'httpproxy'" in warning and "'postgres'" in warning
     path = f"/datamasking-rules/{rule['id']}"
     assert boss.get(path).json["warnings"] == [warning]
     assert not is_masked(boss, raw["name"])
@@ -246,7 +246,7 @@ def test_what_cannot_be_masked_is_said(boss, home):
     assert shared["warnings"] == [warning]
     odd = make(boss, refuse_predicates=True)
     assert "'refuse_predicates'" in odd["warnings"][0]
-    many = [connect(boss, home, type="application", subtype="ssh", attributes=raw["attributes"])
+    many = [connect(boss, home, type="application", subtype="httpproxy", attributes=raw["attributes"])
             for _ in range(22)]
     warnings = boss.get(path).json["warnings"]
     assert len(many) == 22 and len(warnings) == 21 and warnings[-1].startswith("3 more")

@@ -88,7 +88,8 @@ def test_commands_and_their_ends(gateway, admin, server, tmp_path, request, plac
     assert done.stdout == b"seen\n", done
     assert client.ssh(input=b"echo by the shell; exit 3\n").returncode == 3
     row = session_of(admin, made["connection_name"])
-    assert admin.get(f"/sessions/{row['id']}").json["connection_subtype"] == "ssh"
+    detail = admin.get(f"/sessions/{row['id']}").json
+    assert detail["connection_subtype"] == "ssh" and detail["bytes_in"] > 0 and detail["bytes_out"] > 0
 
 
 def test_a_terminal_with_its_size_and_its_keys(client):
@@ -326,6 +327,17 @@ def test_who_is_wrong_is_told_alike(gateway, admin, client, tmp_path):
     assert len(set(told)) == 1, told
     done = client.ssh("id", options=("-o", "PreferredAuthentications=publickey"))
     assert done.returncode == 255 and b"Permission denied" in done.stderr, done
+
+
+@pytest.mark.parametrize("subtype", ["mysql", "postgres", "tcp"])
+def test_connections_of_other_protocols_are_not_reached(gateway, admin, server, tmp_path, subtype):
+    name = connection(admin, server.secret(), type="database", subtype=subtype)
+    answer = admin.post(f"/connections/{name}/credentials", {})
+    if answer.status == 201:
+        done = Client(gateway, answer.json, tmp_path).ssh("id", options=("-o", "LogLevel=INFO"))
+        assert done.returncode == 255 and b"uid" not in done.stdout, done
+    else:  # nobody listens for it
+        assert answer.status == 400 and subtype == "tcp", answer
 
 
 def test_tries_are_counted(tools, client):

@@ -327,6 +327,7 @@ static void sshd_front_set_up(const struct secret *key, struct sshd_link *link)
     ssh_bind bind = ssh_bind_new();
     bool no_files = false;
     must(bind != NULL); /* memory is out */
+    must(ssh_options_set(sshd_link_session(link), SSH_OPTIONS_COMPRESSION, "no") == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_PROCESS_CONFIG, &no_files) == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_IMPORT_KEY, sshd_host_key_new(key)) == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_KEY_EXCHANGE, KEY_EXCHANGES) == 0);
@@ -376,8 +377,10 @@ static void sshd_front_answer(struct front *front, const struct front_verifiers 
     self->hashes = arena_alloc_array(&self->arena, verifiers->count + 1, sizeof(*self->hashes));
     self->hash_count = verifiers->count;
     for (size_t i = 0; i < verifiers->count; i++) {
-        must(verifiers->hashes[i].len == NATIVE_HASH_SIZE);
-        memcpy(self->hashes[i], verifiers->hashes[i].at, NATIVE_HASH_SIZE);
+        /* Of a connection of another protocol there may be none: zeros are no secret's hash. */
+        struct slice hash = verifiers->hashes[i];
+        bool is_hash = hash.len == NATIVE_HASH_SIZE;
+        memcpy(self->hashes[i], is_hash ? hash.at : "", is_hash ? hash.len : 0);
     }
     sshd_front_judge(self);
     sshd_link_wake(self->link);

@@ -256,6 +256,7 @@ static void sshd_open_set_up(struct sshd_open *self)
     sshd_open_set(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
     sshd_open_set(session, SSH_OPTIONS_USER, self->user);
     sshd_open_set(session, SSH_OPTIONS_GSSAPI_AUTH, &no);
+    sshd_open_set(session, SSH_OPTIONS_COMPRESSION, "no");
     sshd_open_set(session, SSH_OPTIONS_KEY_EXCHANGE, KEY_EXCHANGES);
     sshd_open_set(session, SSH_OPTIONS_CIPHERS_C_S, CIPHERS);
     sshd_open_set(session, SSH_OPTIONS_CIPHERS_S_C, CIPHERS);
