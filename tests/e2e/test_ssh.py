@@ -594,6 +594,21 @@ except (paramiko.SSHException, EOFError, OSError):
     assert client.ssh("echo fine").stdout == b"fine\n"
 
 
+def test_nothing_is_left_of_a_session(gateway, client):
+    def descriptors():
+        return len(os.listdir(f"/proc/{gateway.process.pid}/fd"))
+    assert client.ssh("true").returncode == 0
+    staying = [client.start("echo on; exec sleep 1000") for _ in range(5)]
+    for process in staying:
+        assert process.stdout.readline() == b"on\n"
+    many = descriptors()
+    for process in staying:
+        process.kill()
+        process.communicate()
+    # Each has its client, its target, two pairs and a recording; others may come and go meanwhile.
+    wait_for(lambda: descriptors() <= many - 5 * 7, what="the descriptors of five sessions")
+
+
 def test_nonsense_ends_alone(gateway, client):
     for said in [b"GET / HTTP/1.1\r\n\r\n", b"SSH-2.0-" + b"x" * (1 << 20), b"SSH-1.5-old\r\n",
                  b"SSH-2.0-x\r\n" + os.urandom(10000), b"\0" * 5000]:

@@ -32,6 +32,18 @@ static bool link_is_dead(const struct sshd_link *link)
     return (status & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0;
 }
 
+/* Frees the session's channels, too. */
+static void link_disconnect(struct sshd_link *link)
+{
+    int fd = ssh_get_fd(link->session);
+    sshd_link_free_channels(link);
+    ssh_disconnect(link->session);
+    if (!link->is_server && fd >= 0) {
+        (void)close(
+            fd); /* a client of libssh's forgets one that it was given, without closing it */
+    }
+}
+
 /* How much libssh took; the rest waits. */
 static size_t link_give(struct sshd_link *link, struct slice bytes)
 {
@@ -157,8 +169,7 @@ static void link_say_good_bye(struct sshd_link *link)
     if (!link->is_leaving) {
         link->is_leaving = true;
         if (!link->is_ended) {
-            sshd_link_free_channels(link); /* libssh frees its own */
-            ssh_disconnect(link->session);
+            link_disconnect(link);
         }
         link->is_ended = true;
         (void)link_drain(link);
@@ -367,8 +378,7 @@ static void link_close(struct stream *stream)
 {
     struct sshd_link *link = link_of(stream);
     if (!link->is_ended) {
-        sshd_link_free_channels(link);
-        ssh_disconnect(link->session);
+        link_disconnect(link);
     }
     (void)link_drain(link);
     sshd_link_close(link);
@@ -494,7 +504,7 @@ void sshd_link_leave(struct sshd_link *link, const char *words)
     }
     link->is_leaving = true;
     (void)ssh_session_set_disconnect_message(link->session, words);
-    ssh_disconnect(link->session);
+    link_disconnect(link);
     timer_start(link->loop, &link->timer, LIMIT_SSH_FINISH_MS);
     link_again(link);
 }
