@@ -165,6 +165,18 @@ for i, channel in enumerate(many):
 for i, channel in enumerate(many):
     assert channel.recv(100) == f"{i}\\n".encode()
 stalled.close()
+for i in range(20):  # one that is left while much is on its way to it
+    channel = transport.open_session()
+    channel.exec_command("head -c 10")
+    try:
+        channel.sendall(b"y" * 3000000)
+    except OSError:
+        pass
+    assert channel.recv(100) == b"y" * 10
+    channel.close()
+channel = transport.open_session()
+channel.exec_command("echo after all")
+assert channel.recv(100) == b"after all\\n"
 """)
     assert told == "ok"
 

@@ -14,10 +14,19 @@ void sshd_link_say(struct sshd_link *link, const struct sshwire_message *message
     }
 }
 
+/* Behind its close nothing is said of a channel: the other end may have forgotten it by then. */
+static void sshd_channel_say_message(struct sshd_channel *channel,
+                                     const struct sshwire_message *message)
+{
+    if (!channel->told_close) {
+        sshd_link_say(channel->link, message);
+    }
+}
+
 void sshd_channel_say(struct sshd_channel *channel, enum sshwire_type type)
 {
     const struct sshwire_message message = {.type = type, .channel = channel->peer};
-    sshd_link_say(channel->link, &message);
+    sshd_channel_say_message(channel, &message);
 }
 
 void sshd_channel_say_request(struct sshd_channel *channel, const struct sshwire_request *request,
@@ -33,7 +42,7 @@ void sshd_channel_say_request(struct sshd_channel *channel, const struct sshwire
         channel->link->is_broken = true;
     } else {
         message.body = buf_view(&body);
-        sshd_link_say(channel->link, &message);
+        sshd_channel_say_message(channel, &message);
     }
     buf_release(&body);
 }
@@ -53,6 +62,9 @@ static int sshd_channel_on_data(ssh_session session, ssh_channel handle, void *d
     if (len > LIMIT_SSH_BUFFERED) {
         channel->link->is_broken = true; /* beyond its window, which libssh does not hold it to */
         return 0;
+    }
+    if (channel->left) {
+        return (int)len; /* nobody is there who would take it */
     }
     if (held->len > LIMIT_SSH_HELD || channel->is_stuck[is_stderr != 0 ? 1 : 0]) {
         channel->is_stuck[is_stderr != 0 ? 1 : 0] = true;
@@ -343,7 +355,7 @@ static void sshd_channel_grant(struct sshd_channel *channel)
             .type = SSHWIRE_WINDOW_ADJUST, .channel = channel->peer, .window = channel->taken};
         channel->window += channel->taken;
         channel->taken = 0;
-        sshd_link_say(channel->link, &message);
+        sshd_channel_say_message(channel, &message);
     }
 }
 
@@ -405,6 +417,10 @@ static void sshd_channel_collect_data(struct sshd_channel *channel, int is_stder
 {
     struct buf *held = &channel->held[is_stderr];
     bool goes_on = true;
+    if (channel->left) {
+        channel->is_stuck[is_stderr] = false;
+        buf_consume(held, held->len);
+    }
     while (goes_on) {
         struct slice bytes = buf_view(held);
         sshd_channel_pass(channel, is_stderr, &bytes);
@@ -452,8 +468,8 @@ static void sshd_channel_collect(struct sshd_channel *channel)
         sshd_channel_say(channel, SSHWIRE_EOF);
     }
     if (channel->has_closed) {
-        channel->told_close = true;
         sshd_channel_say(channel, SSHWIRE_CLOSE);
+        channel->told_close = true;
     }
 }
 
