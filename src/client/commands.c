@@ -57,10 +57,10 @@ const struct client_command client_commands[] = {
      .options = GATEWAY | OUTPUT | CREDENTIAL | CLIENT_TAKES(CLIENT_SHOW_URL) |
                 CLIENT_TAKES(CLIENT_SHOW_JDBC) | CLIENT_TAKES(CLIENT_SHOW_DSN) |
                 CLIENT_TAKES(CLIENT_SHOW_ENV) | CLIENT_TAKES(CLIENT_SHOW_PSQL) |
-                CLIENT_TAKES(CLIENT_SHOW_MARIADB),
+                CLIENT_TAKES(CLIENT_SHOW_MARIADB) | CLIENT_TAKES(CLIENT_SHOW_SSH) |
+                CLIENT_TAKES(CLIENT_SHOW_SSH_CONFIG),
      .summary = "what a connection is; or how a client reaches it, as one string",
-     .about = "With --url, --jdbc, --dsn, --env, --psql or --mariadb a new credential is made and "
-              "printed for "
+     .about = "With one of the options for clients a new credential is made and printed for "
               "the gateway's own port of that protocol. What is printed holds a password: pipe it, "
               "and do not put it into a command line. 'gatehouse connect' needs no such port.",
      .run = client_show},
@@ -100,7 +100,9 @@ const struct client_command client_commands[] = {
          "and its exit code is that of 'connect'. PostgreSQL: PGHOST, PGPORT, PGUSER, "
          "PGDATABASE, and PGPASSFILE. MySQL and MariaDB: MYSQL_HOME, whose my.cnf has address, "
          "user and password, which a command that begins with mysql or mariadb also gets as "
-         "--defaults-file. TCP: GATEHOUSE_HOST and GATEHOUSE_PORT. The files have mode 0600 "
+         "--defaults-file. SSH: ssh, scp and sftp get options by which any host is the "
+         "connection, with its key and secret; git and rsync by GIT_SSH_COMMAND and RSYNC_RSH. "
+         "TCP: GATEHOUSE_HOST and GATEHOUSE_PORT. The files are for your eyes alone "
          "and go when the command ends. When the gateway restarts, sessions end, and new "
          "connections go on as soon as it is back.\n\n"
          "Where the connection runs a command, its terminal opens here: what you type goes "

@@ -19,6 +19,7 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,7 @@ void client_connect_print(struct client_run *run, const struct client_credential
         enum client_form form;
     } lines[] = {{"psql", "psql", CLIENT_FORM_PSQL},
                  {"mariadb", "mariadb", CLIENT_FORM_MARIADB},
+                 {"ssh", "ssh", CLIENT_FORM_SSH},
                  {"URL", "url", CLIENT_FORM_URL},
                  {"JDBC", "jdbc", CLIENT_FORM_JDBC}};
     const struct client_credential *it = credential;
@@ -127,9 +129,13 @@ static enum err connect_write_pass(struct connect *self, struct error *reterr)
     }
     enum err err =
         client_pass_path_in(arena, it->id, protocol->file_name, &self->pass_file, reterr);
-    return err == ERR_NONE
-               ? client_file_write(arena, self->pass_file, protocol->file_in(arena, it), reterr)
-               : err;
+    if (err == ERR_NONE) {
+        err = client_file_write(arena, self->pass_file, protocol->file_in(arena, it), reterr);
+    }
+    if (err == ERR_NONE && protocol->file_is_program && chmod(self->pass_file, 0700) != 0) {
+        err = fail(reterr, ERR_IO, "'%s': %s", self->pass_file, strerror(errno));
+    }
+    return err;
 }
 
 static char **connect_environment(const struct connect *self)
@@ -154,7 +160,8 @@ static enum err connect_start_child(struct connect *self, struct error *reterr)
         return err;
     }
     if (protocol->arguments_in != NULL) {
-        arguments = protocol->arguments_in(self->run->arena, arguments, self->pass_file);
+        arguments =
+            protocol->arguments_in(self->run->arena, &self->credential, arguments, self->pass_file);
     }
     (void)sigemptyset(&none);
     (void)sigemptyset(&defaults);

@@ -45,6 +45,30 @@ static bool credential_is_plain(const struct client_credential *it)
     return it->id.len > 0 && it->id.len <= CREDENTIAL_ID_MAX && it->password.len > 0;
 }
 
+static bool credential_is_word(struct slice text)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "+/=-_.:@";
+    return text.len > 0 && text.at[0] != '-' && slice_trim(text, good).len == 0;
+}
+
+/* "[gate]:12222 ssh-ed25519 AAAA…": what is behind the host. It becomes part of command lines and
+ * of configurations, with the names: a false gateway must not bring options or other hosts that
+ * way. */
+static bool credential_read_key(struct slice known_hosts, struct client_credential *credential)
+{
+    struct slice rest = SLICE_NONE;
+    credential->host_key = SLICE("");
+    if (known_hosts.len == 0) {
+        return true;
+    }
+    (void)slice_cut(known_hosts, ' ', &credential->host_key);
+    struct slice kind = slice_cut(credential->host_key, ' ', &rest);
+    return credential_is_word(kind) && credential_is_word(rest) &&
+           credential_is_word(credential->target.connection) &&
+           credential_is_word(credential->user) && credential_is_word(credential->host);
+}
+
 static enum err credential_read(const struct client_run *run, const struct json *answer,
                                 struct client_credential *credential, struct error *reterr)
 {
@@ -58,7 +82,8 @@ static enum err credential_read(const struct client_run *run, const struct json 
     credential->database = show_text(&access, "database_name");
     credential->seconds = credential_seconds(answer);
     credential->uses_tls = slice_find(whole, SLICE("sslmode=disable")) == whole.len;
-    if (!credential_is_plain(credential) ||
+    if (!credential_read_key(show_text(&access, "known_hosts"), credential) ||
+        !credential_is_plain(credential) ||
         text_parse_u64(show_text(&access, "port"), &port) != ERR_NONE || port > 65535) {
         return fail(reterr, ERR_UNAVAILABLE, "'%.*s' does not answer as a gateway does",
                     SLICE_ARG(run->client.context.url));

@@ -13,6 +13,7 @@ struct client_credential {
     struct slice user;
     struct slice password;
     struct slice database; /* may be empty */
+    struct slice host_key; /* of SSH: its kind and the key, as lists of hosts have it; or empty */
     bool uses_tls;
     struct slice review_id; /* that it waits for; empty: it is there */
     int64_t seconds;        /* that it is good; 0: until it is ended */

@@ -169,14 +169,17 @@ enum err client_show(struct client_run *run, struct error *reterr)
     static const struct {
         enum client_option option;
         enum client_form form;
-    } forms[] = {{CLIENT_SHOW_URL, CLIENT_FORM_URL},   {CLIENT_SHOW_JDBC, CLIENT_FORM_JDBC},
-                 {CLIENT_SHOW_DSN, CLIENT_FORM_DSN},   {CLIENT_SHOW_ENV, CLIENT_FORM_ENV},
-                 {CLIENT_SHOW_PSQL, CLIENT_FORM_PSQL}, {CLIENT_SHOW_MARIADB, CLIENT_FORM_MARIADB}};
+    } forms[] = {
+        {CLIENT_SHOW_URL, CLIENT_FORM_URL},   {CLIENT_SHOW_JDBC, CLIENT_FORM_JDBC},
+        {CLIENT_SHOW_DSN, CLIENT_FORM_DSN},   {CLIENT_SHOW_ENV, CLIENT_FORM_ENV},
+        {CLIENT_SHOW_PSQL, CLIENT_FORM_PSQL}, {CLIENT_SHOW_MARIADB, CLIENT_FORM_MARIADB},
+        {CLIENT_SHOW_SSH, CLIENT_FORM_SSH},   {CLIENT_SHOW_SSH_CONFIG, CLIENT_FORM_SSH_CONFIG}};
     size_t chosen = COUNT_OF(forms);
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
         if (client_given(run, forms[i].option) != NULL && chosen < COUNT_OF(forms)) {
             return fail(reterr, ERR_INPUT,
-                        "show: one of --url, --jdbc, --dsn, --env, --psql and --mariadb");
+                        "show: one of --url, --jdbc, --dsn, --env, --psql, --mariadb, --ssh and "
+                        "--ssh-config");
         }
         chosen = client_given(run, forms[i].option) != NULL ? i : chosen;
     }

@@ -39,6 +39,8 @@ const struct client_option_row client_options[CLIENT_OPTION_COUNT] = {
     [CLIENT_SHOW_PSQL] = {.name = "psql", .help = "a command line of psql, likewise"},
     [CLIENT_SHOW_MARIADB] = {.name = "mariadb",
                              .help = "a command line of mariadb, which fits mysql, too"},
+    [CLIENT_SHOW_SSH] = {.name = "ssh", .help = "a command line of ssh, which asks for the secret"},
+    [CLIENT_SHOW_SSH_CONFIG] = {.name = "ssh-config", .help = "lines for ssh's configuration"},
     [CLIENT_DURATION] = {.name = "duration",
                          .value = "TIME",
                          .help = "how long the credential is good, as 30m or 8h; 8h when it is "

@@ -97,6 +97,8 @@ static struct slice postgres_form_in(struct arena *arena, const struct client_cr
     case CLIENT_FORM_PSQL:
         return arena_format(arena, "%.*s psql", SLICE_ARG(postgres_env_in(arena, it, "", " ")));
     case CLIENT_FORM_MARIADB:
+    case CLIENT_FORM_SSH:
+    case CLIENT_FORM_SSH_CONFIG:
     case CLIENT_FORM_COUNT:
         break;
     }
@@ -180,6 +182,8 @@ static struct slice mysql_form_in(struct arena *arena, const struct client_crede
         return mysql_command_in(arena, it);
     case CLIENT_FORM_DSN:
     case CLIENT_FORM_PSQL:
+    case CLIENT_FORM_SSH:
+    case CLIENT_FORM_SSH_CONFIG:
     case CLIENT_FORM_COUNT:
         break;
     }
@@ -243,8 +247,10 @@ static bool mysql_is_client(const char *program)
 
 /* A client of theirs reads this file and none besides: ~/.my.cnf comes after the folder of
  * MYSQL_HOME, and might lead somewhere else. The option has to be the first. */
-static char **mysql_arguments_in(struct arena *arena, char **arguments, const char *file)
+static char **mysql_arguments_in(struct arena *arena, const struct client_credential *it,
+                                 char **arguments, const char *file)
 {
+    (void)it;
     bool is_chosen = arguments[1] != NULL &&
                      (strncmp(arguments[1], "--defaults-", sizeof("--defaults-") - 1) == 0 ||
                       strcmp(arguments[1], "--no-defaults") == 0);
@@ -260,6 +266,123 @@ static char **mysql_arguments_in(struct arena *arena, char **arguments, const ch
     made[1] = arena_text(arena, arena_format(arena, "--defaults-file=%s", file));
     for (size_t i = 1; i < count; i++) {
         made[i + 1] = arguments[i];
+    }
+    return made;
+}
+
+/* SSH ------------------------------------------------------------------------------------------ */
+
+/* A client knows the gateway by its host key alone, which came over HTTPS, and by no file. It asks
+ * a program for that: here one that says what it is given. */
+static struct slice ssh_known_in(struct arena *arena, const struct client_credential *it)
+{
+    return arena_format(arena, "/bin/echo [%.*s]:%u %.*s", SLICE_ARG(it->host), it->port,
+                        SLICE_ARG(it->host_key));
+}
+
+static struct slice ssh_command_in(struct arena *arena, const struct client_credential *it)
+{
+    struct slice known =
+        arena_format(arena, "KnownHostsCommand=%.*s", SLICE_ARG(ssh_known_in(arena, it)));
+    return arena_format(
+        arena, "ssh -o %.*s -p %u -- %.*s", SLICE_ARG(protocol_shell_in(arena, known)), it->port,
+        SLICE_ARG(protocol_shell_in(
+            arena, arena_format(arena, "%.*s@%.*s", SLICE_ARG(it->user), SLICE_ARG(it->host)))));
+}
+
+static struct slice ssh_form_in(struct arena *arena, const struct client_credential *it,
+                                enum client_form form)
+{
+    if (form == CLIENT_FORM_SSH) {
+        return ssh_command_in(arena, it);
+    }
+    return form == CLIENT_FORM_SSH_CONFIG
+               ? arena_format(arena,
+                              "# the secret that ssh asks for: %.*s\nHost %.*s\n  HostName %.*s\n"
+                              "  Port %u\n  User %.*s\n  PreferredAuthentications password\n"
+                              "  KnownHostsCommand %.*s",
+                              SLICE_ARG(it->password), SLICE_ARG(it->target.connection),
+                              SLICE_ARG(it->host), it->port, SLICE_ARG(it->user),
+                              SLICE_ARG(ssh_known_in(arena, it)))
+               : SLICE_NONE;
+}
+
+/* A program that ssh asks for the secret. */
+static struct slice ssh_file_in(struct arena *arena, const struct client_credential *it)
+{
+    return arena_format(arena, "#!/bin/sh\nprintf '%%s\\n' %.*s\n",
+                        SLICE_ARG(protocol_shell_in(arena, it->password)));
+}
+
+#define SSH_OPTIONS 6
+
+/* In the place of what the person's own configuration says of a host with this name. */
+static void ssh_options_in(struct arena *arena, const struct client_credential *it,
+                           struct slice ret_options[SSH_OPTIONS])
+{
+    const struct slice options[SSH_OPTIONS] = {
+        SLICE("HostName=127.0.0.1"),
+        arena_format(arena, "Port=%u", it->port),
+        arena_format(arena, "User=%.*s", SLICE_ARG(it->user)),
+        SLICE("PreferredAuthentications=password"),
+        SLICE("UserKnownHostsFile=/dev/null"),
+        arena_format(arena, "KnownHostsCommand=%.*s", SLICE_ARG(ssh_known_in(arena, it))),
+    };
+    for (size_t i = 0; i < SSH_OPTIONS; i++) {
+        ret_options[i] = options[i];
+    }
+}
+
+/* git, rsync and scp of other programs run an ssh of their own. */
+static size_t ssh_variables_in(struct arena *arena, const struct client_credential *it,
+                               const char *file, struct slice *ret_variables)
+{
+    struct slice options[SSH_OPTIONS];
+    struct slice command = SLICE("ssh");
+    ssh_options_in(arena, it, options);
+    for (size_t i = 0; i < SSH_OPTIONS; i++) {
+        command = arena_format(arena, "%.*s -o %.*s", SLICE_ARG(command),
+                               SLICE_ARG(protocol_shell_in(arena, options[i])));
+    }
+    ret_variables[0] = arena_format(arena, "SSH_ASKPASS=%s", file);
+    ret_variables[1] = SLICE("SSH_ASKPASS_REQUIRE=force");
+    ret_variables[2] = arena_format(arena, "GIT_SSH_COMMAND=%.*s", SLICE_ARG(command));
+    ret_variables[3] = arena_format(arena, "RSYNC_RSH=%.*s", SLICE_ARG(command));
+    return 4;
+}
+
+static bool ssh_is_client(const char *program)
+{
+    static const char *const names[] = {"ssh", "scp", "sftp"};
+    const char *slash = strrchr(program, '/');
+    bool is_client = false;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        is_client = is_client || strcmp(slash == NULL ? program : slash + 1, names[i]) == 0;
+    }
+    return is_client;
+}
+
+static char **ssh_arguments_in(struct arena *arena, const struct client_credential *it,
+                               char **arguments, const char *file)
+{
+    struct slice options[SSH_OPTIONS];
+    size_t count = 0;
+    (void)file;
+    if (!ssh_is_client(arguments[0])) {
+        return arguments;
+    }
+    while (arguments[count] != NULL) {
+        count++;
+    }
+    char **made = arena_alloc_array(arena, count + 2 * SSH_OPTIONS + 1, sizeof(*made));
+    made[0] = arguments[0];
+    ssh_options_in(arena, it, options);
+    for (size_t i = 0; i < SSH_OPTIONS; i++) {
+        made[1 + 2 * i] = arena_text(arena, SLICE("-o"));
+        made[2 + 2 * i] = arena_text(arena, options[i]);
+    }
+    for (size_t i = 1; i < count; i++) {
+        made[2 * SSH_OPTIONS + i] = arguments[i];
     }
     return made;
 }
@@ -302,6 +425,14 @@ static const struct client_protocol client_protocols[] = {
      .file_in = mysql_file_in,
      .variables_in = mysql_variables_in,
      .arguments_in = mysql_arguments_in},
+    {.subtype = "ssh",
+     .connect = client_connect_port,
+     .form_in = ssh_form_in,
+     .file_name = "askpass",
+     .file_is_program = true,
+     .file_in = ssh_file_in,
+     .variables_in = ssh_variables_in,
+     .arguments_in = ssh_arguments_in},
     {.subtype = "tcp",
      .is_signed_in_by_tunnel = true,
      .connect = client_connect_port,

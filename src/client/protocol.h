@@ -17,6 +17,8 @@ enum client_form {
     CLIENT_FORM_ENV,     /* lines for a shell */
     CLIENT_FORM_PSQL,    /* a command line */
     CLIENT_FORM_MARIADB, /* likewise */
+    CLIENT_FORM_SSH,     /* likewise */
+    CLIENT_FORM_SSH_CONFIG,
     CLIENT_FORM_COUNT
 };
 
@@ -43,11 +45,13 @@ struct client_protocol {
     /* For a client that is run: a file that it reads, NULL: none, and its environment. Names
      * without a value are left out of that. Returns how many there are. */
     const char *file_name;
+    bool file_is_program; /* that is run, in the place of being read */
     struct slice (*file_in)(struct arena *arena, const struct client_credential *credential);
     size_t (*variables_in)(struct arena *arena, const struct client_credential *credential,
                            const char *file, struct slice *ret_variables);
     /* NULL: its arguments are what was typed. */
-    char **(*arguments_in)(struct arena *arena, char **arguments, const char *file);
+    char **(*arguments_in)(struct arena *arena, const struct client_credential *credential,
+                           char **arguments, const char *file);
 };
 
 /* Asks the gateway for the connection. ERR_INPUT: it is of a kind that is not in the table. */

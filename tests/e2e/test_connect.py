@@ -14,6 +14,8 @@ from api import PASSWORD, login, register, unique
 from command_line import Person
 from conftest import PATIENCE, Gateway, lasting_port, wait_for
 from mariadb import MariadbServer, MysqlTarget
+from sshd import Sshd
+from sshd import connection as ssh_connection
 from test_tcp import Echo
 from test_tcp import connection as tcp_connection
 from test_tls import make_certificate
@@ -125,6 +127,52 @@ def test_a_client_of_mysql_is_run(me, admin, mysql):
     assert not [path for path in me.files() if path.endswith("my.cnf")]
     folder = os.path.join(me.home, ".local/state/gatehouse")
     assert not [entry.name for entry in os.scandir(folder) if entry.is_dir()]
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory):
+    server = Sshd(tmp_path_factory.mktemp("sshd"))
+    yield server
+    server.stop()
+
+
+def test_clients_of_ssh_come_over_https(me, admin, host, tmp_path):
+    name = ssh_connection(admin, host.secret())
+    source = tmp_path / "source"
+    source.write_bytes(os.urandom(3 << 20))
+    assert me.run("connect", name, "--", "ssh", name, "echo $((6 * 7))") == "42\n"
+    assert me.done("connect", name, "--", "ssh", "whatever", "exit 9").returncode == 9
+    me.run("connect", name, "--", "scp", "-q", source, f"{name}:{tmp_path}/copied")
+    assert (tmp_path / "copied").read_bytes() == source.read_bytes()
+    me.run("connect", name, "--", "rsync", "-q", source, f"{name}:{tmp_path}/synced")
+    assert (tmp_path / "synced").read_bytes() == source.read_bytes()
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "bare")], check=True)
+    me.run("connect", name, "--", "git", "clone", "-q", f"{name}:{tmp_path}/bare", tmp_path / "clone")
+    assert (tmp_path / "clone" / ".git").is_dir()
+    left = [path for path in me.files() if path.endswith("askpass")]
+    assert not left, "the secret's file goes with the command"
+
+
+def test_ssh_knows_the_gateway_by_what_is_printed(me, admin, host, tmp_path):
+    name = ssh_connection(admin, host.secret())
+    connected = Connected(me, name)
+    assert connected.given["ssh"].startswith("ssh -o 'KnownHostsCommand=/bin/echo [127.0.0.1]:")
+    env = dict(os.environ, SSHPASS=connected.given["password"], HOME=str(tmp_path))
+    strict = connected.given["ssh"].replace("ssh ", "sshpass -e ssh -F /dev/null -o "
+                                            "StrictHostKeyChecking=yes ", 1)
+    done = subprocess.run(["sh", "-c", f"{strict} echo there"], env=env, capture_output=True,
+                          stdin=subprocess.DEVNULL,
+                          text=True, timeout=4 * PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (0, "there\n"), done
+    assert connected.end()[0] == 0
+    config = tmp_path / "config"
+    config.write_text(me.run("show", name, "--ssh-config"))
+    secret = config.read_text().splitlines()[0].rpartition(" ")[2]
+    done = subprocess.run(["sshpass", "-e", "ssh", "-F", str(config), "-o", "StrictHostKeyChecking=yes",
+                           name, "echo", "here"], env={**env, "SSHPASS": secret}, text=True,
+                          capture_output=True, timeout=4 * PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (0, "here\n"), done
+    assert me.run("show", name, "--ssh").startswith("ssh -o ")
 
 
 def test_what_show_prints_fits_the_protocol(me, admin, mysql, echo):

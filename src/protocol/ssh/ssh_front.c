@@ -194,7 +194,7 @@ static void sshd_front_take_user(struct sshd_front *self, const char *user)
 
 static void sshd_front_ask_secret(ssh_message take_message)
 {
-    static const char *prompts[] = {"Secret: "};
+    static const char *prompts[] = {"Password: "};
     static char echo[] = {0};
     (void)ssh_message_auth_interactive_request(take_message, "Gatehouse", "", 1, prompts, echo);
     ssh_message_free(take_message);
