@@ -117,14 +117,28 @@ void execution_write_bytes(struct json_writer *json, struct arena *arena, struct
     buf_release(&buf);
 }
 
+static bool is_integer_type(struct slice type)
+{
+    static const struct slice types[] = {
+        SLICE_INIT("integer"), SLICE_INIT("bigint"),  SLICE_INIT("smallint"), SLICE_INIT("int"),
+        SLICE_INIT("tinyint"), SLICE_INIT("mediumint"), SLICE_INIT("year"),
+    };
+    struct slice rest = SLICE_NONE;
+    struct slice word = slice_ends_with(type, SLICE(" unsigned")) ? slice_cut(type, ' ', &rest) : type;
+    bool is_one = false;
+    for (size_t i = 0; i < COUNT_OF(types) && !is_one; i++) {
+        is_one = slice_equals(word, types[i]);
+    }
+    return is_one;
+}
+
 /* Integers that every reader of JSON can hold are numbers, booleans are such; what else there is,
  * and whatever stands in the place of a value, is text. */
 static void json_write_value(struct json_writer *json, struct arena *arena, struct slice type,
                              struct slice value)
 {
     static const int64_t exact = INT64_C(9007199254740991);
-    bool is_integer = slice_equals(type, SLICE("integer")) || slice_equals(type, SLICE("bigint")) ||
-                      slice_equals(type, SLICE("smallint"));
+    bool is_integer = is_integer_type(type);
     int64_t number = 0;
     if (value.at == NULL) {
         json_no_value(json);

@@ -7,6 +7,7 @@
 #include "protocol/mysql/mysql_open.h"
 #include "protocol/mysql/mysql_passage.h"
 #include "protocol/mysql/mysql_replay.h"
+#include "protocol/mysql/mysql_run.h"
 
 /* Input alone is judged: no result is looked at, counted or changed, and no limit on rows held. */
 const struct protocol mysql_protocol = {
@@ -30,4 +31,5 @@ const struct protocol mysql_protocol = {
         },
     .passage = &mysql_passage_ops,
     .replay = &mysql_replay_ops,
+    .run = &mysql_run_ops,
 };
