@@ -140,10 +140,12 @@ static void target_call_on_stopped(void *owner, const struct error *error)
 static void target_call_cancel_statement(struct target_call *call)
 {
     struct target_calls *calls = call->part->calls;
+    bool signs_in = call->request->protocol->target.stop_signs_in;
     struct agent_opening how;
     if (target_call_is_by_agent(call)) {
         const struct agent_request request = {
-            .variables = place_variables_in(&call->secrets, call->request->variables, false),
+            .variables =
+                place_variables_in(&call->secrets, call->request->variables, signs_in),
             .key = call->key,
             .timeout_ms = LIMIT_TARGET_CANCEL_MS};
         if (target_call_link(call, PROTOCOL_CANCEL, &how, NULL) != ERR_NONE) {

@@ -453,9 +453,9 @@ def test_a_connection_whose_schema_is_not_shown(admin, target):
 
 
 def test_not_every_subtype_can_be_asked(admin, target):
-    name = target.connection(admin, subtype="mysql")
+    name = target.connection(admin, subtype="tcp")
     for what in ("test", "databases", "tables", "columns"):
-        failure(ask(admin, name, what, table="x"), "unsupported", "'mysql'", "cannot ask")
+        failure(ask(admin, name, what, table="x"), "unsupported", "'tcp'", "cannot ask")
 
 
 def test_agents_elsewhere_are_asked(admin, target, database, tmp_path):

@@ -2,6 +2,7 @@
 #include "protocol/mysql/mysql.h"
 
 #include "base/limits.h"
+#include "protocol/mysql/mysql_catalog.h"
 #include "protocol/mysql/mysql_ending.h"
 #include "protocol/mysql/mysql_front.h"
 #include "protocol/mysql/mysql_open.h"
@@ -31,5 +32,6 @@ const struct protocol mysql_protocol = {
         },
     .passage = &mysql_passage_ops,
     .replay = &mysql_replay_ops,
+    .catalog = &mysql_catalog_ops,
     .run = &mysql_run_ops,
 };
