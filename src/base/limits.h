@@ -69,6 +69,7 @@
 #define LIMIT_MYSQL_JUDGED_SIZE       LIMIT_MIB(15) /* under rules; beyond is refused */
 #define LIMIT_MYSQL_FILTER_STATEMENTS 1024          /* prepared, that rules follow */
 #define LIMIT_MYSQL_FILTER_SIZE       LIMIT_MIB(16) /* of their texts, and long values */
+#define LIMIT_MYSQL_VIEWS_SIZE        LIMIT_KIB(256) /* of the names of a target's views */
 #define LIMIT_MYSQL_REPLAY_STATEMENTS 1024
 #define LIMIT_MYSQL_REPLAY_SIZE       LIMIT_MIB(16) /* of their texts */
 #define LIMIT_MYSQL_REPLAY_COLUMNS    4096

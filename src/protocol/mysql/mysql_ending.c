@@ -99,3 +99,23 @@ enum err mysql_arrival_check(const struct arrival *arrival, struct error *reterr
     }
     return mysqlwire_ok_read(arrival->greeting, arrival->version, &ok, reterr);
 }
+
+const char *mysql_words_for(uint8_t command)
+{
+    switch (command) {
+    case MYSQLWIRE_CHANGE_USER:
+        return "the user of a session through the gateway cannot be changed (COM_CHANGE_USER): "
+               "connect anew with the other credential, or turn the reset of pooled connections to "
+               "COM_RESET_CONNECTION";
+    case MYSQLWIRE_BINLOG_DUMP:
+    case MYSQLWIRE_BINLOG_DUMP_GTID:
+    case MYSQLWIRE_TABLE_DUMP:
+    case MYSQLWIRE_REGISTER_SLAVE:
+    case MYSQLWIRE_GROUP_STREAM:
+        return "replication does not go through this gateway";
+    case MYSQLWIRE_CLONE:
+        return "servers are not cloned through this gateway";
+    default:
+        return "the gateway does not serve this command of the protocol";
+    }
+}

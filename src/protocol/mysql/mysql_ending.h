@@ -20,6 +20,9 @@
 uint16_t mysql_ending_number(const struct ending_words *words);
 struct slice mysql_state_of(uint16_t number);
 
+/* Of a command that is not served: why not. */
+const char *mysql_words_for(uint8_t command);
+
 /* An ERR packet with this number; the hint stands behind the message. */
 enum err mysql_ending_write(uint16_t number, uint8_t sequence, const struct ending_words *words,
                             struct buf *buf) MUST_USE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "base/must.h"
+#include "protocol/mysql/mysql_answer.h"
 #include "protocol/mysql/mysql_filter_internal.h"
 
 #define WORDS_SIZE_MAX 300
@@ -136,6 +137,31 @@ static void judge_value(struct mysql_filter *filter, struct slice value,
     verdict_join(verdict, &found);
 }
 
+/* What guard rails let pass, by the rules for columns; and what is to be known of its answer. */
+static enum mysql_filter_outcome follow(struct mysql_filter *filter,
+                                        const struct sql_settings *settings, bool is_read,
+                                        struct slice text, struct buf *words)
+{
+    const char *why = "";
+    enum mysql_filter_outcome outcome = filter_reach(filter, settings, is_read, text, &why);
+    return outcome == MYSQL_FILTER_REFUSES ? refuse(filter, why, words) : outcome;
+}
+
+static enum mysql_filter_outcome follow_text(struct mysql_filter *filter, struct slice text,
+                                             struct buf *words)
+{
+    struct sql_settings settings;
+    bool is_read = filter_settings(filter, &settings);
+    return follow(filter, &settings, is_read, text, words);
+}
+
+static bool may_read(const struct guard_facts *facts)
+{
+    const uint64_t reads = SQL_BIT(SQL_SELECT) | SQL_BIT(SQL_FETCH) | SQL_BIT(SQL_CALL) |
+                           SQL_BIT(SQL_EXECUTE);
+    return facts->is_unknown || (facts->operations & reads) != 0;
+}
+
 /* Commands ------------------------------------------------------------------------------------- */
 
 static enum mysql_filter_outcome take_query(struct mysql_filter *filter, struct slice text,
@@ -145,8 +171,15 @@ static enum mysql_filter_outcome take_query(struct mysql_filter *filter, struct 
     struct guard_facts facts;
     judge_text(filter, text, &verdict, &facts);
     enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    if (outcome == MYSQL_FILTER_PASSES) {
+        outcome = follow_text(filter, text, words);
+    }
+    filter->reads = may_read(&facts);
     filter->may_change_session =
         outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
+    if (outcome == MYSQL_FILTER_PASSES) {
+        filter_reach_note(filter, &facts);
+    }
     return outcome;
 }
 
@@ -161,6 +194,9 @@ static enum mysql_filter_outcome take_prepare(struct mysql_filter *filter, struc
     }
     judge_text(filter, text, &verdict, &facts);
     enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    if (outcome == MYSQL_FILTER_PASSES) {
+        outcome = follow_text(filter, text, words);
+    }
     buf_clear(&filter->preparing);
     filter->is_preparing = outcome == MYSQL_FILTER_PASSES;
     if (filter->is_preparing) {
@@ -171,6 +207,26 @@ static enum mysql_filter_outcome take_prepare(struct mysql_filter *filter, struc
         must(buf_append(&filter->preparing, text) == ERR_NONE);
     }
     return outcome;
+}
+
+/* As it was read when it was prepared, and is now. */
+static enum mysql_filter_outcome follow_prepared(struct mysql_filter *filter,
+                                                 const struct filter_statement *statement,
+                                                 struct buf *words)
+{
+    struct sql_settings now;
+    struct sql_settings settings = statement->settings;
+    settings.database = statement->database.len > 0 ? buf_view(&statement->database) : SLICE("");
+    bool is_same = filter_settings(filter, &now) && statement->is_read &&
+                   now.is_backslash_quoted == settings.is_backslash_quoted &&
+                   now.is_ansi_quoted == settings.is_ansi_quoted && now.charset == settings.charset;
+    return follow(filter, &settings, is_same, buf_view(&statement->text), words);
+}
+
+static enum mysql_filter_outcome follow_unknown(struct mysql_filter *filter, struct buf *words)
+{
+    const struct sql_settings settings = {.dialect = SQL_MYSQL, .database = SLICE("")};
+    return follow(filter, &settings, false, SLICE(""), words);
 }
 
 /* As the text would be judged now; and the values, where rules look for text. */
@@ -189,7 +245,9 @@ static enum mysql_filter_outcome take_execute(struct mysql_filter *filter, struc
     if (statement == NULL) { /* from before there were rules */
         judge_unknown(filter, SLICE(""), &verdict);
         filter->may_change_session = true;
-        return enforce(filter, &verdict, words);
+        filter->reads = true;
+        enum mysql_filter_outcome found = enforce(filter, &verdict, words);
+        return found == MYSQL_FILTER_PASSES ? follow_unknown(filter, words) : found;
     }
     struct slice text = buf_view(&statement->text);
     judge_prepared(filter, statement, &verdict, &facts);
@@ -200,9 +258,20 @@ static enum mysql_filter_outcome take_execute(struct mysql_filter *filter, struc
         !filter_each_value(filter, statement, body, judge_value, &verdict)) {
         return refuse(filter, "the values of a statement cannot be read", words);
     }
+    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    if (outcome == MYSQL_FILTER_PASSES) {
+        outcome = follow_prepared(filter, statement, words);
+    }
+    if (outcome == MYSQL_FILTER_ASKS) {
+        return outcome; /* it is judged again */
+    }
     filter_clear_values(filter, statement);
     filter->may_change_session = filter_changes_session(text, &facts);
-    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    filter->reads = may_read(&facts);
+    filter->executed = statement->id;
+    if (outcome == MYSQL_FILTER_PASSES) {
+        filter_reach_note(filter, &facts);
+    }
     if (outcome == MYSQL_FILTER_REFUSES) {
         buf_clear(&statement->types); /* the target was not told them */
     }
@@ -257,6 +326,10 @@ static enum mysql_filter_outcome take_other(struct mysql_filter *filter, struct 
         .dialect = SQL_MYSQL, .is_backslash_quoted = true, .database = SLICE("")};
     judge_read(filter, &settings, true, text, &verdict, &facts);
     enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    if (outcome == MYSQL_FILTER_PASSES) {
+        outcome = follow(filter, &settings, true, text, words);
+    }
+    filter_reach_note(filter, &facts);
     filter->may_change_session =
         outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
     return outcome;
@@ -285,8 +358,12 @@ enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct
 {
     uint8_t kind = (uint8_t)command.at[0];
     struct slice body = slice_from(command, 1);
+    filter->executed = 0;
+    filter->reads = false;
+    filter->wants_views = false;
     if (is_about_last(command)) {
-        return MYSQL_FILTER_PASSES;
+        const char *why = filter_reach_errors(filter);
+        return why == NULL ? MYSQL_FILTER_PASSES : refuse(filter, why, words);
     }
     if (has_text(kind) && !filter->session.is_known) {
         return MYSQL_FILTER_ASKS;
@@ -303,6 +380,13 @@ enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct
     case MYSQLWIRE_STMT_SEND_LONG_DATA:
         filter_keep_value(filter, body);
         return MYSQL_FILTER_PASSES;
+    case MYSQLWIRE_PING:
+    case MYSQLWIRE_STATISTICS:
+    case MYSQLWIRE_SET_OPTION:
+        return MYSQL_FILTER_PASSES;
+    case MYSQLWIRE_STMT_FETCH:
+        filter->reads = true;
+        return MYSQL_FILTER_PASSES;
     case MYSQLWIRE_STMT_CLOSE:
     case MYSQLWIRE_STMT_RESET: {
         struct reader reader = reader_of(body);
@@ -317,6 +401,7 @@ enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct
     }
     case MYSQLWIRE_RESET_CONNECTION:
         filter_remove_all(filter);
+        filter->is_late = false;
         filter->may_change_session = true;
         return MYSQL_FILTER_PASSES;
     default:
@@ -360,11 +445,12 @@ bool mysql_filter_looks_at(const struct mysql_filter *filter, uint8_t command)
 {
     switch (command) {
     case MYSQLWIRE_QUIT:
+        return false;
     case MYSQLWIRE_PING:
     case MYSQLWIRE_STATISTICS:
     case MYSQLWIRE_SET_OPTION:
-    case MYSQLWIRE_STMT_FETCH:
-        return false;
+    case MYSQLWIRE_STMT_FETCH: /* in turn, where answers are looked at */
+        return mysql_answer_is_needed(&filter->policy);
     default:
         return !filter->policy.is_empty && mysqlwire_answers_of(command) != MYSQLWIRE_NOT_SERVED;
     }
@@ -381,6 +467,10 @@ struct mysql_filter *mysql_filter_new(const struct mysql_filter_settings *settin
     buf_init(&filter->session.database, LIMIT_KIB(1));
     buf_init(&filter->prepared_database, LIMIT_KIB(1));
     buf_init(&filter->question.body, LIMIT_KIB(64));
+    buf_init(&filter->views.names, LIMIT_MYSQL_VIEWS_SIZE);
+    mysql_reach_init(&filter->reach);
+    filter->is_late = settings->is_late && settings->policy->masking != NULL &&
+                      mask_rules_columns_id(settings->policy->masking) != 0;
     return filter;
 }
 
@@ -395,6 +485,8 @@ void mysql_filter_free(struct mysql_filter *filter)
     buf_release(&filter->session.database);
     buf_release(&filter->prepared_database);
     buf_release(&filter->question.body);
+    buf_release(&filter->views.names);
+    mysql_reach_release(&filter->reach);
     memory_free(filter);
 }
 
@@ -405,5 +497,6 @@ void mysql_filter_set_policy(struct mysql_filter *filter, const struct passage_p
         filter_remove_all(filter);
         filter->session.is_known = false;
     }
+    filter_reach_set(filter, policy, true);
     filter->policy = *policy;
 }

@@ -6,6 +6,7 @@
 #ifndef GH_MYSQL_MYSQL_FILTER_H
 #define GH_MYSQL_MYSQL_FILTER_H
 
+#include "protocol/mysql/mysql_reach.h"
 #include "protocol/passage.h"
 #include "wire/mysqlwire_answer.h"
 
@@ -16,12 +17,13 @@ struct mysql_filter_settings {
     const struct passage_policy *policy;
     const struct passage_events *events;
     void *owner;
+    bool is_late; /* statements ran without these rules, or others */
 };
 
 /* What becomes of a command. */
 enum mysql_filter_outcome {
     MYSQL_FILTER_PASSES,
-    MYSQL_FILTER_ASKS,    /* first the session's settings have to be known */
+    MYSQL_FILTER_ASKS,    /* first the session's settings, or views, have to be known */
     MYSQL_FILTER_REFUSES, /* 'words' say why, for the client */
 };
 
@@ -42,9 +44,17 @@ void mysql_filter_judge_long(struct mysql_filter *filter, uint8_t command, struc
 /* It is answered; 'prepared' when that says so of a statement, else NULL. */
 void mysql_filter_answered(struct mysql_filter *filter, const struct mysqlwire_prepared *prepared);
 
+const struct passage_policy *mysql_filter_policy(const struct mysql_filter *filter);
+/* Of the command that was judged last and passes: what it reaches, which prepared statement it
+ * executes (0: none), its number in findings, whether it may read rows. */
+const struct mysql_reach *mysql_filter_reach(const struct mysql_filter *filter);
+uint32_t mysql_filter_executed(const struct mysql_filter *filter);
+uint64_t mysql_filter_number(const struct mysql_filter *filter);
+bool mysql_filter_reads(const struct mysql_filter *filter);
+
 /* The question, as a packet; then what the target says goes to 'take', until it is no longer asked.
  */
-struct slice mysql_filter_question(void);
+struct slice mysql_filter_question(const struct mysql_filter *filter);
 void mysql_filter_ask(struct mysql_filter *filter);
 bool mysql_filter_is_asking(const struct mysql_filter *filter);
 /* What the answer leaves of *bytes. */

@@ -39,6 +39,8 @@ struct filter_session {
 
 struct filter_question {
     bool is_asked;
+    bool is_about_views; /* else about the session */
+    bool is_broken;      /* a row of it cannot be read */
     struct mysqlwire_framer framer;
     struct mysqlwire_state state;
     enum mysqlwire_kind kind;
@@ -65,6 +67,15 @@ struct mysql_filter {
     struct buf prepared_database;
     bool may_change_session; /* what was sent last */
     uint32_t last_id;        /* that was prepared; 0: none, or it was refused */
+    /* Under masking rules: */
+    struct mysql_reach reach;
+    struct mysql_views views;
+    bool wants_views;   /* the next question is about them */
+    bool has_new_views; /* since the command was first judged */
+    bool is_tainted;    /* words of errors may have values in them */
+    bool is_late;       /* what the session keeps may be of the time before the rules */
+    uint32_t executed;
+    bool reads;
 };
 
 /* mysql_filter_session.c */
@@ -72,6 +83,21 @@ struct mysql_filter {
 bool filter_settings(const struct mysql_filter *filter, struct sql_settings *ret_settings);
 /* Whether the session may read texts otherwise once this one has run. */
 bool filter_changes_session(struct slice text, const struct guard_facts *facts);
+
+/* Whether views were asked for so lately that it counts. */
+bool filter_knows_views(const struct mysql_filter *filter);
+
+/* mysql_filter_reach.c */
+/* By the rules for columns. */
+enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
+                                       const struct sql_settings *settings, bool is_read,
+                                       struct slice text, const char **ret_why);
+/* Of SHOW WARNINGS and SHOW ERRORS, before which nothing is asked; why they are refused, or NULL. */
+const char *filter_reach_errors(struct mysql_filter *filter);
+/* A statement that passes. */
+void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts);
+void filter_reach_set(struct mysql_filter *filter, const struct passage_policy *policy,
+                      bool is_late);
 
 /* mysql_filter_statements.c */
 struct filter_statement *filter_find(struct mysql_filter *filter, uint32_t id);

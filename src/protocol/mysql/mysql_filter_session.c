@@ -6,6 +6,17 @@
 #include "wire/mysqlwire_value.h"
 
 #define QUESTION "SELECT @@sql_mode, @@character_set_client, DATABASE()"
+#define AGE_US   1000000 /* of what is known of views, which others make */
+
+/* In hexadecimal, whatever character set the session's results are in. A table that is neither of
+ * these engines may show another one. */
+static const char views_question[] =
+    "SELECT HEX(CONVERT(LOWER(TABLE_SCHEMA) USING utf8mb4)), "
+    "HEX(CONVERT(LOWER(TABLE_NAME) USING utf8mb4)) FROM information_schema.TABLES "
+    "WHERE TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys') "
+    "AND (TABLE_TYPE NOT IN ('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') OR ENGINE IS NULL "
+    "OR ENGINE NOT IN ('InnoDB', 'MyISAM', 'Aria', 'MEMORY', 'ARCHIVE', 'CSV', 'BLACKHOLE', "
+    "'ROCKSDB', 'SEQUENCE', 'Columnstore', 'S3'))";
 
 bool filter_settings(const struct mysql_filter *filter, struct sql_settings *ret_settings)
 {
@@ -46,11 +57,19 @@ bool filter_changes_session(struct slice text, const struct guard_facts *facts)
 
 /* The question --------------------------------------------------------------------------------- */
 
-struct slice mysql_filter_question(void)
+struct slice mysql_filter_question(const struct mysql_filter *filter)
 {
-    static const char packet[] = "\x36\x00\x00\x00\x03" QUESTION;
-    must(sizeof(packet) - 1 == MYSQLWIRE_HEADER_SIZE + 0x36);
-    return slice_of(packet, sizeof(packet) - 1);
+    return filter->wants_views ? slice_of_text(views_question) : SLICE(QUESTION);
+}
+
+bool filter_knows_views(const struct mysql_filter *filter)
+{
+    const struct mysql_views *views = &filter->views;
+    if (filter->has_new_views) {
+        return true;
+    }
+    return views->asked_at_us != 0 && filter->events->on_stamp != NULL &&
+           filter->events->on_stamp(filter->owner).at_us - views->asked_at_us < AGE_US;
 }
 
 void mysql_filter_ask(struct mysql_filter *filter)
@@ -59,13 +78,23 @@ void mysql_filter_ask(struct mysql_filter *filter)
     struct error error;
     uint64_t number = 0;
     question->is_asked = true;
+    question->is_about_views = filter->wants_views;
+    question->is_broken = false;
     question->has_kind = false;
-    question->has_row = false;
+    question->has_row = question->has_row && filter->wants_views;
     buf_truncate(&question->body, 0);
     mysqlwire_framer_init(&question->framer);
     mysqlwire_state_init(&question->state, filter->capabilities, 0);
     enum err err = mysqlwire_state_command(&question->state, MYSQLWIRE_QUERY, &number, &error);
     must(err == ERR_NONE);
+    if (filter->wants_views) {
+        filter->views.is_known = false;
+        filter->views.is_cut = false;
+        filter->views.asked_at_us =
+            filter->events->on_stamp == NULL ? 0 : filter->events->on_stamp(filter->owner).at_us;
+        buf_clear(&filter->views.names);
+        return;
+    }
     filter->session.is_known = true; /* as soon as it is answered, however */
     filter->session.is_settled = false;
     buf_clear(&filter->session.database);
@@ -150,6 +179,40 @@ static void read_row(struct mysql_filter *filter, struct slice body)
     }
 }
 
+static bool read_digit(char byte, unsigned *ret_digit)
+{
+    bool is_number = byte >= '0' && byte <= '9';
+    bool is_letter = byte >= 'A' && byte <= 'F';
+    *ret_digit = (unsigned)(byte - (is_number ? '0' : 'A' - 10));
+    return is_number || is_letter;
+}
+
+static bool append_hex(struct buf *buf, struct slice digits)
+{
+    bool is_good = digits.at != NULL && digits.len % 2 == 0;
+    for (size_t i = 0; i + 1 < digits.len && is_good; i += 2) {
+        unsigned high = 0;
+        unsigned low = 0;
+        is_good = read_digit(digits.at[i], &high) && read_digit(digits.at[i + 1], &low);
+        char byte = (char)(high << 4 | low);
+        is_good = is_good && buf_append(buf, slice_of(&byte, 1)) == ERR_NONE;
+    }
+    return is_good;
+}
+
+/* One of which not all is there is any. */
+static void read_view(struct mysql_filter *filter, struct slice body)
+{
+    struct buf *names = &filter->views.names;
+    struct reader reader = reader_of(body);
+    struct slice schema = mysqlwire_text_value_read(&reader);
+    struct slice name = mysqlwire_text_value_read(&reader);
+    bool is_good = !reader.failed && buf_append(names, SLICE("\n")) == ERR_NONE &&
+                   append_hex(names, schema) && buf_append(names, SLICE("\0")) == ERR_NONE &&
+                   append_hex(names, name) && buf_append(names, SLICE("\n")) == ERR_NONE;
+    filter->views.is_cut = filter->views.is_cut || !is_good;
+}
+
 static enum err take_end(struct mysql_filter *filter, struct error *reterr)
 {
     struct filter_question *question = &filter->question;
@@ -157,11 +220,17 @@ static enum err take_end(struct mysql_filter *filter, struct error *reterr)
     struct slice body = buf_view(&question->body);
     question->has_kind = false;
     if (question->kind == MYSQLWIRE_KIND_TEXT_ROW) {
-        read_row(filter, body);
+        (question->is_about_views ? read_view : read_row)(filter, body);
     }
+    question->is_broken = question->is_broken || question->kind == MYSQLWIRE_KIND_ERROR;
     enum err err = mysqlwire_state_end(&question->state, question->kind, body, &is_last, reterr);
     buf_truncate(&question->body, 0);
     question->is_asked = !is_last;
+    if (is_last && question->is_about_views) {
+        filter->views.is_known = !question->is_broken;
+        filter->has_new_views = true;
+        filter->wants_views = false;
+    }
     return err;
 }
 

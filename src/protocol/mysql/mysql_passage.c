@@ -4,10 +4,12 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "protocol/mysql/mysql_answer.h"
 #include "protocol/mysql/mysql_ending.h"
 #include "protocol/mysql/mysql_filter.h"
 #include "protocol/mysql/mysql_tap.h"
 #include "wire/mysqlwire_frame.h"
+#include "wire/mysqlwire_start.h"
 #include "wire/mysqlwire_statement.h"
 
 #define BACK_SIZE LIMIT_KIB(64) /* of answers at once */
@@ -41,6 +43,9 @@ struct mysql_passage {
     bool is_too_long;            /* of what is held the first byte is left */
     struct buf pending;          /* of the client, behind what waits */
     struct buf said;             /* to the client: of the target, and of the gateway */
+    struct mysql_answer *answer; /* NULL: no rule ever looked at answers */
+    bool is_begun;               /* statements may have run */
+    bool has_new_policy;         /* that it is told when nothing is under way */
 };
 
 static struct mysql_passage *mysql_passage_of(struct passage *passage)
@@ -134,26 +139,6 @@ static enum err passage_kill(struct mysql_passage *self, const struct mysqlwire_
 
 /* Commands ------------------------------------------------------------------------------------- */
 
-static const char *passage_words_for(uint8_t command)
-{
-    switch (command) {
-    case MYSQLWIRE_CHANGE_USER:
-        return "the user of a session through the gateway cannot be changed (COM_CHANGE_USER): "
-               "connect anew with the other credential, or turn the reset of pooled connections to "
-               "COM_RESET_CONNECTION";
-    case MYSQLWIRE_BINLOG_DUMP:
-    case MYSQLWIRE_BINLOG_DUMP_GTID:
-    case MYSQLWIRE_TABLE_DUMP:
-    case MYSQLWIRE_REGISTER_SLAVE:
-    case MYSQLWIRE_GROUP_STREAM:
-        return "replication does not go through this gateway";
-    case MYSQLWIRE_CLONE:
-        return "servers are not cloned through this gateway";
-    default:
-        return "the gateway does not serve this command of the protocol";
-    }
-}
-
 static bool passage_reads_kill(struct slice command, struct mysqlwire_kill *ret_kill)
 {
     struct reader reader = reader_of(slice_from(command, 1));
@@ -206,13 +191,35 @@ static enum err passage_let(struct mysql_passage *self, struct slice bytes, stru
 
 /* Rules ---------------------------------------------------------------------------------------- */
 
+/* Rules for answers act from the next command on. */
+static void passage_turn_policy(struct mysql_passage *self)
+{
+    const struct passage_policy *policy = mysql_filter_policy(self->filter);
+    const struct mysql_answer_settings settings = {.tap = self->tap,
+                                                   .capabilities = self->capabilities,
+                                                   .events = self->events,
+                                                   .owner = self->owner};
+    if (!self->has_new_policy) {
+        return;
+    }
+    self->has_new_policy = false;
+    if (self->answer == NULL && mysql_answer_is_needed(policy)) {
+        self->answer = mysql_answer_new(&settings);
+    }
+    if (self->answer != NULL) {
+        mysql_answer_set_policy(self->answer, policy);
+    }
+}
+
 /* What is judged waits until all before it is answered, and the target has told what it was asked.
  */
 static bool passage_has_turn(struct mysql_passage *self)
 {
-    if (mysql_tap_state(self->tap)->count > 0 || mysql_filter_is_asking(self->filter)) {
+    if (mysql_tap_state(self->tap)->count > 0 || mysql_filter_is_asking(self->filter) ||
+        (self->answer != NULL && mysql_answer_is_busy(self->answer))) {
         return false;
     }
+    passage_turn_policy(self);
     if (self->is_judged) {
         mysql_filter_answered(self->filter, mysql_tap_prepared(self->tap));
         self->is_judged = false;
@@ -223,8 +230,10 @@ static bool passage_has_turn(struct mysql_passage *self)
 /* The question is the gateway's: nothing of it is on record, or told. */
 static enum err passage_ask(struct mysql_passage *self, struct error *reterr)
 {
+    static const char query[] = {MYSQLWIRE_QUERY};
+    struct slice question = mysql_filter_question(self->filter);
     mysql_filter_ask(self->filter);
-    return buf_append(&self->out, mysql_filter_question()) == ERR_NONE
+    return mysqlwire_data_write(&self->out, 0, slice_of(query, 1), question) == ERR_NONE
                ? ERR_NONE
                : fail(reterr, ERR_LIMIT, "too much for the target at once");
 }
@@ -263,6 +272,14 @@ static enum err passage_judge(struct mysql_passage *self, struct error *reterr)
     case MYSQL_FILTER_PASSES:
         break;
     }
+    if (self->answer != NULL) {
+        struct mysql_filter *filter = self->filter;
+        if (!mysql_answer_may_begin(self->answer, command, mysql_filter_reads(filter), &words)) {
+            return passage_block(self, buf_view(&words), reterr);
+        }
+        mysql_answer_begin(self->answer, command, mysql_filter_reach(filter),
+                           mysql_filter_number(filter), mysql_filter_executed(filter));
+    }
     self->way = PASSAGE_PASSES;
     self->is_judged = true;
     return passage_let(self, buf_view(&self->held), reterr);
@@ -299,7 +316,7 @@ static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct
     uint8_t kind = (uint8_t)command.at[0];
     if (mysqlwire_answers_of(kind) == MYSQLWIRE_NOT_SERVED) {
         self->way = PASSAGE_DROPS;
-        return passage_refuse(self, MYSQL_ERROR_REFUSED, passage_words_for(kind), reterr);
+        return passage_refuse(self, MYSQL_ERROR_REFUSED, mysql_words_for(kind), reterr);
     }
     if (passage_is_judged(self, kind)) {
         return passage_hold(self, is_whole, reterr);
@@ -390,6 +407,11 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
     /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
     bool held_some = self->held.len > 0 || self->framer.header_len > 0;
     buf_clear(&self->out);
+    if (self->has_new_policy && mysql_tap_state(self->tap)->count == 0 &&
+        !mysql_filter_is_asking(self->filter) &&
+        (self->answer == NULL || !mysql_answer_is_busy(self->answer))) {
+        passage_turn_policy(self);
+    }
     enum err err = passage_run_client(self, *bytes, reterr);
     if (!held_some && !self->is_waiting && self->out.len == bytes->len) {
         buf_clear(&self->out); /* all of it passes as it is: who is idle holds no buffer */
@@ -420,7 +442,11 @@ static enum err passage_pass_target(struct mysql_passage *self, struct slice *by
     if (self->filter != NULL && mysql_filter_is_asking(self->filter)) {
         err = mysql_filter_take(self->filter, bytes, reterr);
     }
-    if (err == ERR_NONE) {
+    if (err == ERR_NONE && self->answer != NULL) {
+        mysql_tap_begin_turn(self->tap);
+        err = mysql_answer_pass(self->answer, *bytes, &self->said, reterr);
+        *bytes = buf_view(&self->said);
+    } else if (err == ERR_NONE) {
         err = mysql_tap_pass(self->tap, PUMP_TARGET, *bytes, reterr);
     }
     if (err != ERR_NONE || !self->is_waiting) {
@@ -428,7 +454,10 @@ static enum err passage_pass_target(struct mysql_passage *self, struct slice *by
     }
     err = passage_go_on(self, reterr);
     *ret_back = buf_view(&self->out);
-    if (self->back.len > 0) {
+    if (self->back.len > 0 && self->answer != NULL) {
+        err = err == ERR_NONE ? buf_append(&self->said, buf_view(&self->back)) : err;
+        *bytes = buf_view(&self->said);
+    } else if (self->back.len > 0) {
         const struct slice parts[] = {*bytes, buf_view(&self->back)};
         if (buf_append_parts(&self->said, parts, COUNT_OF(parts)) != ERR_NONE) {
             return fail(reterr, ERR_LIMIT, "too much for the client at once");
@@ -480,13 +509,13 @@ static const struct passage_counts *mysql_passage_counts(const struct passage *p
 
 static const struct mask_counts *mysql_passage_masked(const struct passage *passage)
 {
-    (void)passage;
-    return NULL;
+    const struct mysql_passage *self = mysql_passage_view(passage);
+    return self->answer == NULL ? NULL : mysql_answer_counts(self->answer);
 }
 
 static void mysql_passage_stopped(struct passage *passage)
 {
-    (void)passage; /* no answer is ever blocked */
+    mysql_answer_stopped(mysql_passage_of(passage)->answer); /* it has blocked one */
 }
 
 static enum err mysql_passage_last_words(const struct passage *passage,
@@ -508,11 +537,16 @@ static void mysql_passage_set_policy(struct passage *passage, const struct passa
     const struct mysql_filter_settings settings = {.capabilities = self->capabilities,
                                                    .policy = policy,
                                                    .events = self->events,
-                                                   .owner = self->owner};
+                                                   .owner = self->owner,
+                                                   .is_late = self->is_begun};
     if (self->filter == NULL) {
         self->filter = mysql_filter_new(&settings);
     } else {
         mysql_filter_set_policy(self->filter, policy);
+    }
+    self->has_new_policy = true;
+    if (self->answer != NULL) {
+        mysql_answer_set_output(self->answer, policy->output);
     }
 }
 
@@ -544,6 +578,7 @@ static struct passage *mysql_passage_start(const struct passage_settings *settin
     if (settings->policy != NULL) {
         mysql_passage_set_policy(&self->passage, settings->policy);
     }
+    self->is_begun = true;
     return &self->passage;
 }
 
@@ -562,6 +597,7 @@ static void mysql_passage_free(struct passage *passage)
     buf_wipe(&self->pending);
     buf_wipe(&self->said);
     mysql_filter_free(self->filter);
+    mysql_answer_free(self->answer);
     memory_free(self);
 }
 

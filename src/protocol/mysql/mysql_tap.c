@@ -339,15 +339,12 @@ static enum err tap_take(struct mysql_tap *tap, enum pump_side side,
                      : tap_target_part(tap, event, reterr);
 }
 
-enum err mysql_tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice bytes,
-                        struct error *reterr)
+static enum err tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice bytes,
+                         struct error *reterr)
 {
     struct tap_way *way = side == PUMP_CLIENT ? &tap->client : &tap->target;
     enum err err = ERR_NONE;
     tap->counts.bytes[side] += bytes.len;
-    if (side == PUMP_TARGET) {
-        tap->before = tap->now;
-    }
     while (err == ERR_NONE && bytes.len > 0) {
         struct mysqlwire_event event;
         size_t taken = 0;
@@ -364,6 +361,25 @@ enum err mysql_tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice
         }
     }
     return err == ERR_MORE ? ERR_NONE : err;
+}
+
+enum err mysql_tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice bytes,
+                        struct error *reterr)
+{
+    if (side == PUMP_TARGET) {
+        mysql_tap_begin_turn(tap);
+    }
+    return tap_pass(tap, side, bytes, reterr);
+}
+
+enum err mysql_tap_pass_more(struct mysql_tap *tap, struct slice bytes, struct error *reterr)
+{
+    return tap_pass(tap, PUMP_TARGET, bytes, reterr);
+}
+
+void mysql_tap_begin_turn(struct mysql_tap *tap)
+{
+    tap->before = tap->now;
 }
 
 void mysql_tap_answered(struct mysql_tap *tap, struct slice command, enum mysql_record type,

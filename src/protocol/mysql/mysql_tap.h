@@ -39,6 +39,11 @@ void mysql_tap_free(struct mysql_tap *tap);
 /* The next bytes of a side, which pass. ERR_INPUT, ERR_LIMIT: it breaks the protocol. */
 enum err mysql_tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice bytes,
                         struct error *reterr) MUST_USE;
+/* More of the target's, in the same turn as what was passed before. */
+enum err mysql_tap_pass_more(struct mysql_tap *tap, struct slice bytes,
+                             struct error *reterr) MUST_USE;
+/* The turn in which mysql_tap_pass_more() comes begins. */
+void mysql_tap_begin_turn(struct mysql_tap *tap);
 /* A client's command that does not pass, and what the gateway says to it: a packet. */
 void mysql_tap_answered(struct mysql_tap *tap, struct slice command, enum mysql_record type,
                         struct slice answer);

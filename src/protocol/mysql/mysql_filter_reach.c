@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules for columns, as far as statements go: see mysql_reach.h. */
+#include "base/limits.h"
+#include "protocol/mysql/mysql_filter_internal.h"
+
+#define LATE                                                                                       \
+    "columns are masked now that were not when this session began, and it may have kept some: "   \
+    "connect anew, or reset the connection"
+
+static uint64_t columns_id(const struct mask_rules *rules)
+{
+    return rules == NULL ? 0 : mask_rules_columns_id(rules);
+}
+
+/* What changes which relations there are. */
+void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts)
+{
+    const uint64_t changes =
+        SQL_BIT(SQL_CREATE) | SQL_BIT(SQL_ALTER) | SQL_BIT(SQL_RENAME) | SQL_BIT(SQL_DROP);
+    if (facts->is_unknown || (facts->operations & changes) != 0) {
+        filter->views.asked_at_us = 0;
+    }
+}
+
+enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
+                                       const struct sql_settings *settings, bool is_read,
+                                       struct slice text, const char **ret_why)
+{
+    const struct mysql_reach_request request = {
+        .rules = filter->policy.masking,
+        .settings = settings,
+        .is_read = is_read,
+        .views = &filter->views,
+        .analyze = filter->policy.analyze,
+        .text = text,
+    };
+    *ret_why = "";
+    mysql_reach_clear(&filter->reach);
+    if (columns_id(filter->policy.masking) == 0) {
+        return MYSQL_FILTER_PASSES;
+    }
+    if (filter->is_late) {
+        *ret_why = LATE;
+        return MYSQL_FILTER_REFUSES;
+    }
+    if (!filter_knows_views(filter)) {
+        filter->wants_views = true;
+        return MYSQL_FILTER_ASKS;
+    }
+    filter->has_new_views = false;
+    if (mysql_reach_judge(&filter->reach, &request) == MYSQL_REACH_REFUSES) {
+        *ret_why = filter->reach.why;
+        return MYSQL_FILTER_REFUSES;
+    }
+    filter->is_tainted = filter->is_tainted || filter->reach.reaches;
+    filter->reach.reaches =
+        filter->reach.reaches || (filter->reach.is_about_errors && filter->is_tainted);
+    return MYSQL_FILTER_PASSES;
+}
+
+const char *filter_reach_errors(struct mysql_filter *filter)
+{
+    bool has_columns = columns_id(filter->policy.masking) != 0;
+    mysql_reach_clear(&filter->reach);
+    filter->reach.is_about_errors = has_columns;
+    filter->reach.reaches = has_columns && filter->is_tainted;
+    return filter->is_late ? LATE : NULL;
+}
+
+void filter_reach_set(struct mysql_filter *filter, const struct passage_policy *policy,
+                      bool is_late)
+{
+    uint64_t before = columns_id(filter->policy.masking);
+    uint64_t now = columns_id(policy->masking);
+    filter->is_late = filter->is_late || (is_late && now != 0 && now != before);
+    filter->is_late = filter->is_late && now != 0;
+    filter->views.asked_at_us = 0;
+    filter->has_new_views = false;
+}
+
+const struct passage_policy *mysql_filter_policy(const struct mysql_filter *filter)
+{
+    return &filter->policy;
+}
+
+const struct mysql_reach *mysql_filter_reach(const struct mysql_filter *filter)
+{
+    return &filter->reach;
+}
+
+uint32_t mysql_filter_executed(const struct mysql_filter *filter)
+{
+    return filter->executed;
+}
+
+uint64_t mysql_filter_number(const struct mysql_filter *filter)
+{
+    return filter->number;
+}
+
+bool mysql_filter_reads(const struct mysql_filter *filter)
+{
+    return filter->reads;
+}

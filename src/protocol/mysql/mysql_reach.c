@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/mysql/mysql_reach.h"
+
+#include "base/memory.h"
+#include "policy/guard_function.h"
+#include "sql/sql_mysql_signs.h"
+
+#define ONLY "where columns are masked only "
+#define NO   "where columns are masked "
+
+struct reach_scan {
+    struct mysql_reach *reach;
+    const struct mysql_reach_request *request;
+    struct sql_mysql_signs signs;
+    bool reads_masked; /* a relation with a masked column is read, or may be */
+    bool has_view;     /* a relation is no table that stands for itself */
+    bool reads_whole;  /* all columns of one that is read are masked */
+};
+
+static enum mysql_reach_outcome refuse(struct mysql_reach *reach, const char *why)
+{
+    reach->why = why;
+    return MYSQL_REACH_REFUSES;
+}
+
+static bool is_one_of(struct slice name, const char *const *names, size_t count)
+{
+    bool is_there = false;
+    for (size_t i = 0; i < count && !is_there; i++) {
+        is_there = slice_equals_nocase(name, slice_of_text(names[i]));
+    }
+    return is_there;
+}
+
+/* Relations ------------------------------------------------------------------------------------ */
+
+static bool is_system(struct slice schema)
+{
+    static const char *const names[] = {"information_schema", "mysql", "performance_schema", "sys"};
+    return is_one_of(schema, names, COUNT_OF(names));
+}
+
+/* What holds definitions and settings, and no values of columns nor texts of statements. */
+static bool is_harmless_system(const struct sql_name *name)
+{
+    static const char *const tables[] = {
+        "schemata", "tables", "columns", "statistics", "key_column_usage", "table_constraints",
+        "referential_constraints", "check_constraints", "views", "routines", "parameters",
+        "triggers", "events", "engines", "character_sets", "collations",
+        "collation_character_set_applicability", "partitions", "plugins", "all_plugins",
+        "global_variables", "session_variables", "system_variables", "global_status",
+        "session_status", "schema_privileges", "table_privileges", "column_privileges",
+        "user_privileges", "applicable_roles", "enabled_roles", "keywords", "sql_functions",
+        "files", "tablespaces", "spatial_ref_sys", "geometry_columns",
+    };
+    return slice_equals_nocase(name->schema, SLICE("information_schema")) &&
+           is_one_of(name->name, tables, COUNT_OF(tables));
+}
+
+static bool is_view(const struct mysql_views *views, const struct sql_name *name)
+{
+    struct buf line CLEANUP(buf_release);
+    buf_init(&line, 1024);
+    const struct slice parts[] = {SLICE("\n"), name->schema, SLICE("\0"), name->name, SLICE("\n")};
+    if (!views->is_known || views->is_cut || buf_append_parts(&line, parts, 5) != ERR_NONE) {
+        return true;
+    }
+    struct slice names = buf_view(&views->names);
+    return names.len > 0 && slice_find(names, buf_view(&line)) < names.len;
+}
+
+/* Without a schema it is in any: then nothing is known of it. */
+static enum mysql_reach_outcome take_relation(struct reach_scan *scan,
+                                              const struct sql_relation *relation)
+{
+    const struct sql_name *name = &relation->name;
+    const struct mask_rules *rules = scan->request->rules;
+    if (is_system(name->schema)) {
+        return is_harmless_system(name)
+                   ? MYSQL_REACH_PASSES
+                   : refuse(scan->reach, NO "this table of the server is not shown: it may hold "
+                                            "values, or texts of statements");
+    }
+    bool is_somewhere = relation->is_all || name->schema.len == 0;
+    bool is_a_view = is_somewhere || is_view(scan->request->views, name);
+    bool is_masked =
+        is_a_view || mask_rules_cover_some_of(rules, name->schema, name->name);
+    scan->has_view = scan->has_view || is_a_view;
+    scan->reads_masked = scan->reads_masked || (is_masked && relation->is_read);
+    scan->reads_whole =
+        scan->reads_whole ||
+        (relation->is_read && mask_rules_cover_table(rules, name->schema, name->name));
+    scan->reach->reaches = scan->reach->reaches || is_masked;
+    return MYSQL_REACH_PASSES;
+}
+
+/* Functions ------------------------------------------------------------------------------------ */
+
+static enum mysql_reach_outcome take_function(struct reach_scan *scan,
+                                              const struct sql_function *function)
+{
+    static const char *const keeping[] = {"get_lock", "release_lock", "is_used_lock",
+                                          "is_free_lock"};
+    bool keeps = is_one_of(function->name.name, keeping, COUNT_OF(keeping)) ||
+                 (slice_equals(function->name.name, SLICE("last_insert_id")) &&
+                  function->argument_max > 0);
+    if (!guard_mysql_function_is_harmless(&function->name)) {
+        return refuse(scan->reach,
+                      NO "functions that are not the server's own, or read files, are not called: "
+                         "they may read anything");
+    }
+    return keeps && scan->reach->reaches
+               ? refuse(scan->reach, NO "their values are not handed to functions that keep them")
+               : MYSQL_REACH_PASSES;
+}
+
+/* Statements ----------------------------------------------------------------------------------- */
+
+static enum mysql_reach_outcome check_show(const struct reach_scan *scan)
+{
+    static const char *const kinds[] = {
+        "databases", "schemas",   "tables",    "columns", "fields",    "index",   "indexes",
+        "keys",      "create",    "table",     "variables", "status",  "character", "charset",
+        "collation", "engines",   "plugins",   "privileges", "procedure", "function", "triggers",
+        "events",    "warnings",  "errors",    "grants",  "count",     "storage", "open",
+    };
+    static const char *const prefixes[] = {"full", "global", "session", "local", "extended"};
+    struct mysql_reach *reach = scan->reach;
+    struct slice kind = scan->signs.second;
+    if (is_one_of(kind, prefixes, COUNT_OF(prefixes))) {
+        kind = scan->signs.third;
+    }
+    if (!slice_equals(scan->signs.first, SLICE("show")) &&
+        !slice_equals(scan->signs.first, SLICE("help"))) {
+        return refuse(reach, NO "words of errors are not kept in variables");
+    }
+    reach->is_about_errors = reach->is_about_errors ||
+                             slice_equals(kind, SLICE("warnings")) ||
+                             slice_equals(kind, SLICE("errors"));
+    return slice_equals(scan->signs.first, SLICE("help")) || is_one_of(kind, kinds, COUNT_OF(kinds))
+               ? MYSQL_REACH_PASSES
+               : refuse(reach, NO "this is not shown: it may hold values, or texts of statements");
+}
+
+/* What nobody can look into, or what would look at anything later. */
+static enum mysql_reach_outcome check_kind(const struct reach_scan *scan,
+                                           const struct sql_statement *statement)
+{
+    const uint64_t texts = SQL_BIT(SQL_CALL) | SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_PREPARE);
+    struct mysql_reach *reach = scan->reach;
+    if (statement->verb == SQL_EXPLAIN && slice_equals(scan->signs.second, SLICE("for"))) {
+        return refuse(reach, NO "plans of other sessions are not shown");
+    }
+    if ((statement->operations & texts) != 0) {
+        return refuse(reach, NO "procedures are not called, and no statements prepared by SQL: "
+                                "what they read is not known. The protocol's own prepared "
+                                "statements work");
+    }
+    if (statement->is_unknown) {
+        return refuse(reach, ONLY "statements that are understood may run");
+    }
+    if ((statement->operations & (SQL_BIT(SQL_CODE) | SQL_BIT(SQL_FOREIGN))) != 0) {
+        return refuse(reach, NO "no code and no tables of other servers or tables are made");
+    }
+    if ((statement->operations & SQL_BIT(SQL_SERVER_FILE)) != 0) {
+        return refuse(reach, NO "the server's files are neither read nor written");
+    }
+    return statement->verb == SQL_SHOW ? check_show(scan) : MYSQL_REACH_PASSES;
+}
+
+static enum mysql_reach_outcome check_read(const struct reach_scan *scan)
+{
+    if (scan->signs.keeps_values) {
+        return refuse(scan->reach, NO "a statement that reads their tables has no variables and no "
+                                      "INTO");
+    }
+    bool compares = scan->signs.names_asked_at_all || scan->has_view || scan->reads_whole ||
+                    (scan->signs.names_asked && scan->signs.compares);
+    return mask_rules_refuse_predicates(scan->request->rules) && compares
+               ? refuse(scan->reach, "a rule keeps statements from naming masked columns: name "
+                                     "others, or take them by * and nothing else")
+               : MYSQL_REACH_PASSES;
+}
+
+static enum mysql_reach_outcome check_write(const struct reach_scan *scan)
+{
+    struct mysql_reach *reach = scan->reach;
+    if (scan->has_view) {
+        return refuse(reach, NO "a statement that writes names tables, no views, and a database");
+    }
+    if (scan->reads_whole ||
+        (scan->reads_masked && (scan->signs.names_asked || scan->signs.makes_relations))) {
+        return refuse(reach, NO "a statement that writes does not read them: name other columns, "
+                                "and no *");
+    }
+    return scan->signs.keeps_values && scan->reads_masked
+               ? refuse(reach, NO "a statement that reads their tables has no variables and no INTO")
+               : MYSQL_REACH_PASSES;
+}
+
+/* A statement that reaches a masked column, or may. */
+static enum mysql_reach_outcome check_reaching(const struct reach_scan *scan,
+                                               const struct sql_statement *statement)
+{
+    const uint64_t writes = SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE);
+    const uint64_t known = writes | SQL_BIT(SQL_SELECT);
+    const uint64_t plain = SQL_BIT(SQL_DROP) | SQL_BIT(SQL_TRUNCATE) | SQL_BIT(SQL_LOCK);
+    uint64_t operations = statement->operations;
+    bool is_select = operations == SQL_BIT(SQL_SELECT) && statement->verb == SQL_SELECT &&
+                     !slice_equals(scan->signs.first, SLICE("checksum"));
+    if (is_select) {
+        return check_read(scan);
+    }
+    if ((operations & ~plain) == 0) {
+        return MYSQL_REACH_PASSES; /* nothing of them is read */
+    }
+    if (statement->verb == SQL_EXPLAIN && operations == SQL_BIT(SQL_EXPLAIN) &&
+        (slice_equals(scan->signs.first, SLICE("describe")) ||
+         slice_equals(scan->signs.first, SLICE("desc"))) &&
+        scan->signs.third.len == 0) {
+        return MYSQL_REACH_PASSES;
+    }
+    if ((operations & writes) != 0 &&
+        (operations & ~(known | SQL_BIT(SQL_COPY))) == 0) {
+        return check_write(scan);
+    }
+    return refuse(scan->reach, ONLY "SELECT, INSERT, UPDATE, DELETE, DROP and TRUNCATE may name "
+                                    "their tables, and DESCRIBE");
+}
+
+static enum mysql_reach_outcome take_names(struct reach_scan *scan,
+                                           const struct sql_statement *statement)
+{
+    enum mysql_reach_outcome outcome = MYSQL_REACH_PASSES;
+    for (size_t i = 0; i < statement->relation_count && outcome == MYSQL_REACH_PASSES; i++) {
+        outcome = take_relation(scan, &statement->relations[i]);
+    }
+    for (size_t i = 0; i < statement->function_count && outcome == MYSQL_REACH_PASSES; i++) {
+        outcome = take_function(scan, &statement->functions[i]);
+    }
+    return outcome;
+}
+
+static void keep_proven(struct reach_scan *scan, const struct sql_statement *statement)
+{
+    struct mysql_reach *reach = scan->reach;
+    struct sql_name *names = arena_alloc_array(
+        &reach->arena, reach->proven_count + statement->relation_count + 1, sizeof(*names));
+    size_t count = 0;
+    for (; count < reach->proven_count; count++) {
+        names[count] = reach->proven[count];
+    }
+    for (size_t i = 0; i < statement->relation_count; i++) {
+        names[count++] = statement->relations[i].name;
+    }
+    reach->proven = names;
+    reach->proven_count = count;
+}
+
+/* All statements of a text are one: which result is whose is not looked at. */
+static enum mysql_reach_outcome take_script(struct reach_scan *scan,
+                                            const struct sql_script *script)
+{
+    enum mysql_reach_outcome outcome = MYSQL_REACH_PASSES;
+    for (size_t i = 0; i < script->count && outcome == MYSQL_REACH_PASSES; i++) {
+        outcome = check_kind(scan, &script->statements[i]);
+        if (outcome == MYSQL_REACH_PASSES) {
+            outcome = take_names(scan, &script->statements[i]);
+            keep_proven(scan, &script->statements[i]);
+        }
+    }
+    for (size_t i = 0; i < script->count && outcome == MYSQL_REACH_PASSES && scan->reach->reaches;
+         i++) {
+        bool is_alone = script->count == 1 || script->statements[i].relation_count > 0;
+        outcome = is_alone ? check_reaching(scan, &script->statements[i]) : MYSQL_REACH_PASSES;
+    }
+    return outcome;
+}
+
+static bool is_covered(const void *context, struct slice name)
+{
+    return mask_rules_cover_name(context, name);
+}
+
+enum mysql_reach_outcome mysql_reach_judge(struct mysql_reach *reach,
+                                           const struct mysql_reach_request *request)
+{
+    const struct sql_mysql_asked asked = {
+        .is_asked = is_covered,
+        .context = request->rules,
+    };
+    mysql_reach_clear(reach);
+    struct reach_scan scan = {.reach = reach, .request = request};
+    scan.signs = sql_mysql_signs(&reach->arena, request->settings, request->text, &asked);
+    struct sql_script script = request->analyze(&reach->arena, request->settings, request->text);
+    if (!request->is_read || !scan.signs.is_read) {
+        return refuse(reach, ONLY "statements that are understood may run");
+    }
+    enum mysql_reach_outcome outcome = take_script(&scan, &script);
+    if (outcome == MYSQL_REACH_PASSES && script.other != NULL) {
+        outcome = take_script(&scan, script.other);
+    }
+    if (scan.has_view || scan.signs.makes_relations) {
+        reach->proven_count = 0;
+    }
+    return outcome;
+}
+
+/* Answers -------------------------------------------------------------------------------------- */
+
+bool mysql_reach_proves(const struct mysql_reach *reach, const struct mask_origin *origin)
+{
+    bool is_proven = false;
+    if (origin->schema.len == 0 || origin->table.len == 0 || origin->column.len == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < reach->proven_count && !is_proven; i++) {
+        is_proven = slice_equals_nocase(reach->proven[i].schema, origin->schema) &&
+                    slice_equals_nocase(reach->proven[i].name, origin->table);
+    }
+    return is_proven;
+}
+
+/* About the text, names in it, rights and the state of the session. */
+bool mysql_reach_hides_error(uint16_t number)
+{
+    static const uint16_t plain[] = {1040, 1044, 1046, 1049, 1050, 1051, 1052, 1053, 1054, 1055,
+                                     1060, 1064, 1065, 1066, 1091, 1099, 1100, 1109, 1136, 1140,
+                                     1142, 1143, 1146, 1149, 1158, 1159, 1160, 1161, 1192, 1205,
+                                     1213, 1222, 1227, 1235, 1241, 1242, 1243, 1248, 1290, 1305,
+                                     1317, 1370, 1792, 1927, 1969, 3024};
+    for (size_t i = 0; i < COUNT_OF(plain); i++) {
+        if (plain[i] == number) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Its life ------------------------------------------------------------------------------------- */
+
+void mysql_reach_init(struct mysql_reach *reach)
+{
+    *reach = (struct mysql_reach){.why = ""};
+    arena_init_small(&reach->arena);
+}
+
+void mysql_reach_release(struct mysql_reach *reach)
+{
+    arena_release(&reach->arena);
+}
+
+void mysql_reach_clear(struct mysql_reach *reach)
+{
+    struct arena arena = reach->arena;
+    arena_reset(&arena);
+    *reach = (struct mysql_reach){.arena = arena, .why = ""};
+}

@@ -1,0 +1,495 @@
+# SPDX-License-Identifier: MIT
+"""Masking at MariaDB: ways to a masked value, as text and prepared, none of which shows it; and what
+has nothing to do with it passes as it came."""
+import json
+
+import pymysql
+import pytest
+from pymysql.constants import CLIENT
+
+from api import register, unique
+from conftest import Gateway, wait_for
+from mariadb import MariadbServer, MysqlTarget, connect
+from mysql_binary import Prepared
+from native import credential
+from test_tls import make_certificate
+
+SECRET = "Zanzibar"       # in every card, and in no statement
+NUMBER = "8675309"        # every salary has it
+MARKS = (SECRET, NUMBER, SECRET.lower(), SECRET.upper(), SECRET[::-1],
+         SECRET.encode().hex(), SECRET.encode().hex().upper())
+
+# None of them may show a mark; that they are refused, masked or fail is all one.
+LEAKS = {
+    "plain": "SELECT card, salary FROM pay",
+    "star": "SELECT * FROM pay",
+    "alias": "SELECT card AS note, salary AS id FROM pay",
+    "table alias": "SELECT o.card AS note FROM pay AS other JOIN pay AS o ON o.id = other.id",
+    "alias of another table": "SELECT other.card AS x FROM pay other",
+    "database": "SELECT `{database}`.`pay`.`card` FROM `{database}`.`pay`",
+    "case": "SELECT CARD, Salary FROM pay",
+    "backticks": "SELECT `card` FROM `pay`",
+    "code in a comment": "SELECT /*!50000 card */ FROM pay",
+    "code in a comment, the table": "SELECT card /*! FROM pay */",
+    "code for MariaDB": "SELECT card FROM /*M!100000 pay */",
+    "code for later servers": "SELECT note /*!99999 , card */ FROM pay",
+    "code for later servers hides it": "SELECT card FROM pay /*!99999 WHERE 1 */",
+    "derived": "SELECT * FROM (SELECT card AS x FROM pay) d",
+    "derived as another table": "SELECT * FROM (SELECT card AS x FROM pay) other",
+    "derived as another table, its columns": "SELECT other.x FROM (SELECT card AS x, id FROM pay) AS other",
+    "derived, limit": "SELECT x FROM (SELECT card AS x FROM pay LIMIT 9) other",
+    "derived, distinct": "SELECT x FROM (SELECT DISTINCT card AS x FROM pay) other",
+    "derived, joined": "SELECT q.x FROM other JOIN (SELECT card AS x FROM pay) q",
+    "derived behind a comma": "SELECT q.x FROM other, (SELECT card AS x FROM pay) q",
+    "derived in parentheses": "SELECT q.x FROM ((SELECT card AS x FROM pay) q)",
+    "lateral values": "SELECT * FROM (VALUES ((SELECT MAX(card) FROM pay))) other",
+    "cte": "WITH other AS (SELECT card AS x FROM pay) SELECT x FROM other",
+    "cte, columns": "WITH other(id, x) AS (SELECT id, card FROM pay) SELECT x FROM other",
+    "cte, recursive": "WITH RECURSIVE other(id, x) AS (SELECT 1, card FROM pay UNION ALL SELECT id + 1, x FROM other WHERE id < 2) SELECT x FROM other",
+    "cte of a cte": "WITH a AS (SELECT card FROM pay), other(x) AS (SELECT * FROM a) SELECT x FROM other",
+    "union": "SELECT x FROM other UNION SELECT card FROM pay",
+    "union all": "SELECT x FROM other UNION ALL SELECT card FROM pay",
+    "union first": "SELECT card AS x FROM pay UNION ALL SELECT x FROM other",
+    "intersect": "SELECT card FROM pay INTERSECT SELECT card FROM pay",
+    "except": "SELECT card FROM pay EXCEPT SELECT x FROM other",
+    "scalar subquery": "SELECT (SELECT card FROM pay LIMIT 1) AS x FROM other",
+    "subquery of nothing": "SELECT (SELECT MAX(card) FROM pay) AS x",
+    "correlated": "SELECT (SELECT p.card) AS x FROM pay p",
+    "max": "SELECT MAX(card), MIN(card), MAX(salary), SUM(salary), AVG(salary) FROM pay",
+    "concat": "SELECT CONCAT(card, ''), CONCAT_WS('', card) FROM pay",
+    "reverse": "SELECT REVERSE(card), LOWER(card), UPPER(card) FROM pay",
+    "hex": "SELECT HEX(card), TO_BASE64(card), UNHEX(HEX(card)) FROM pay",
+    "substring": "SELECT SUBSTRING(card, 1, 8) FROM pay",
+    "cast": "SELECT CAST(card AS BINARY), CONVERT(card USING latin1), CAST(salary AS CHAR) FROM pay",
+    "cast to utf16": "SELECT CONVERT(card USING utf16), CONVERT(card USING ucs2) FROM pay",
+    "collate": "SELECT card COLLATE utf8mb4_bin, BINARY card FROM pay",
+    "case expression": "SELECT CASE WHEN 1 THEN card END, IF(1, card, 1), IFNULL(card, 1), NULLIF(card, 1), COALESCE(card) FROM pay",
+    "arithmetic": "SELECT salary + 0, salary * 1, -(-salary), salary DIV 1 FROM pay",
+    "group": "SELECT card, COUNT(*) FROM pay GROUP BY card",
+    "rollup": "SELECT card FROM pay GROUP BY card WITH ROLLUP",
+    "group_concat": "SELECT GROUP_CONCAT(card), GROUP_CONCAT(card SEPARATOR '|') FROM pay",
+    "json": "SELECT JSON_OBJECT('a', card), JSON_ARRAYAGG(card), JSON_QUOTE(card) FROM pay",
+    "json_table": "SELECT t.x FROM pay, JSON_TABLE(JSON_ARRAY(card), '$[*]' COLUMNS (x VARCHAR(60) PATH '$')) t",
+    "window": "SELECT FIRST_VALUE(card) OVER (ORDER BY id), LAG(card) OVER (ORDER BY id), LEAD(card) OVER (ORDER BY id) FROM pay",
+    "natural join": "SELECT * FROM pay NATURAL JOIN pay AS p",
+    "using": "SELECT card FROM pay JOIN pay AS p USING (card)",
+    "values of another": "SELECT x, card FROM other LEFT JOIN pay ON pay.id = other.id",
+    "row": "SELECT ROW(card, 1) = ROW('a', 1), card FROM pay",
+    "for update": "SELECT card FROM pay FOR UPDATE",
+    "procedure analyse": "SELECT card FROM pay PROCEDURE ANALYSE()",
+    "view": "SELECT * FROM shown",
+    "view, temptable": "SELECT * FROM shown_by_copy",
+    "view, of a union": "SELECT * FROM shown_union",
+    "view of a view": "SELECT * FROM shown_twice",
+    "view, aliased": "SELECT other.x FROM shown AS other",
+    "view in upper case": "SELECT * FROM Peek",
+    "view and table": "SELECT s.x, o.x FROM shown s, other o",
+    "view into another table": "INSERT INTO other (x) SELECT x FROM shown",
+    "merge table": "SELECT * FROM merged",
+    "function": "SELECT peek()",
+    "function, qualified": "SELECT {database}.peek() AS x FROM other",
+    "procedure": "CALL peeks()",
+    "table statement": "TABLE pay",
+    "handler": "HANDLER pay OPEN; HANDLER pay READ FIRST",
+    "checksum": "CHECKSUM TABLE pay",
+    "variable": "SELECT card INTO @a FROM pay LIMIT 1; SELECT @a",
+    "variable assigned": "SELECT @a := card FROM pay; SELECT @a",
+    "variable assigned, hidden": "SELECT (@a := card) IS NULL FROM pay; SELECT @a",
+    "variable set": "SET @a = (SELECT MAX(card) FROM pay); SELECT @a",
+    "variable in an update": "UPDATE pay SET id = id WHERE (@a := card) IS NULL; SELECT @a",
+    "system variable": "SET SESSION init_slave = (SELECT MAX(card) FROM pay); SELECT @@init_slave",
+    "last insert id": "SELECT LAST_INSERT_ID(salary) FROM pay; SELECT LAST_INSERT_ID()",
+    "last insert id of an update": "UPDATE other SET id = LAST_INSERT_ID((SELECT MAX(salary) FROM pay)); SELECT LAST_INSERT_ID()",
+    "into another table": "INSERT INTO other (x) SELECT card FROM pay",
+    "into another table, star": "INSERT INTO wide SELECT * FROM pay",
+    "into another table, derived": "INSERT INTO other (x) SELECT y FROM (SELECT 1 AS q, card AS y FROM pay) d",
+    "into another table, cte": "INSERT INTO other (x) WITH c(a, y) AS (SELECT id, card FROM pay) SELECT y FROM c",
+    "into another table, values": "INSERT INTO other (x) VALUES ((SELECT MAX(card) FROM pay))",
+    "into another table, set": "INSERT INTO other SET x = (SELECT MAX(card) FROM pay)",
+    "replace": "REPLACE INTO other (id, x) SELECT id, card FROM pay",
+    "update of another table": "UPDATE other, pay SET other.x = pay.card WHERE other.id = pay.id",
+    "update by subquery": "UPDATE other SET x = (SELECT MAX(card) FROM pay)",
+    "update of its own": "UPDATE pay SET note = card",
+    "update of its own, second": "UPDATE pay SET id = id, note = CONCAT(card, '')",
+    "update, in parentheses": "UPDATE pay SET note = IF(card = 'x', 1, card)",
+    "on duplicate key": "INSERT INTO pay (id, card) VALUES (1, 'y') ON DUPLICATE KEY UPDATE note = card",
+    "create as": "CREATE TABLE copy1 AS SELECT card FROM pay",
+    "create as, no word": "CREATE TABLE copy2 SELECT * FROM pay",
+    "create temporary": "CREATE TEMPORARY TABLE copy3 AS SELECT card AS x FROM pay",
+    "create view": "CREATE VIEW copy4 AS SELECT card AS x FROM pay",
+    "create merge": "CREATE TABLE copy5 (id INT, card VARCHAR(60)) ENGINE=MRG_MyISAM UNION=(old_pay)",
+    "create function": "CREATE FUNCTION copy6() RETURNS VARCHAR(60) RETURN (SELECT MAX(card) FROM pay)",
+    "create trigger": "CREATE TRIGGER copy7 BEFORE UPDATE ON pay FOR EACH ROW SET NEW.note = OLD.card",
+    "create event": "CREATE EVENT copy8 ON SCHEDULE EVERY 1 SECOND DO INSERT INTO other (x) SELECT card FROM pay",
+    "rename": "RENAME TABLE pay TO unruled",
+    "rename back and forth": "ALTER TABLE pay RENAME TO unruled",
+    "rename the column": "ALTER TABLE pay CHANGE card plain VARCHAR(60)",
+    "generated column": "ALTER TABLE pay ADD g VARCHAR(60) AS (card)",
+    "column with a default": "ALTER TABLE pay ADD h VARCHAR(60) DEFAULT (card)",
+    "drop a constraint": "ALTER TABLE pay MODIFY card INT",
+    "exchange": "ALTER TABLE parted EXCHANGE PARTITION p0 WITH TABLE pay",
+    "duplicate entry": "UPDATE pay SET id = 1, card = (SELECT MAX(card) FROM (SELECT card FROM pay) q)",
+    "duplicate entry by upper case": "UPDATE pay SET card = UPPER(card), id = id + 1 ORDER BY id",
+    "error by extractvalue": "SELECT EXTRACTVALUE(1, CONCAT(0x7e, (SELECT MAX(card) FROM pay)))",
+    "error by updatexml": "SELECT UPDATEXML(1, CONCAT(0x7e, (SELECT MAX(card) FROM pay)), 1)",
+    "error by range": "SELECT 18446744073709551615 + salary FROM pay WHERE id = 1",
+    "error by a path": "SELECT JSON_EXTRACT('{{}}', card) FROM pay",
+    "error by a date": "INSERT INTO dated SELECT CAST(card AS DATE) FROM pay",
+    "error by a regexp": "SELECT 'a' REGEXP CONCAT('(', card) FROM pay",
+    "warnings": "SELECT card + 0 FROM pay; SHOW WARNINGS",
+    "warnings, errors": "SELECT CAST(card AS DATE) FROM pay; SHOW ERRORS",
+    "warnings of an explain": "EXPLAIN EXTENDED SELECT card, x FROM pay, other WHERE pay.id = 1; SHOW WARNINGS",
+    "diagnostics": "SELECT card + 0 FROM pay; GET DIAGNOSTICS CONDITION 1 @m = MESSAGE_TEXT; SELECT @m",
+    "explain as JSON": "EXPLAIN FORMAT=JSON SELECT x FROM pay, other WHERE pay.id = 1 AND card = x",
+    "analyze": "ANALYZE FORMAT=JSON SELECT card, x FROM pay, other WHERE pay.id = 1 AND card > x",
+    "optimizer trace": "SET optimizer_trace = 'enabled=on'; SELECT id FROM pay, other WHERE pay.id = 1 AND card > x; SELECT TRACE FROM information_schema.OPTIMIZER_TRACE",
+    "statistics": "SELECT * FROM mysql.column_stats",
+    "histogram": "SELECT DECODE_HISTOGRAM(hist_type, histogram) FROM mysql.column_stats",
+    "analyze persistent": "ANALYZE TABLE pay PERSISTENT FOR ALL; SELECT min_value, max_value FROM mysql.column_stats",
+    "processes": "SELECT INFO FROM information_schema.PROCESSLIST",
+    "processes, shown": "SHOW FULL PROCESSLIST",
+    "performance schema": "SELECT SQL_TEXT FROM performance_schema.events_statements_history",
+    "user variables": "SELECT * FROM performance_schema.user_variables_by_thread",
+    "binary log": "SHOW BINLOG EVENTS",
+    "engine's status": "SHOW ENGINE INNODB STATUS",
+    "innodb's locks": "SELECT lock_data FROM information_schema.INNODB_LOCKS",
+    "outfile": "SELECT card FROM pay INTO OUTFILE '/tmp/gatehouse-no'",
+    "dumpfile": "SELECT card FROM pay LIMIT 1 INTO DUMPFILE '/tmp/gatehouse-no'",
+    "load_file": "SELECT LOAD_FILE('{data}/{database}/old_pay.MYD')",
+    "load data": "LOAD DATA INFILE '{data}/{database}/old_pay.MYD' INTO TABLE other (x); SELECT x FROM other",
+    "prepare": "PREPARE s FROM 'SELECT card FROM pay'; EXECUTE s",
+    "prepare, computed": "SET @q = CONCAT('SELECT ca', 'rd FROM pay'); PREPARE s FROM @q; EXECUTE s",
+    "execute immediate": "EXECUTE IMMEDIATE 'SELECT card FROM pay'",
+    "block": "BEGIN NOT ATOMIC SELECT card FROM pay; END",
+    "signal": "BEGIN NOT ATOMIC DECLARE c VARCHAR(60); SELECT MAX(card) INTO c FROM pay; SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = c; END",
+    "set statement": "SET STATEMENT max_statement_time = 5 FOR SELECT card FROM pay",
+    "set statement, computed": "SET STATEMENT max_statement_time = 5 FOR SELECT CONCAT(card) FROM pay",
+    "do": "DO (SELECT card FROM pay LIMIT 1)",
+    "returning": "DELETE FROM pay WHERE id = 3 RETURNING card, CONCAT(card)",
+    "returning of an insert": "INSERT INTO pay (id, card) VALUES (77, CONCAT('Zan', 'zibar')) RETURNING CONCAT(card)",
+    "default": "SELECT DEFAULT(card), CONCAT(card) FROM pay",
+    "behind another": "SELECT 1; SELECT card FROM pay",
+    "before another": "SELECT CONCAT(card) FROM pay; SELECT 1",
+    "ansi quotes": "SET sql_mode = 'ANSI_QUOTES'; SELECT \"card\" FROM \"pay\"",
+    "no backslashes": "SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT '\\'; SELECT CONCAT(card) FROM pay; -- '",
+    "oracle": "SET sql_mode = 'ORACLE'; SELECT card || '' FROM pay",
+    "character set of results": "SET character_set_results = 'utf16'; SELECT card, CONCAT(card) FROM pay",
+    "names": "SET NAMES gbk; SELECT card FROM pay",
+    "use": "USE information_schema; SELECT card, CONCAT(card) FROM {database}.pay",
+    "unicode name": "SELECT card AS `grün` FROM pay",
+    "lock": "SELECT GET_LOCK(card, 0) FROM pay",
+    "sequence of selects": "SELECT id FROM pay WHERE 0; SELECT * FROM (SELECT card id FROM pay) pay",
+    "versions": "SELECT card FROM pay FOR SYSTEM_TIME ALL",
+    "partition": "SELECT card FROM pay PARTITION (p0)",
+    "index hint": "SELECT card FROM pay USE INDEX (card) WHERE card > ''",
+    "odbc": "SELECT card FROM {{ OJ pay LEFT OUTER JOIN other ON pay.id = other.id }}",
+    "database's own rows": "SELECT column_default, card FROM information_schema.columns, pay",
+    "another sort of star": "SELECT pay.*, 1 FROM pay",
+    "straight join": "SELECT STRAIGHT_JOIN o.x, p.card FROM other o, pay p",
+    "big result": "SELECT SQL_BIG_RESULT SQL_BUFFER_RESULT card FROM pay GROUP BY card, note",
+    "match": "SELECT MATCH(card) AGAINST ('x'), card FROM pay",
+    "bit": "SELECT CONVERT(card, BINARY), ASCII(card) + 0, CONV(salary, 10, 10) FROM pay",
+    "geometry": "SELECT ST_ASTEXT(POINT(salary, salary)) FROM pay",
+    "uuid": "SELECT FORMAT(salary, 0), ELT(1, card), FIELD(card, 'x'), QUOTE(card) FROM pay",
+    "compress": "SELECT UNCOMPRESS(COMPRESS(card)), AES_DECRYPT(AES_ENCRYPT(card, 'k'), 'k') FROM pay",
+    "soundex": "SELECT REPLACE(card, 'x', ''), INSERT(card, 1, 0, ''), TRIM(card), LPAD(card, 60, '') FROM pay",
+    "column_json": "SELECT COLUMN_JSON(COLUMN_CREATE('a', card)) FROM pay",
+    "interval": "SELECT FROM_UNIXTIME(salary), SEC_TO_TIME(salary), MAKEDATE(2000, 1), DATE_ADD('2000-01-01', INTERVAL salary SECOND) FROM pay",
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = MariadbServer(make_certificate(tmp_path_factory.mktemp("mysql-mask"), "target"))
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("mysql-mask-gateway"), "--shutdown-seconds", "1")
+    yield gateway
+    assert gateway.is_alive() and gateway.stop() == 0, gateway.text()
+
+
+@pytest.fixture(scope="module")
+def admin(gateway):
+    return register(gateway)
+
+
+@pytest.fixture(scope="module")
+def target(server):
+    target = MysqlTarget(server)
+    database = target.database
+    server.sql(f"""GRANT FILE, PROCESS ON *.* TO {target.user}@'%'; GRANT SELECT ON mysql.* TO {target.user}@'%';
+        USE {database};
+        CREATE TABLE pay (id INT PRIMARY KEY, card VARCHAR(60), note VARCHAR(60), salary BIGINT, UNIQUE (card));
+        CREATE TABLE other (id INT, x VARCHAR(60)); INSERT INTO other VALUES (1, 'one'), (2, 'two');
+        CREATE TABLE wide (id INT, a VARCHAR(60), b VARCHAR(60), c BIGINT); CREATE TABLE dated (d DATE);
+        CREATE TABLE parted (id INT PRIMARY KEY, card VARCHAR(60), note VARCHAR(60), salary BIGINT)
+            PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (1000));
+        CREATE TABLE old_pay (id INT, card VARCHAR(60)) ENGINE=MyISAM;
+        INSERT INTO old_pay VALUES (1, '{SECRET}-9'); FLUSH TABLES;
+        CREATE TABLE merged (id INT, card VARCHAR(60)) ENGINE=MRG_MyISAM UNION=(old_pay);
+        CREATE VIEW shown AS SELECT id, card AS x FROM pay;
+        CREATE ALGORITHM=TEMPTABLE VIEW shown_by_copy AS SELECT id, card AS x FROM pay;
+        CREATE VIEW shown_union AS SELECT card AS x FROM pay UNION ALL SELECT x FROM other;
+        CREATE VIEW shown_twice AS SELECT x AS y FROM shown; CREATE VIEW Peek AS SELECT card AS x FROM pay;
+        CREATE FUNCTION peek() RETURNS VARCHAR(60) READS SQL DATA RETURN (SELECT MAX(card) FROM pay);
+        CREATE PROCEDURE peeks() SELECT card FROM pay;""")
+    return target
+
+
+def fill(target):
+    target.server.sql(f"""USE {target.database}; TRUNCATE pay; DELETE FROM other WHERE id > 2 OR id IS NULL;
+        UPDATE other SET x = IF(id = 1, 'one', 'two');
+        INSERT INTO pay VALUES (1, '{SECRET}-1', 'first', {NUMBER}), (2, '{SECRET}-2', 'second', {NUMBER}1),
+            (3, '{SECRET}-3', 'third', {NUMBER}2)""")
+
+
+def masked(admin, target, **rule):
+    name = target.connection(admin)
+    answer = admin.post("/datamasking-rules", {
+        "name": unique("mask"), "connection_ids": [admin.get(f"/connections/{name}").json["id"]], **rule})
+    assert answer.status == 201, answer
+    return credential(admin, name)
+
+
+@pytest.fixture(scope="module")
+def made(admin, target):
+    return masked(admin, target, columns=[{"name": "pay.card"}, {"name": "pay.salary"}, {"name": "old_pay.card"}])
+
+
+def text_rows(conn, statement):
+    rows = []
+    cursor = conn.cursor()
+    cursor.execute(statement)
+    while True:
+        rows += cursor.fetchall()
+        if not cursor.nextset():
+            return rows
+
+
+def prepared_rows(conn, statement):
+    rows = []
+    for part in statement.split("; "):
+        rows += Prepared(conn).run(part)
+    return rows
+
+
+def tried(run, made, statement):
+    """All that the client hears of it."""
+    conn = connect(made, client_flag=CLIENT.MULTI_STATEMENTS, charset="utf8mb4", autocommit=True)
+    heard = ""
+    try:
+        try:
+            heard = repr(run(conn, statement))
+        except (pymysql.MySQLError, UnicodeDecodeError) as error:
+            heard = repr(error)
+        for question in ("SHOW WARNINGS", "SELECT x FROM other", "SELECT note FROM pay", "SELECT @a, LAST_INSERT_ID()"):
+            try:
+                heard += repr(text_rows(conn, question))
+            except (pymysql.MySQLError, UnicodeDecodeError) as error:
+                heard += repr(error)
+    finally:
+        conn.close()
+    return heard
+
+
+@pytest.mark.parametrize("run", [text_rows, prepared_rows])
+def test_no_way_shows_a_masked_value(made, target, run):
+    fill(target)
+    lost = {}
+    for name, statement in LEAKS.items():
+        statement = statement.format(database=target.database, data=target.server.data)
+        heard = tried(run, made, statement)
+        if any(mark in heard for mark in MARKS):
+            lost[name] = heard
+            fill(target)
+    assert not lost, json.dumps(lost, indent=1)
+    left = target.server.sql(f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{target.database}'"
+                             " AND (TABLE_NAME LIKE 'copy%' OR TABLE_NAME = 'unruled')")
+    assert left == ""
+
+
+def test_the_ways_are_ways(target):
+    """Directly most of them show it: else they would prove nothing."""
+    fill(target)
+    shown = 0
+    for statement in LEAKS.values():
+        statement = statement.format(database=target.database, data=target.server.data)
+        conn = target.direct(client_flag=CLIENT.MULTI_STATEMENTS, charset="utf8mb4")
+        try:
+            heard = repr(text_rows(conn, statement))
+        except (pymysql.MySQLError, UnicodeDecodeError) as error:
+            heard = repr(error)
+        shown += any(mark in heard for mark in MARKS)
+        conn.rollback()
+        conn.close()
+        if any(word in statement for word in ("CREATE", "ALTER", "RENAME")):
+            target.server.sql(f"USE {target.database}; DROP TABLE IF EXISTS unruled, copy1, copy2, copy5;"
+                              "DROP VIEW IF EXISTS copy4; DROP FUNCTION IF EXISTS copy6; DROP TRIGGER IF EXISTS copy7;"
+                              "DROP EVENT IF EXISTS copy8; CREATE OR REPLACE TABLE pay (id INT PRIMARY KEY,"
+                              "card VARCHAR(60), note VARCHAR(60), salary BIGINT, UNIQUE (card))")
+            fill(target)
+    assert shown >= 60, shown
+
+
+PLAIN = [
+    ("SELECT COUNT(*), MAX(id), CONCAT(x, '!') FROM other WHERE id = 1", (1, 1, "one!")),
+    ("SELECT 1 + 1, 'text', NOW() > '2000-01-01', NULL", (2, "text", 1, None)),
+    ("SELECT id, note FROM pay WHERE id = 1", (1, "first")),
+    ("SELECT p.note AS n, o.x FROM pay p JOIN other o ON o.id = p.id WHERE p.id = 2", ("second", "two")),
+    ("SELECT id, note, x FROM pay NATURAL JOIN other WHERE id = 1", (1, "first", "one")),
+    ("SELECT x FROM (SELECT x FROM other WHERE id = 2) d", ("two",)),
+    ("WITH c AS (SELECT MAX(x) AS m FROM other) SELECT m FROM c", ("two",)),
+    ("SELECT note FROM pay WHERE id IN (SELECT id FROM other WHERE id = 2)", ("second",)),
+    ("SELECT note FROM pay WHERE EXISTS (SELECT 1 FROM other) AND id = 1", ("first",)),
+    ("SELECT @b := 5", (5,)), ("SELECT DATABASE() IS NOT NULL, VERSION() > ''", (1, 1)),
+    ("SELECT table_name FROM information_schema.tables WHERE table_name = 'pay'", ("pay",)),
+    ("VALUES (1, 'x')", (1, "x")),
+]
+
+
+@pytest.mark.parametrize("run", [text_rows, prepared_rows])
+def test_what_has_nothing_masked_comes_as_it_is(made, target, run):
+    fill(target)
+    conn = connect(made, client_flag=CLIENT.MULTI_STATEMENTS, charset="utf8mb4", autocommit=True)
+    for statement, row in PLAIN:
+        found = [tuple(value.decode() if isinstance(value, bytes) else value for value in row)
+                 for row in run(conn, statement)]
+        assert found == [row], statement
+    assert run(conn, "SELECT card, salary, note FROM pay WHERE id = 1")[0][1] is None
+    for statement in ("UPDATE pay SET card = 'new', note = 'n' WHERE id = 3", "DELETE FROM pay WHERE id = 2",
+                      "INSERT INTO pay (id, card, note, salary) VALUES (9, 'nine', 'n', 4)",
+                      "UPDATE pay, other SET pay.card = other.x WHERE pay.id = other.id AND pay.id = 3",
+                      "INSERT INTO pay SELECT 10, x, x, 1 FROM other WHERE id = 1",
+                      "CREATE TABLE mine (a INT)", "INSERT INTO mine SELECT id FROM other",
+                      "ALTER TABLE mine ADD b INT", "SHOW COLUMNS FROM mine", "DROP TABLE mine",
+                      "BEGIN", "COMMIT", "SHOW TABLES", "SHOW CREATE TABLE pay", "DESCRIBE pay",
+                      "EXPLAIN SELECT * FROM other", "SET @c = 4"):
+        run(conn, statement)
+    assert run(conn, "SELECT note FROM pay WHERE id = 9")[0][0] in ("n", b"n")
+    conn.close()
+
+
+def test_words_of_errors_stay_where_nothing_is_masked(made, target):
+    conn = connect(made, client_flag=CLIENT.MULTI_STATEMENTS, autocommit=True)
+    for statement, number, words in [
+            ("SELECT nothing FROM other", 1054, "Unknown column 'nothing'"), ("SELEC", 1227, "understood"),
+            ("SELECT * FROM nowhere", 1146, "doesn't exist"), ("SELECT card FROM pay WHERE nothing = 1", 1054, "nothing"),
+            ("INSERT INTO pay (id) VALUES (1), (1)", 1062, "hidden"), ("CALL peeks()", 1227, "procedures"),
+            ("SELECT EXTRACTVALUE(1, CONCAT(0x7e, 'seen'))", 1105, "seen")]:
+        with pytest.raises(pymysql.MySQLError) as raised:
+            text_rows(conn, statement)
+        assert raised.value.args[0] == number and words in raised.value.args[1], (statement, raised.value)
+    conn.close()
+
+
+ENTITIES = {"supported_entity_types": [{"name": "PII", "entity_types": ["EMAIL_ADDRESS", "CREDIT_CARD"]}]}
+
+
+@pytest.mark.parametrize("run", [text_rows, prepared_rows])
+def test_what_is_found_in_values_is_masked(admin, target, run):
+    server = target.server
+    server.sql(f"""USE {target.database}; CREATE OR REPLACE TABLE seen (t VARCHAR(80), j JSON, b BLOB, n BIGINT,
+        d DECIMAL(20,0), f DOUBLE, e ENUM('ann@example.com'), c CHAR(40), l LONGTEXT, u VARCHAR(80) CHARACTER SET utf16,
+        plain VARCHAR(20), i INT, day DATE, ts TIMESTAMP(3), tm TIME, y YEAR, z BIT(8));
+        INSERT INTO seen VALUES ('mail ann@example.com now', '{{"a": "ann@example.com"}}', 'ann@example.com',
+            4111111111111111, 4111111111111111, 4111111111111111, 'ann@example.com', 'ann@example.com',
+            REPEAT('ann@example.com ', 5000), 'ann@example.com', 'kept', 7, '2024-02-29', '2024-02-29 10:11:12.5',
+            '-11:12:13', 2024, b'101')""")
+    made = masked(admin, target, **ENTITIES)
+    conn = connect(made, client_flag=CLIENT.MULTI_STATEMENTS, charset="utf8mb4", autocommit=True)
+    row = run(conn, "SELECT * FROM seen")[0]
+    heard = repr(row)
+    assert "ann@" not in heard and "4111111" not in heard and "[EMAIL_ADDRESS]" in heard, heard
+    assert row[10] in ("kept", b"kept") and row[11] == 7 and row[3:6] in ([None] * 3, (None,) * 3)
+    for statement in ("SELECT 'ann@example.com'", "SELECT CONCAT('ann', '@example.com')", "SELECT 4111111111111111",
+                      "SELECT 4111111111111111.0", "SELECT 4111111111111111e0", "SELECT -n FROM seen", "SELECT x'616e6e406578616d706c652e636f6d'",
+                      "SELECT CONCAT('4111', '111111111111')", "SELECT @v := CONCAT('ann', '@example.com'); SELECT @v",
+                      "SELECT JSON_OBJECT('m', CONCAT('ann', '@example.com'))", "SELECT t FROM seen UNION SELECT l FROM seen",
+                      "SHOW VARIABLES LIKE 'version'; SELECT GROUP_CONCAT(t) FROM seen",
+                      "SELECT EXTRACTVALUE(1, CONCAT(0x7e, (SELECT t FROM seen)))", "SELECT t + 0 FROM seen; SHOW WARNINGS",
+                      "SELECT LAST_INSERT_ID(n) FROM seen", "SELECT u FROM seen", "SELECT CONVERT(t USING utf16) FROM seen",
+                      "SET character_set_results = 'utf16'; SELECT t FROM seen"):
+        again = connect(made, client_flag=CLIENT.MULTI_STATEMENTS, charset="utf8mb4", autocommit=True)
+        try:
+            heard = repr(run(again, statement))
+        except (pymysql.MySQLError, UnicodeDecodeError) as error:
+            heard = repr(error)
+        assert "ann@" not in heard and "4111111" not in heard, (statement, heard)
+        assert b"a\0n\0n".decode() not in heard and r"\x00a\x00n\x00n" not in heard, (statement, heard)
+        again.close()
+    conn.close()
+
+
+def test_by_cursors(admin, made, target):
+    fill(target)
+    conn = connect(made, charset="utf8mb4")
+    rows = Prepared(conn).fetched("SELECT id, card, salary, note FROM pay ORDER BY id")
+    assert [row[0] for row in rows] == [1, 2, 3] and [row[3] for row in rows] == [b"first", b"second", b"third"]
+    assert SECRET not in repr(rows) and all(row[2] is None for row in rows)
+    again = Prepared(conn)
+    assert again.run("SELECT note FROM pay WHERE id = 1") == [[b"first"]]
+    conn.close()
+
+
+def test_strategies_and_predicates(admin, target):
+    fill(target)
+    made = masked(admin, target, columns=[{"name": "pay.card", "strategy": {"type": "partial", "keep_last": 2}}],
+                  refuse_predicates=True)
+    conn = connect(made, autocommit=True)
+    assert text_rows(conn, "SELECT * FROM pay")[0][1].endswith("-1")
+    for statement in ("SELECT id FROM pay WHERE card > 'a'", "SELECT id FROM pay ORDER BY card",
+                      "SELECT * FROM pay ORDER BY 2", "SELECT DISTINCT * FROM pay", "SELECT COUNT(DISTINCT card) FROM pay",
+                      "SELECT * FROM pay UNION SELECT 1, 2, 3, 4", "SELECT note FROM pay WHERE (SELECT * FROM pay LIMIT 1) = (1, 2, 3, 4)",
+                      "DELETE FROM pay WHERE card = 'x'", "SELECT a.id FROM pay a NATURAL JOIN pay b"):
+        with pytest.raises(pymysql.MySQLError) as raised:
+            text_rows(conn, statement)
+        assert raised.value.args[0] == 1227, (statement, raised.value)
+    assert text_rows(conn, "SELECT id, note FROM pay WHERE id = 1") == [(1, "first")]
+    conn.close()
+
+
+def test_rules_that_come_later(admin, target):
+    fill(target)
+    name = target.connection(admin)
+    conn = connect(credential(admin, name), client_flag=CLIENT.MULTI_STATEMENTS, autocommit=True)
+    assert SECRET in text_rows(conn, "SELECT card FROM pay; SELECT @kept := MAX(card) FROM pay")[0][0]
+    answer = admin.post("/datamasking-rules", {
+        "name": unique("late"), "connection_ids": [admin.get(f"/connections/{name}").json["id"]],
+        "columns": [{"name": "pay.card"}]})
+    assert answer.status == 201, answer
+
+    def is_refused():
+        try:
+            return SECRET not in repr(text_rows(conn, "SELECT @kept"))
+        except pymysql.MySQLError as error:
+            return "connect anew" in repr(error)
+    wait_for(is_refused, what="the rule")
+    with pytest.raises(pymysql.MySQLError):
+        text_rows(conn, "SELECT 1")
+    conn._execute_command(0x1f, b"") # COM_RESET_CONNECTION
+    conn._read_ok_packet()
+    assert SECRET not in repr(text_rows(conn, "SELECT @kept") + text_rows(conn, "SELECT card FROM pay"))
+    conn.close()
+
+
+def test_the_recording_has_what_the_client_got(admin, made, target):
+    fill(target)
+    conn = connect(made, program_name="masked-recording")
+    text_rows(conn, "SELECT card, note FROM pay")
+    conn.close()
+    session = wait_for(lambda: next((s for s in admin.get("/sessions?page_size=100").json["data"]
+                                     if s["status"] == "done" and "masked-recording" in json.dumps(s)), None)
+                       or None, what="the session")
+    result = admin.get(f"/sessions/{session['id']}/result").body.decode()
+    assert "first" in result and SECRET not in result, result
+    assert admin.get(f"/sessions/{session['id']}").json["metrics"]["data_masking"]["total_redact_count"] >= 3
+
+
+def test_controls_say_so(admin, target):
+    name = target.connection(admin)
+    controls = admin.get(f"/connections/{name}/controls").json
+    assert controls["masking"] == "enforced", controls
