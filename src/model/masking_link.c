@@ -46,7 +46,8 @@ const struct shape masking_link_shape = {
 
 bool masking_reaches(struct slice subtype)
 {
-    return slice_equals(subtype, SLICE(MASKING_SUBTYPE));
+    return slice_equals(subtype, SLICE(MASKING_SUBTYPE)) ||
+           slice_equals(subtype, SLICE(MASKING_SUBTYPE_OTHER));
 }
 
 struct slice masking_warning_in(struct arena *arena, struct slice connection_name,
@@ -54,6 +55,6 @@ struct slice masking_warning_in(struct arena *arena, struct slice connection_nam
 {
     return arena_format(arena,
                         "the connection '%.*s' is of subtype '%.*s': only connections of subtype "
-                        "'" MASKING_SUBTYPE "' are masked",
+                        "'" MASKING_SUBTYPE "' or '" MASKING_SUBTYPE_OTHER "' are masked",
                         SLICE_ARG(connection_name), SLICE_ARG(subtype));
 }

@@ -18,9 +18,10 @@ struct masking_link {
 
 extern const struct shape masking_link_shape;
 
-/* The subtype of the connections that are masked. Sessions of others pass as they are, if they can
+/* The subtypes of the connections that are masked. Sessions of others pass as they are, if they can
  * be opened at all. */
-#define MASKING_SUBTYPE "postgres"
+#define MASKING_SUBTYPE       "postgres"
+#define MASKING_SUBTYPE_OTHER "mysql"
 
 bool masking_reaches(struct slice subtype);
 struct slice masking_warning_in(struct arena *arena, struct slice connection_name,

@@ -33,10 +33,11 @@ WORDS = {
             "read_only": "impossible", "row_limits": "impossible", "read_budgets": "impossible",
             "masking": "impossible", "held_statements": "impossible", "recording": "enforced",
             "review": "enforced"},
-    # Its recording is proven in test_mysql.py, its guard rails in test_mysql_guard.py.
-    "mysql": {"structural": "enforced", "text": "enforced", "output": "impossible",
+    # Its recording is proven in test_mysql.py, its guard rails in test_mysql_guard.py, masking in
+    # test_mysql_mask.py, budgets and rules for output in test_mysql_reading.py.
+    "mysql": {"structural": "enforced", "text": "enforced", "output": "enforced",
               "read_only": "impossible",
-              "row_limits": "impossible", "read_budgets": "impossible", "masking": "impossible",
+              "row_limits": "impossible", "read_budgets": "enforced", "masking": "enforced",
               "held_statements": "impossible", "recording": "enforced", "review": "enforced"},
     # Its sessions are those of test_ssh.py, its rules are proven in test_ssh_rules.py.
     "ssh": {**dict.fromkeys(("structural", "row_limits", "read_budgets", "masking", "held_statements"),

@@ -138,7 +138,8 @@ def test_pages(admin, name, server):
     assert [row[0] for row in rows[:-1]] == list(range(1, 30001)) and rows[-1] == ["end"]
 
 
-def test_kill(admin, name, server):
+def test_kill(admin, target, server):
+    name = target.connection(admin) # of which this is the only session
     with concurrent.futures.ThreadPoolExecutor() as pool:
         mark = unique("mark")
         going = pool.submit(execute, admin, name, f"select '{mark}', sleep(600)", "json")

@@ -4,10 +4,12 @@
  * bytes of rows are recorded; then come parts, each with a byte for its side and one for its size.
  * Held: pieces make no difference to what passes, what is said back or what is on record; nothing
  * passes behind a side that broke the rules. With a bit of the first byte there are guard rails,
- * which block texts with a certain byte: then no command with it reaches the target. */
+ * which block texts with a certain byte: then no command with it reaches the target. With another
+ * one answers are masked and counted, too: what goes on is whole packets. */
 #include "fuzz.h"
 
 #include "base/must.h"
+#include "codec/json.h"
 #include "protocol/mysql/mysql_passage.h"
 #include "protocol/mysql/mysql_replay.h"
 #include "wire/mysqlwire_answer.h"
@@ -17,7 +19,12 @@
 #define SIZE_BITS 0x7fU
 #define RUN_SIZE  LIMIT_MIB(4)
 #define GUARDED   0x08U
+#define MASKED    0x10U
 #define FORBIDDEN '%'
+#define RULE                                                                                       \
+    "{\"name\":\"fuzz\",\"columns\":[{\"name\":\"pay.card\"}],"                                       \
+    "\"supported_entity_types\":[{\"name\":\"A\",\"entity_types\":[\"EMAIL_ADDRESS\"]}],"            \
+    "\"custom_entity_types\":[{\"name\":\"MARK\",\"deny_list\":[\"geheim\"],\"score\":0.9}]}"
 
 struct run {
     struct buf passed[2];
@@ -83,7 +90,33 @@ static void on_finding(void *owner, const struct guard_event *event)
     must(event->finding != NULL || event->words.len > 0);
 }
 
-static const struct passage_events events = {.on_kill = on_kill, .on_finding = on_finding};
+static struct passage *playing;
+
+static void on_block(void *owner)
+{
+    (void)owner;
+    playing->ops->stopped(playing);
+}
+
+static struct catalog_stamp on_stamp(void *owner)
+{
+    (void)owner;
+    return (struct catalog_stamp){.at_us = 5};
+}
+
+static bool on_read(void *owner, const struct read_amount *more, const struct read_amount *most,
+                    struct read_hour *ret_hour)
+{
+    (void)owner;
+    *ret_hour = (struct read_hour){.read = *more};
+    return more->rows <= most->rows && more->bytes <= most->bytes;
+}
+
+static const struct passage_events events = {.on_kill = on_kill,
+                                             .on_finding = on_finding,
+                                             .on_block = on_block,
+                                             .on_stamp = on_stamp,
+                                             .on_read = on_read};
 
 /* Rules ---------------------------------------------------------------------------------------- */
 
@@ -130,6 +163,34 @@ static void judge_script(void *context, const struct sql_settings *settings, str
 static const struct passage_policy policy = {
     .generation = 1, .looks_at_values = true, .judge = judge, .judge_script = judge_script};
 
+/* Made once. */
+static const struct passage_policy *masking_policy(void)
+{
+    static struct passage_policy made;
+    static struct guard_budget budgets[2];
+    if (made.generation == 0) {
+        struct arena arena CLEANUP(arena_release);
+        struct json document;
+        struct masking_rule rule = {0};
+        arena_init(&arena);
+        must(json_parse_in(&arena, SLICE("[" RULE "]"), &document, NULL) == ERR_NONE);
+        struct json item = json_item(&document, 0);
+        must(shape_read(&masking_rule_shape, SHAPE_WHOLE, &item, &rule, NULL) == ERR_NONE);
+        made = policy;
+        made.analyze = sql_analyze;
+        made.scratch = mask_scratch_new();
+        must(mask_rules_new(&rule, 1, SLICE("0123456789abcdef0123456789abcdef"), &made.masking,
+                            NULL) == ERR_NONE);
+        budgets[0] = (struct guard_budget){
+            .finding = verdict_of(SLICE("%")).findings[0], .rows = 20, .bytes = UINT64_MAX};
+        budgets[1] = budgets[0];
+        budgets[1].is_hourly = true;
+        made.budgets = budgets;
+        made.budget_count = 2;
+    }
+    return &made;
+}
+
 /* Commands that run a text, and are whole. */
 static void check_commands(struct slice bytes)
 {
@@ -150,6 +211,22 @@ static void check_commands(struct slice bytes)
     }
 }
 
+/* Whole packets, whatever the target cut. */
+static void check_answers(const struct run *run)
+{
+    struct slice bytes = buf_view(&run->passed[PUMP_TARGET]);
+    struct mysqlwire_framer framer;
+    mysqlwire_framer_init(&framer);
+    while (bytes.len > 0) {
+        struct mysqlwire_event event;
+        size_t taken = 0;
+        enum err err = mysqlwire_framer_next(&framer, bytes, &taken, &event);
+        bytes = slice_from(bytes, taken);
+        must(err == ERR_NONE || bytes.len == 0);
+    }
+    must(run->err != ERR_NONE || mysqlwire_framer_is_between(&framer));
+}
+
 static struct passage *start(const uint8_t *bytes)
 {
     struct buf ok;
@@ -162,9 +239,13 @@ static struct passage *start(const uint8_t *bytes)
     must(mysqlwire_ok_write(&ok, 0, capabilities, &told) == ERR_NONE);
     const struct arrival arrival = {.version = capabilities,
                                     .greeting = slice_from(buf_view(&ok), MYSQLWIRE_HEADER_SIZE)};
-    const struct passage_settings settings = {
-        .row_limit = bytes[1], .arrival = &arrival, .policy = is_guarded ? &policy : NULL};
+    struct passage_settings settings = {
+        .row_limit = bytes[1], .arrival = &arrival, .policy = NULL};
+    if (is_guarded) {
+        settings.policy = (bytes[0] & MASKED) != 0 ? masking_policy() : &policy;
+    }
     struct passage *passage = mysql_passage_ops.start(&settings, &events, NULL);
+    playing = passage;
     buf_release(&ok);
     return passage;
 }
@@ -241,6 +322,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     run_with(bytes, size, SIZE_MAX, &whole);
     run_with(bytes, size, 1, &pieces);
+    if ((bytes[0] & GUARDED) != 0 && (bytes[0] & MASKED) != 0) {
+        check_answers(&whole);
+        check_answers(&pieces);
+    }
     if ((bytes[0] & GUARDED) != 0) {
         check_commands(buf_view(&whole.to_target));
         check_commands(buf_view(&pieces.to_target));

@@ -191,17 +191,23 @@ static enum err passage_let(struct mysql_passage *self, struct slice bytes, stru
 
 /* Rules ---------------------------------------------------------------------------------------- */
 
+static bool passage_owes_answer(const struct mysql_passage *self)
+{
+    return mysql_tap_state(self->tap)->count > 0 || mysql_filter_is_asking(self->filter) ||
+           (self->answer != NULL && mysql_answer_is_busy(self->answer));
+}
+
 /* Rules for answers act from the next command on. */
 static void passage_turn_policy(struct mysql_passage *self)
 {
-    const struct passage_policy *policy = mysql_filter_policy(self->filter);
     const struct mysql_answer_settings settings = {.tap = self->tap,
                                                    .capabilities = self->capabilities,
                                                    .events = self->events,
                                                    .owner = self->owner};
-    if (!self->has_new_policy) {
+    if (!self->has_new_policy || passage_owes_answer(self)) {
         return;
     }
+    const struct passage_policy *policy = mysql_filter_policy(self->filter);
     self->has_new_policy = false;
     if (self->answer == NULL && mysql_answer_is_needed(policy)) {
         self->answer = mysql_answer_new(&settings);
@@ -215,8 +221,7 @@ static void passage_turn_policy(struct mysql_passage *self)
  */
 static bool passage_has_turn(struct mysql_passage *self)
 {
-    if (mysql_tap_state(self->tap)->count > 0 || mysql_filter_is_asking(self->filter) ||
-        (self->answer != NULL && mysql_answer_is_busy(self->answer))) {
+    if (passage_owes_answer(self)) {
         return false;
     }
     passage_turn_policy(self);
@@ -407,11 +412,7 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
     /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
     bool held_some = self->held.len > 0 || self->framer.header_len > 0;
     buf_clear(&self->out);
-    if (self->has_new_policy && mysql_tap_state(self->tap)->count == 0 &&
-        !mysql_filter_is_asking(self->filter) &&
-        (self->answer == NULL || !mysql_answer_is_busy(self->answer))) {
-        passage_turn_policy(self);
-    }
+    passage_turn_policy(self);
     enum err err = passage_run_client(self, *bytes, reterr);
     if (!held_some && !self->is_waiting && self->out.len == bytes->len) {
         buf_clear(&self->out); /* all of it passes as it is: who is idle holds no buffer */
@@ -548,6 +549,7 @@ static void mysql_passage_set_policy(struct passage *passage, const struct passa
     if (self->answer != NULL) {
         mysql_answer_set_output(self->answer, policy->output);
     }
+    passage_turn_policy(self);
 }
 
 static struct passage *mysql_passage_start(const struct passage_settings *settings,

@@ -69,15 +69,16 @@ static void what_is_no_link_is_named(void **state)
     }
 }
 
-static void only_connections_of_postgresql_are_masked(void **state)
+static void only_connections_of_postgresql_and_mysql_are_masked(void **state)
 {
     (void)state;
     assert_true(masking_reaches(SLICE("postgres")));
-    assert_false(masking_reaches(SLICE("mysql")));
+    assert_true(masking_reaches(SLICE("mysql")));
+    assert_false(masking_reaches(SLICE("tcp")));
     assert_false(masking_reaches(SLICE("")));
-    assert_true(slice_equals(masking_warning_in(&arena, SLICE("orders"), SLICE("mysql")),
-                             SLICE("the connection 'orders' is of subtype 'mysql': only "
-                                   "connections of subtype 'postgres' are masked")));
+    assert_true(slice_equals(masking_warning_in(&arena, SLICE("orders"), SLICE("tcp")),
+                             SLICE("the connection 'orders' is of subtype 'tcp': only "
+                                   "connections of subtype 'postgres' or 'mysql' are masked")));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -87,7 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_link_names_a_rule_and_says_whether_it_counts),
         TEST(what_is_no_link_is_named),
-        TEST(only_connections_of_postgresql_are_masked),
+        TEST(only_connections_of_postgresql_and_mysql_are_masked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
