@@ -120,11 +120,12 @@ void execution_write_bytes(struct json_writer *json, struct arena *arena, struct
 static bool is_integer_type(struct slice type)
 {
     static const struct slice types[] = {
-        SLICE_INIT("integer"), SLICE_INIT("bigint"),  SLICE_INIT("smallint"), SLICE_INIT("int"),
+        SLICE_INIT("integer"), SLICE_INIT("bigint"),    SLICE_INIT("smallint"), SLICE_INIT("int"),
         SLICE_INIT("tinyint"), SLICE_INIT("mediumint"), SLICE_INIT("year"),
     };
     struct slice rest = SLICE_NONE;
-    struct slice word = slice_ends_with(type, SLICE(" unsigned")) ? slice_cut(type, ' ', &rest) : type;
+    struct slice word =
+        slice_ends_with(type, SLICE(" unsigned")) ? slice_cut(type, ' ', &rest) : type;
     bool is_one = false;
     for (size_t i = 0; i < COUNT_OF(types) && !is_one; i++) {
         is_one = slice_equals(word, types[i]);

@@ -66,9 +66,9 @@
 #define LIMIT_MYSQL_ANSWER_SIZE       LIMIT_MIB(1)  /* of a packet that decides how it goes on */
 #define LIMIT_MYSQL_STATEMENT_SIZE    LIMIT_KIB(16) /* in which the name of a file is looked for */
 #define LIMIT_MYSQL_HELD_SIZE         512 /* of a command that the gateway may answer itself */
-#define LIMIT_MYSQL_JUDGED_SIZE       LIMIT_MIB(15) /* under rules; beyond is refused */
-#define LIMIT_MYSQL_FILTER_STATEMENTS 1024          /* prepared, that rules follow */
-#define LIMIT_MYSQL_FILTER_SIZE       LIMIT_MIB(16) /* of their texts, and long values */
+#define LIMIT_MYSQL_JUDGED_SIZE       LIMIT_MIB(15)  /* under rules; beyond is refused */
+#define LIMIT_MYSQL_FILTER_STATEMENTS 1024           /* prepared, that rules follow */
+#define LIMIT_MYSQL_FILTER_SIZE       LIMIT_MIB(16)  /* of their texts, and long values */
 #define LIMIT_MYSQL_VIEWS_SIZE        LIMIT_KIB(256) /* of the names of a target's views */
 #define LIMIT_MYSQL_REPLAY_STATEMENTS 1024
 #define LIMIT_MYSQL_REPLAY_SIZE       LIMIT_MIB(16) /* of their texts */

@@ -144,8 +144,7 @@ static void target_call_cancel_statement(struct target_call *call)
     struct agent_opening how;
     if (target_call_is_by_agent(call)) {
         const struct agent_request request = {
-            .variables =
-                place_variables_in(&call->secrets, call->request->variables, signs_in),
+            .variables = place_variables_in(&call->secrets, call->request->variables, signs_in),
             .key = call->key,
             .timeout_ms = LIMIT_TARGET_CANCEL_MS};
         if (target_call_link(call, PROTOCOL_CANCEL, &how, NULL) != ERR_NONE) {

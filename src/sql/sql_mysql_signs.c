@@ -199,8 +199,8 @@ static bool read_as(struct arena *arena, const struct sql_settings *settings, st
     struct slice *words[] = {&signs->first, &signs->second, &signs->third};
     for (size_t i = 0; i < 3; i++) {
         const struct mysql_token *token = token_at(&scan, i);
-        *words[i] = is_name(token) || token->kind == MYSQL_TOKEN_OPEN ? text_of(&scan, token)
-                                                                      : SLICE("");
+        *words[i] =
+            is_name(token) || token->kind == MYSQL_TOKEN_OPEN ? text_of(&scan, token) : SLICE("");
     }
     return scan.lexer.has_versioned;
 }

@@ -22,8 +22,8 @@
 #define MASKED    0x10U
 #define FORBIDDEN '%'
 #define RULE                                                                                       \
-    "{\"name\":\"fuzz\",\"columns\":[{\"name\":\"pay.card\"}],"                                       \
-    "\"supported_entity_types\":[{\"name\":\"A\",\"entity_types\":[\"EMAIL_ADDRESS\"]}],"            \
+    "{\"name\":\"fuzz\",\"columns\":[{\"name\":\"pay.card\"}],"                                    \
+    "\"supported_entity_types\":[{\"name\":\"A\",\"entity_types\":[\"EMAIL_ADDRESS\"]}],"          \
     "\"custom_entity_types\":[{\"name\":\"MARK\",\"deny_list\":[\"geheim\"],\"score\":0.9}]}"
 
 struct run {
@@ -239,8 +239,7 @@ static struct passage *start(const uint8_t *bytes)
     must(mysqlwire_ok_write(&ok, 0, capabilities, &told) == ERR_NONE);
     const struct arrival arrival = {.version = capabilities,
                                     .greeting = slice_from(buf_view(&ok), MYSQLWIRE_HEADER_SIZE)};
-    struct passage_settings settings = {
-        .row_limit = bytes[1], .arrival = &arrival, .policy = NULL};
+    struct passage_settings settings = {.row_limit = bytes[1], .arrival = &arrival, .policy = NULL};
     if (is_guarded) {
         settings.policy = (bytes[0] & MASKED) != 0 ? masking_policy() : &policy;
     }

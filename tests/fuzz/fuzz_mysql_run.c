@@ -11,8 +11,11 @@
 
 #define TURN_COUNT_MAX 1000000u
 #define GREETING                                                                                   \
-    "\x4a\0\0\0\x0a" "8.0.36\0\1\0\0\0" "12345678\0\xff\xff\x2d\2\0\xff\xff\x15\0\0\0\0\0\0\0\0\0\0"    \
-    "123456789012\0" "mysql_native_password\0"
+    "\x4a\0\0\0\x0a"                                                                               \
+    "8.0.36\0\1\0\0\0"                                                                             \
+    "12345678\0\xff\xff\x2d\2\0\xff\xff\x15\0\0\0\0\0\0\0\0\0\0"                                   \
+    "123456789012\0"                                                                               \
+    "mysql_native_password\0"
 #define OK "\7\0\0\2\0\0\0\2\0\0\0"
 
 struct outcome {

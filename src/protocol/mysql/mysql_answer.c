@@ -41,8 +41,8 @@ struct mysql_answer {
     struct answer_cursor *cursors;
     size_t cursor_count;
 
-    struct buf words;         /* why it is blocked */
-    bool is_swallowing;       /* what is left of a blocked answer */
+    struct buf words;   /* why it is blocked */
+    bool is_swallowing; /* what is left of a blocked answer */
     struct mysqlwire_state rest;
     bool awaits_stop;
     size_t found[GUARD_FINDINGS_MAX]; /* rules, of this answer: told once */
@@ -70,9 +70,9 @@ static void write_blocked(struct mysql_answer *self, const struct guard_finding 
     arena_init(&arena);
     struct slice name = reason == NULL ? SLICE("guard rails") : reason->guardrail_name;
     struct slice message = reason == NULL ? SLICE("") : slice_sub(reason->message, 0, 300);
-    struct slice text =
-        arena_format(&arena, "the answer is blocked by '%.*s'%s%.*s", SLICE_ARG(slice_sub(name, 0, 100)),
-                     message.len > 0 ? ": " : "", SLICE_ARG(message));
+    struct slice text = arena_format(&arena, "the answer is blocked by '%.*s'%s%.*s",
+                                     SLICE_ARG(slice_sub(name, 0, 100)),
+                                     message.len > 0 ? ": " : "", SLICE_ARG(message));
     buf_clear(&self->words);
     (void)!buf_append(&self->words, text);
 }
@@ -86,9 +86,8 @@ static bool answer_may_pass(void *owner, struct slice text)
     }
     guard_judge_output(self->output, text, &verdict);
     for (size_t i = 0; i < verdict.count; i++) {
-        const struct guard_event event = {.kind = GUARD_EVENT_FINDING,
-                                          .request = self->number,
-                                          .finding = &verdict.findings[i]};
+        const struct guard_event event = {
+            .kind = GUARD_EVENT_FINDING, .request = self->number, .finding = &verdict.findings[i]};
         if (!is_found(self, verdict.findings[i].rule)) {
             self->settings.events->on_finding(self->settings.owner, &event);
         }
@@ -189,7 +188,8 @@ static enum err take_error(struct mysql_answer *self, struct slice body, struct 
     if (err != ERR_NONE) {
         return err;
     }
-    bool is_hidden = self->masking != NULL && self->reach->reaches && mysql_reach_hides_error(error.number);
+    bool is_hidden =
+        self->masking != NULL && self->reach->reaches && mysql_reach_hides_error(error.number);
     if (is_hidden) {
         error.message = SLICE(HIDDEN);
     } else if (is_touched(self, error.message, &text)) {
@@ -211,8 +211,7 @@ static void keep_cursor(struct mysql_answer *self)
     if (self->cursor_count == LIMIT_MYSQL_FILTER_STATEMENTS) {
         return; /* what is fetched of it is refused */
     }
-    self->cursors =
-        memory_resize(self->cursors, (self->cursor_count + 1) * sizeof(*self->cursors));
+    self->cursors = memory_resize(self->cursors, (self->cursor_count + 1) * sizeof(*self->cursors));
     self->cursors[self->cursor_count++] =
         (struct answer_cursor){.id = self->statement_id, .columns = self->columns};
     self->columns = (struct mysql_row_columns){.items = NULL};

@@ -73,7 +73,7 @@ static struct slice hint_in(struct arena *arena, const struct guard_budget *rule
                             const struct read_hour *hour)
 {
     uint64_t minutes = (hour->falls_in_ms + MINUTE_MS - 1) / MINUTE_MS;
-    return !rule->is_hourly     ? SLICE("A new session has a budget of its own")
+    return !rule->is_hourly         ? SLICE("A new session has a budget of its own")
            : hour->falls_in_ms == 0 ? SLICE("The row alone is more than the budget")
                                     : arena_format(arena, "Some of it can be read in %llu min",
                                                    (unsigned long long)minutes);
@@ -90,12 +90,12 @@ static void tell(const struct budget_call *call, const struct guard_budget *rule
         .kind = GUARD_EVENT_FINDING, .request = call->number, .finding = &finding};
     call->events->on_finding(call->owner, &event);
     if (finding.action == GUARD_BLOCK) {
-        struct slice name =
-            finding.rule_name.len > 0 ? finding.rule_name : finding.guardrail_name;
-        struct slice text = arena_format(
-            &arena, "blocked by guard rail '%.*s': %.*s%s%.*s. %.*s", SLICE_ARG(slice_sub(name, 0, 100)),
-            SLICE_ARG(finding.why), finding.message.len > 0 ? ": " : "",
-            SLICE_ARG(slice_sub(finding.message, 0, 200)), SLICE_ARG(hint_in(&arena, rule, hour)));
+        struct slice name = finding.rule_name.len > 0 ? finding.rule_name : finding.guardrail_name;
+        struct slice text = arena_format(&arena, "blocked by guard rail '%.*s': %.*s%s%.*s. %.*s",
+                                         SLICE_ARG(slice_sub(name, 0, 100)), SLICE_ARG(finding.why),
+                                         finding.message.len > 0 ? ": " : "",
+                                         SLICE_ARG(slice_sub(finding.message, 0, 200)),
+                                         SLICE_ARG(hint_in(&arena, rule, hour)));
         buf_clear(call->words);
         (void)!buf_append(call->words, text);
     }
@@ -119,7 +119,8 @@ static bool hour_takes(const struct budget_call *call, const struct read_amount 
                        const struct read_amount *most, struct read_hour *ret_hour)
 {
     *ret_hour = (struct read_hour){.read = {.rows = UINT64_MAX / 2, .bytes = UINT64_MAX / 2}};
-    return call->events->on_read != NULL && call->events->on_read(call->owner, more, most, ret_hour);
+    return call->events->on_read != NULL &&
+           call->events->on_read(call->owner, more, most, ret_hour);
 }
 
 /* The first one that blocks and that this much would be too much for. */
@@ -172,8 +173,7 @@ static void tell_others(const struct budget_call *call, struct mysql_budgets *bu
 {
     for (size_t i = 0; i < budgets->count; i++) {
         struct mysql_budget *budget = &budgets->items[i];
-        const struct read_amount *read =
-            budget->rule.is_hourly ? &hour->read : &budgets->session;
+        const struct read_amount *read = budget->rule.is_hourly ? &hour->read : &budgets->session;
         bool was_over = budget->is_over;
         if (budget->rule.finding.action == GUARD_BLOCK) {
             continue;

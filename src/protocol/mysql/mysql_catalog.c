@@ -49,8 +49,7 @@ static enum target_problem problem_of_open(const struct target_failure *failure)
         return failure->stage == TARGET_STAGE_TLS ? TARGET_PROBLEM_TLS : TARGET_PROBLEM_NETWORK;
     }
     /* A refusal without a number that clients are told is about the user. */
-    bool is_about_user =
-        failure->error.code == ERR_DENIED && strcmp(failure->code, "01105") == 0;
+    bool is_about_user = failure->error.code == ERR_DENIED && strcmp(failure->code, "01105") == 0;
     return is_about_user || failure->error.code == ERR_UNAUTHENTICATED ||
                    failure->error.code == ERR_UNSUPPORTED
                ? TARGET_PROBLEM_CREDENTIALS /* not to be used here */

@@ -157,8 +157,8 @@ static enum mysql_filter_outcome follow_text(struct mysql_filter *filter, struct
 
 static bool may_read(const struct guard_facts *facts)
 {
-    const uint64_t reads = SQL_BIT(SQL_SELECT) | SQL_BIT(SQL_FETCH) | SQL_BIT(SQL_CALL) |
-                           SQL_BIT(SQL_EXECUTE);
+    const uint64_t reads =
+        SQL_BIT(SQL_SELECT) | SQL_BIT(SQL_FETCH) | SQL_BIT(SQL_CALL) | SQL_BIT(SQL_EXECUTE);
     return facts->is_unknown || (facts->operations & reads) != 0;
 }
 

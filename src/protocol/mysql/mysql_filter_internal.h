@@ -92,7 +92,7 @@ bool filter_knows_views(const struct mysql_filter *filter);
 enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
                                        const struct sql_settings *settings, bool is_read,
                                        struct slice text, const char **ret_why);
-/* Of SHOW WARNINGS and SHOW ERRORS, before which nothing is asked; why they are refused, or NULL. */
+/* SHOW WARNINGS and SHOW ERRORS, before which nothing is asked: why they are refused, or NULL. */
 const char *filter_reach_errors(struct mysql_filter *filter);
 /* A statement that passes. */
 void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts);

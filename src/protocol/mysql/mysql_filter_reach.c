@@ -4,7 +4,7 @@
 #include "protocol/mysql/mysql_filter_internal.h"
 
 #define LATE                                                                                       \
-    "columns are masked now that were not when this session began, and it may have kept some: "   \
+    "columns are masked now that were not when this session began, and it may have kept some: "    \
     "connect anew, or reset the connection"
 
 static uint64_t columns_id(const struct mask_rules *rules)

@@ -7,10 +7,10 @@
 #include "protocol/mysql/mysql_answer.h"
 #include "protocol/mysql/mysql_ending.h"
 #include "protocol/mysql/mysql_filter.h"
+#include "protocol/mysql/mysql_kill.h"
 #include "protocol/mysql/mysql_tap.h"
 #include "wire/mysqlwire_frame.h"
 #include "wire/mysqlwire_start.h"
-#include "wire/mysqlwire_statement.h"
 
 #define BACK_SIZE LIMIT_KIB(64) /* of answers at once */
 #define OUT_SIZE  LIMIT_PASSAGE_OUT_SIZE
@@ -139,32 +139,6 @@ static enum err passage_kill(struct mysql_passage *self, const struct mysqlwire_
 
 /* Commands ------------------------------------------------------------------------------------- */
 
-static bool passage_reads_kill(struct slice command, struct mysqlwire_kill *ret_kill)
-{
-    struct reader reader = reader_of(slice_from(command, 1));
-    if ((uint8_t)command.at[0] == MYSQLWIRE_PROCESS_KILL) {
-        *ret_kill = (struct mysqlwire_kill){.ends_connection = true};
-        ret_kill->id = mysqlwire_read_u32(&reader);
-        return !reader.failed;
-    }
-    return (uint8_t)command.at[0] == MYSQLWIRE_QUERY &&
-           mysqlwire_kill_read(slice_from(command, 1), ret_kill) && ret_kill->id <= UINT32_MAX;
-}
-
-/* It may be a KILL, for which its beginning is looked at; one that is answered is all of that. */
-static bool passage_may_kill(uint8_t command)
-{
-    return command == MYSQLWIRE_QUERY || command == MYSQLWIRE_STMT_PREPARE ||
-           command == MYSQLWIRE_PROCESS_KILL;
-}
-
-static bool passage_is_kill(struct slice command)
-{
-    uint8_t kind = (uint8_t)command.at[0];
-    return passage_may_kill(kind) &&
-           (kind == MYSQLWIRE_PROCESS_KILL || mysqlwire_is_kill(slice_from(command, 1)));
-}
-
 /* The target knows its one user alone, so it would let any session of the connection be killed. */
 static enum err passage_answer_kill(struct mysql_passage *self, struct slice command,
                                     struct error *reterr)
@@ -172,7 +146,7 @@ static enum err passage_answer_kill(struct mysql_passage *self, struct slice com
     struct mysqlwire_kill kill;
     bool is_whole = self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
     self->way = PASSAGE_DROPS;
-    return is_whole && passage_reads_kill(command, &kill)
+    return is_whole && mysql_kill_read(command, &kill)
                ? passage_kill(self, &kill, reterr)
                : passage_refuse(self, MYSQL_ERROR_REFUSED,
                                 "the gateway takes KILL alone, not prepared, and with the number "
@@ -265,7 +239,7 @@ static enum err passage_judge(struct mysql_passage *self, struct error *reterr)
         mysql_filter_judge_long(self->filter, (uint8_t)command.at[0], &words);
         return passage_block(self, buf_view(&words), reterr);
     }
-    if (passage_is_kill(command)) {
+    if (mysql_kill_is(command)) {
         return passage_answer_kill(self, command, reterr);
     }
     switch (mysql_filter_judge(self->filter, command, &words)) {
@@ -326,10 +300,10 @@ static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct
     if (passage_is_judged(self, kind)) {
         return passage_hold(self, is_whole, reterr);
     }
-    if (passage_may_kill(kind) && !is_whole && command.len < LIMIT_MYSQL_HELD_SIZE) {
+    if (mysql_kill_may_be(kind) && !is_whole && command.len < LIMIT_MYSQL_HELD_SIZE) {
         return ERR_NONE;
     }
-    if (passage_is_kill(command)) {
+    if (mysql_kill_is(command)) {
         return passage_answer_kill(self, command, reterr);
     }
     self->way = PASSAGE_PASSES;

@@ -44,14 +44,43 @@ static bool is_system(struct slice schema)
 static bool is_harmless_system(const struct sql_name *name)
 {
     static const char *const tables[] = {
-        "schemata", "tables", "columns", "statistics", "key_column_usage", "table_constraints",
-        "referential_constraints", "check_constraints", "views", "routines", "parameters",
-        "triggers", "events", "engines", "character_sets", "collations",
-        "collation_character_set_applicability", "partitions", "plugins", "all_plugins",
-        "global_variables", "session_variables", "system_variables", "global_status",
-        "session_status", "schema_privileges", "table_privileges", "column_privileges",
-        "user_privileges", "applicable_roles", "enabled_roles", "keywords", "sql_functions",
-        "files", "tablespaces", "spatial_ref_sys", "geometry_columns",
+        "schemata",
+        "tables",
+        "columns",
+        "statistics",
+        "key_column_usage",
+        "table_constraints",
+        "referential_constraints",
+        "check_constraints",
+        "views",
+        "routines",
+        "parameters",
+        "triggers",
+        "events",
+        "engines",
+        "character_sets",
+        "collations",
+        "collation_character_set_applicability",
+        "partitions",
+        "plugins",
+        "all_plugins",
+        "global_variables",
+        "session_variables",
+        "system_variables",
+        "global_status",
+        "session_status",
+        "schema_privileges",
+        "table_privileges",
+        "column_privileges",
+        "user_privileges",
+        "applicable_roles",
+        "enabled_roles",
+        "keywords",
+        "sql_functions",
+        "files",
+        "tablespaces",
+        "spatial_ref_sys",
+        "geometry_columns",
     };
     return slice_equals_nocase(name->schema, SLICE("information_schema")) &&
            is_one_of(name->name, tables, COUNT_OF(tables));
@@ -83,8 +112,7 @@ static enum mysql_reach_outcome take_relation(struct reach_scan *scan,
     }
     bool is_somewhere = relation->is_all || name->schema.len == 0;
     bool is_a_view = is_somewhere || is_view(scan->request->views, name);
-    bool is_masked =
-        is_a_view || mask_rules_cover_some_of(rules, name->schema, name->name);
+    bool is_masked = is_a_view || mask_rules_cover_some_of(rules, name->schema, name->name);
     scan->has_view = scan->has_view || is_a_view;
     scan->reads_masked = scan->reads_masked || (is_masked && relation->is_read);
     scan->reads_whole =
@@ -101,9 +129,9 @@ static enum mysql_reach_outcome take_function(struct reach_scan *scan,
 {
     static const char *const keeping[] = {"get_lock", "release_lock", "is_used_lock",
                                           "is_free_lock"};
-    bool keeps = is_one_of(function->name.name, keeping, COUNT_OF(keeping)) ||
-                 (slice_equals(function->name.name, SLICE("last_insert_id")) &&
-                  function->argument_max > 0);
+    bool keeps =
+        is_one_of(function->name.name, keeping, COUNT_OF(keeping)) ||
+        (slice_equals(function->name.name, SLICE("last_insert_id")) && function->argument_max > 0);
     if (!guard_mysql_function_is_harmless(&function->name)) {
         return refuse(scan->reach,
                       NO "functions that are not the server's own, or read files, are not called: "
@@ -119,10 +147,10 @@ static enum mysql_reach_outcome take_function(struct reach_scan *scan,
 static enum mysql_reach_outcome check_show(const struct reach_scan *scan)
 {
     static const char *const kinds[] = {
-        "databases", "schemas",   "tables",    "columns", "fields",    "index",   "indexes",
-        "keys",      "create",    "table",     "variables", "status",  "character", "charset",
-        "collation", "engines",   "plugins",   "privileges", "procedure", "function", "triggers",
-        "events",    "warnings",  "errors",    "grants",  "count",     "storage", "open",
+        "databases", "schemas",  "tables",  "columns",    "fields",    "index",     "indexes",
+        "keys",      "create",   "table",   "variables",  "status",    "character", "charset",
+        "collation", "engines",  "plugins", "privileges", "procedure", "function",  "triggers",
+        "events",    "warnings", "errors",  "grants",     "count",     "storage",   "open",
     };
     static const char *const prefixes[] = {"full", "global", "session", "local", "extended"};
     struct mysql_reach *reach = scan->reach;
@@ -134,8 +162,7 @@ static enum mysql_reach_outcome check_show(const struct reach_scan *scan)
         !slice_equals(scan->signs.first, SLICE("help"))) {
         return refuse(reach, NO "words of errors are not kept in variables");
     }
-    reach->is_about_errors = reach->is_about_errors ||
-                             slice_equals(kind, SLICE("warnings")) ||
+    reach->is_about_errors = reach->is_about_errors || slice_equals(kind, SLICE("warnings")) ||
                              slice_equals(kind, SLICE("errors"));
     return slice_equals(scan->signs.first, SLICE("help")) || is_one_of(kind, kinds, COUNT_OF(kinds))
                ? MYSQL_REACH_PASSES
@@ -194,7 +221,8 @@ static enum mysql_reach_outcome check_write(const struct reach_scan *scan)
                                 "and no *");
     }
     return scan->signs.keeps_values && scan->reads_masked
-               ? refuse(reach, NO "a statement that reads their tables has no variables and no INTO")
+               ? refuse(reach,
+                        NO "a statement that reads their tables has no variables and no INTO")
                : MYSQL_REACH_PASSES;
 }
 
@@ -220,8 +248,7 @@ static enum mysql_reach_outcome check_reaching(const struct reach_scan *scan,
         scan->signs.third.len == 0) {
         return MYSQL_REACH_PASSES;
     }
-    if ((operations & writes) != 0 &&
-        (operations & ~(known | SQL_BIT(SQL_COPY))) == 0) {
+    if ((operations & writes) != 0 && (operations & ~(known | SQL_BIT(SQL_COPY))) == 0) {
         return check_write(scan);
     }
     return refuse(scan->reach, ONLY "SELECT, INSERT, UPDATE, DELETE, DROP and TRUNCATE may name "

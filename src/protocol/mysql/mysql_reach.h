@@ -12,8 +12,8 @@
 #include "policy/mask.h"
 #include "sql/sql.h"
 
-/* Which relations of a target are views, or tables that show others: a line each, "\nschema\0name\n",
- * in lower case. */
+/* Which relations of a target are views, or tables that show others: in lower case, each as
+ * "\nschema\0name\n". */
 struct mysql_views {
     struct buf names;
     bool is_known;
@@ -38,8 +38,8 @@ struct mysql_reach_request {
 
 struct mysql_reach {
     struct arena arena;
-    bool reaches;         /* a masked column, or may */
-    bool is_about_errors; /* SHOW WARNINGS, SHOW ERRORS */
+    bool reaches;                  /* a masked column, or may */
+    bool is_about_errors;          /* SHOW WARNINGS, SHOW ERRORS */
     const struct sql_name *proven; /* the tables that origins are believed of */
     size_t proven_count;
     const char *why; /* it is refused */

@@ -16,9 +16,9 @@
 static bool charset_is_readable(uint16_t charset)
 {
     static const uint16_t single[] = {
-        2,  3,  4,  5,  6,  7,  8,  9,  11, 14, 15, 16, 18, 20, 21, 22, 23, 25, 26, 27, 29,
-        30, 31, 32, 34, 36, 37, 38, 39, 40, 41, 42, 43, 44, 47, 48, 49, 50, 51, 52, 53, 57,
-        58, 59, 63, 64, 65, 66, 67, 68, 70, 71, 72, 74, 75, 78, 79, 80, 81, 89, 92, 93, 94, 99};
+        2,  3,  4,  5,  6,  7,  8,  9,  11, 14, 15, 16, 18, 20, 21, 22, 23, 25, 26, 27, 29, 30,
+        31, 32, 34, 36, 37, 38, 39, 40, 41, 42, 43, 44, 47, 48, 49, 50, 51, 52, 53, 57, 58, 59,
+        63, 64, 65, 66, 67, 68, 70, 71, 72, 74, 75, 78, 79, 80, 81, 89, 92, 93, 94, 99};
     uint16_t id = charset >= 1024 && charset < 2048 ? (uint16_t)(charset - 1024) : charset;
     bool is_utf8 = id == 33 || id == 83 || id == 45 || id == 46 || (id >= 192 && id <= 215) ||
                    id == 223 || (id >= 224 && id <= 247) || (id >= 255 && id <= 323) ||
@@ -92,9 +92,8 @@ static struct mask_plan plan_of(const struct mysql_row_rules *rules,
                                 const struct mysql_reach *reach,
                                 const struct mysqlwire_column *column)
 {
-    const struct mask_origin said = {.schema = column->schema,
-                                     .table = column->original_table,
-                                     .column = column->original_name};
+    const struct mask_origin said = {
+        .schema = column->schema, .table = column->original_table, .column = column->original_name};
     bool is_open = !reach->reaches || mysql_reach_proves(reach, &said);
     struct mask_plan plan = mask_plan_of(rules->masking, &said, column->name);
     if (!is_open) { /* whatever it says */
@@ -164,9 +163,9 @@ static enum mask_outcome mask_value(const struct mysql_row_column *column,
         plan.form = MASK_FORM_OTHER;
     }
     if (plan.whole == NULL && (!column->is_readable || value.len > LIMIT_MASK_VALUE_SIZE)) {
-        return value.len == 0 ? MASK_SAME
-                              : mask_unexaminable(rules->masking, plan.form, value, out,
-                                                  rules->counts);
+        return value.len == 0
+                   ? MASK_SAME
+                   : mask_unexaminable(rules->masking, plan.form, value, out, rules->counts);
     }
     return mask_text(rules->masking, &plan, rules->scratch, value, out, rules->counts);
 }
@@ -321,8 +320,8 @@ enum mysql_row_outcome mysql_row_mask(const struct mysql_row_columns *columns,
     struct row_work work = {.reader = reader_of(row), .writer = writer_to(out)};
     buf_init(&work.value, LIMIT_PASSAGE_OUT_SIZE);
     buf_init(&work.scratch, SCRATCH_SIZE);
-    enum mysql_row_outcome outcome = is_binary ? mask_binary_row(columns, rules, &work)
-                                               : mask_text_row(columns, rules, &work);
+    enum mysql_row_outcome outcome =
+        is_binary ? mask_binary_row(columns, rules, &work) : mask_text_row(columns, rules, &work);
     buf_wipe(&work.value);
     buf_release(&work.scratch);
     return outcome;

@@ -365,8 +365,7 @@ static enum err run_take_part(struct mysql_run *self, struct slice bytes)
     }
     self->is_skipped = is_row;
     buf_truncate(&self->body, 0);
-    return is_row ? ERR_NONE
-                  : fail(&self->error, ERR_LIMIT, "an answer of the target is too long");
+    return is_row ? ERR_NONE : fail(&self->error, ERR_LIMIT, "an answer of the target is too long");
 }
 
 /* Up to the next event. ERR_MORE: all that came was taken; ERR_CLOSED: nothing is left to do;
@@ -507,8 +506,8 @@ static struct slice run_attributes_in(struct arena *arena, const struct run_requ
     mysqlwire_write_lenenc_text(&writer, request->application_name);
     for (size_t i = 0; i < request->metadata.count; i++) {
         const struct shape_pair *pair = &request->metadata.pairs[i];
-        struct slice name = arena_format(arena, "%s%.*s", MYSQL_HELLO_METADATA_PREFIX,
-                                         SLICE_ARG(pair->key));
+        struct slice name =
+            arena_format(arena, "%s%.*s", MYSQL_HELLO_METADATA_PREFIX, SLICE_ARG(pair->key));
         mysqlwire_write_lenenc_text(&writer, name);
         mysqlwire_write_lenenc_text(&writer, pair->value);
     }
