@@ -32,6 +32,11 @@ static bool is_name(const struct mysql_token *token)
 static bool is_asked(const struct signs_scan *scan, const struct mysql_token *token)
 {
     struct slice name = text_of(scan, token);
+    for (size_t i = 0; i < name.len; i++) {
+        if ((name.at[i] & 0x80) != 0) {
+            return true; /* servers compare columns without accents, and know more letters */
+        }
+    }
     if (token->kind == MYSQL_TOKEN_QUOTED) {
         char quote = name.at[0];
         name = slice_sub(name, 1, name.len - 2);
@@ -135,6 +140,7 @@ static void take_word(struct signs_scan *scan, size_t index)
     if (token->word == MYSQL_WORD_WHERE || token->word == MYSQL_WORD_ORDER) {
         scan->sets = scan->sets && scan->depth > 0;
     }
+    signs->names_asked = signs->names_asked || token->word == MYSQL_WORD_TABLE; /* all of it */
     if (is_asked(scan, token)) {
         signs->names_asked_at_all = true;
         signs->names_asked = signs->names_asked || !is_assigned(scan, index);

@@ -194,6 +194,12 @@ LEAKS = {
     "compress": "SELECT UNCOMPRESS(COMPRESS(card)), AES_DECRYPT(AES_ENCRYPT(card, 'k'), 'k') FROM pay",
     "soundex": "SELECT REPLACE(card, 'x', ''), INSERT(card, 1, 0, ''), TRIM(card), LPAD(card, 60, '') FROM pay",
     "column_json": "SELECT COLUMN_JSON(COLUMN_CREATE('a', card)) FROM pay",
+    "show with a query": "SHOW TABLES WHERE EXTRACTVALUE(1, CONCAT(0x7e, (SELECT MAX(card) FROM pay)))",
+    "show behind another": "SHOW TABLES; SHOW FULL PROCESSLIST; SELECT card + 0 FROM pay; SHOW WARNINGS",
+    "show by version": "SHOW /*!99999 TABLES */ ENGINE INNODB STATUS",
+    "table as a query": "INSERT INTO wide TABLE pay",
+    "accents": "UPDATE pay SET note = `cárd`",
+    "accents, read": "SELECT `cárd`, CONCAT(`çard`) FROM pay",
     "interval": "SELECT FROM_UNIXTIME(salary), SEC_TO_TIME(salary), MAKEDATE(2000, 1), DATE_ADD('2000-01-01', INTERVAL salary SECOND) FROM pay",
 }
 

@@ -13,6 +13,7 @@ struct reach_scan {
     const struct mysql_reach_request *request;
     struct sql_mysql_signs signs;
     bool reads_masked; /* a relation with a masked column is read, or may be */
+    bool is_plain;     /* the text is one statement, and reads alike everywhere */
     bool has_view;     /* a relation is no table that stands for itself */
     bool reads_whole;  /* all columns of one that is read are masked */
 };
@@ -155,6 +156,9 @@ static enum mysql_reach_outcome check_show(const struct reach_scan *scan)
     static const char *const prefixes[] = {"full", "global", "session", "local", "extended"};
     struct mysql_reach *reach = scan->reach;
     struct slice kind = scan->signs.second;
+    if (!scan->is_plain || scan->signs.compares) {
+        return refuse(reach, NO "SHOW stands alone, and has no query inside");
+    }
     if (is_one_of(kind, prefixes, COUNT_OF(prefixes))) {
         kind = scan->signs.third;
     }
@@ -175,7 +179,9 @@ static enum mysql_reach_outcome check_kind(const struct reach_scan *scan,
 {
     const uint64_t texts = SQL_BIT(SQL_CALL) | SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_PREPARE);
     struct mysql_reach *reach = scan->reach;
-    if (statement->verb == SQL_EXPLAIN && slice_equals(scan->signs.second, SLICE("for"))) {
+    bool is_of_other = statement->verb == SQL_EXPLAIN && statement->relation_count == 0 &&
+                       (!scan->is_plain || slice_equals(scan->signs.second, SLICE("for")));
+    if (is_of_other) {
         return refuse(reach, NO "plans of other sessions are not shown");
     }
     if ((statement->operations & texts) != 0) {
@@ -242,7 +248,7 @@ static enum mysql_reach_outcome check_reaching(const struct reach_scan *scan,
     if ((operations & ~plain) == 0) {
         return MYSQL_REACH_PASSES; /* nothing of them is read */
     }
-    if (statement->verb == SQL_EXPLAIN && operations == SQL_BIT(SQL_EXPLAIN) &&
+    if (scan->is_plain && statement->verb == SQL_EXPLAIN && operations == SQL_BIT(SQL_EXPLAIN) &&
         (slice_equals(scan->signs.first, SLICE("describe")) ||
          slice_equals(scan->signs.first, SLICE("desc"))) &&
         scan->signs.third.len == 0) {
@@ -323,6 +329,7 @@ enum mysql_reach_outcome mysql_reach_judge(struct mysql_reach *reach,
     if (!request->is_read || !scan.signs.is_read) {
         return refuse(reach, ONLY "statements that are understood may run");
     }
+    scan.is_plain = script.count == 1 && script.other == NULL;
     enum mysql_reach_outcome outcome = take_script(&scan, &script);
     if (outcome == MYSQL_REACH_PASSES && script.other != NULL) {
         outcome = take_script(&scan, script.other);
