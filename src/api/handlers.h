@@ -101,7 +101,7 @@ HANDLER(access_rules_delete);
 extern const struct shape review_query_shape;
 extern const struct shape access_rule_query_shape;
 
-/* datamasking_rules.c, datamasking_links.c, datamasking_types.c */
+/* datamasking_rules.c, datamasking_links.c, datamasking_trial.c, datamasking_types.c */
 HANDLER(datamasking_rules_list);
 HANDLER(datamasking_rules_get);
 HANDLER(datamasking_rules_post);
@@ -110,7 +110,9 @@ HANDLER(datamasking_rules_delete);
 HANDLER(datamasking_links_get);
 HANDLER(datamasking_links_put);
 HANDLER(datamasking_types_list);
+HANDLER(datamasking_rules_test);
 extern const struct shape masking_type_shape;
+extern const struct shape masking_trial_shape;
 
 /* reports.c */
 HANDLER(session_reports_get);
@@ -131,6 +133,7 @@ HANDLER(guardrails_post);
 HANDLER(guardrails_put);
 HANDLER(guardrails_delete);
 HANDLER(guardrails_test);
+HANDLER(guardrails_try);
 HANDLER(rulepacks_list);
 HANDLER(rulepacks_get);
 HANDLER(rulepacks_attach);

@@ -351,6 +351,9 @@
 #define LIMIT_TRIAL_TALLIES        500  /* of a user and a connection */
 #define LIMIT_TRIAL_EXAMPLES       3    /* of each */
 #define LIMIT_TRIAL_STATEMENT_SIZE 300  /* of an example, that is shown */
+#define LIMIT_TRIAL_TEXT_LENGTH    65536 /* of a statement, or a value, that is sent to be tried */
+#define LIMIT_TRIAL_SAMPLES        1000  /* values that masking is tried on at once */
+#define LIMIT_TRIAL_NAME_LENGTH    192   /* of a column, with its table and schema */
 
 /* masking: one rule, the rules of one connection, and what one value may cost */
 #define LIMIT_MASK_LIST       100           /* groups of entity types, custom ones, columns */

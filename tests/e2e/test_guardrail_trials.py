@@ -135,6 +135,50 @@ def test_what_is_asked_for_wrongly_is_named(trials):
         assert caller.post(path, {}).status == 403
 
 
+def tried(trials, *rules, **body):
+    answer = trials.admin.post("/guardrail-trials", {
+        "rule": {"name": "unsaved", "input": {"rules": list(rules)}}, **body})
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def test_a_statement_is_judged_by_what_is_not_saved(trials):
+    for body, action in (
+            ({"statement": "DELETE FROM a"}, "block"),
+            ({"statement": "DELETE FROM a WHERE id = 1"}, "pass"),
+            ({"statement": "DELETE FROM `a`", "dialect": "mysql"}, "block"),
+            ({"statement": "SELECT 1; UPDATE a SET b = 1"}, "block")):
+        assert tried(trials, NO_WHERE, **body)["action"] == action, body
+    word = {"type": "deny_words_list", "words": [SECRET_WORD], "action": "review",
+            "name": "quiet", "message": "not so loud", "except_groups": ["readers"]}
+    found = tried(trials, word, statement=f"SELECT '{SECRET_WORD}'", groups=["writers"])
+    assert found["action"] == "review" and found["findings"] == [
+        {"action": "review", "rule_name": "quiet", "rule_type": "deny_words_list",
+         "message": "not so loud"}]
+    assert tried(trials, word, statement=f"SELECT '{SECRET_WORD}'", groups=["readers"]) == {
+        "action": "pass", "findings": [], "max_rows": None, "is_read_only": False}
+    rows = tried(trials, {"type": "sql", "max_rows": 5}, statement="DELETE FROM a WHERE b = 1")
+    assert rows["action"] == "pass" and rows["max_rows"] == 5
+    assert tried(trials, {"type": "sql", "read_only": True}, statement="SELECT 1")["is_read_only"]
+    saved = trials.rail(word)
+    answer = trials.admin.post(f"/guardrails/{saved['id']}/test",
+                               {"statement": f"SELECT '{SECRET_WORD}'"})
+    assert answer.json["action"] == "review", answer
+
+
+def test_what_is_not_saved_is_tried_on_what_is_on_record(trials):
+    found = trials.admin.post("/guardrail-trials", {"rule": {
+        "name": "unsaved", "connection_names": [trials.one], "input": {"rules": [NO_WHERE]}}}).json
+    assert found["matched"] == 2 and {tally["connection"] for tally in found["by"]} == {trials.one}
+    assert "unsaved" not in [rail["name"] for rail in trials.admin.get("/guardrails").json]
+    for body, message in (
+            ({}, "'rule' is required"), ({"rule": {"name": "x"}, "dialect": "oracle"}, "'dialect'"),
+            ({"rule": {"name": "x", "connection_names": ["nothing"]}}, "connection"),
+            ({"rule": {"name": "x"}, "statement": "a" * 65537}, "'statement'")):
+        answer = trials.admin.post("/guardrail-trials", body)
+        assert answer.status in (400, 404) and message in answer.message, answer
+
+
 def test_each_time_is_in_the_audit_log(trials):
     rail = trials.rail(NO_WHERE)
     trials.test(rail, days=3)

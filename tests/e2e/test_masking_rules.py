@@ -311,3 +311,36 @@ def test_the_types_are_described(boss):
         rows = re.findall(r"^\| ([A-Z_]+) \| (.+) \| (yes)? ?\|$", file.read(), re.M)
     assert rows == [(one["name"], one["description"], "yes" if one["is_checksum_verified"] else "")
                     for one in boss.get("/datamasking-entity-types").json]
+
+
+def tried(boss, samples, **rule):
+    answer = boss.post("/datamasking-trials", {"rule": {"name": "unsaved", **rule},
+                                               "samples": samples})
+    assert answer.status == 200, answer
+    return answer.json["samples"]
+
+
+def test_a_rule_is_tried_on_values_before_it_is_saved(boss):
+    before = boss.get("/datamasking-rules").json
+    values = [{"column": "people.email", "value": "grace@example.com"},
+              {"value": "nothing in here"}, {"column": "public.people.salary", "value": "12345"},
+              {"column": "salary", "value": "12345"}, {"value": "call E123456"}]
+    found = tried(boss, values, supported_entity_types=TYPES, strategy={"type": "partial"},
+                  columns=[{"name": "people.salary", "strategy": {"type": "null"}}],
+                  custom_entity_types=[{"name": "STAFF", "regex": "E[0-9]{6}", "score": 0.9}])
+    assert [one["outcome"] for one in found] == ["changed", "same", "null", "null", "changed"]
+    assert found[0]["found"] == ["EMAIL_ADDRESS"] and found[0]["value"].endswith(".com")
+    assert found[1] == {"outcome": "same", "value": "nothing in here", "found": []}
+    assert found[2]["value"] is None and found[2]["found"] == ["COLUMN"]
+    assert found[4]["found"] == ["CUSTOM"] and "E123456" not in found[4]["value"]
+    assert tried(boss, [{"value": "at b@c.de"}], supported_entity_types=TYPES)[0]["value"] == (
+        "at [EMAIL_ADDRESS]")
+    for rule, samples, named in (
+            ({"columns": [{"name": "a"}]}, [{"value": "x"}] * 1001, "'samples'"),
+            ({}, [{"value": "x"}], "rule"),
+            ({"custom_entity_types": [{"name": "A", "regex": "(", "score": 0.9}]},
+             [{"value": "x"}], "'rule.custom_entity_types[0]")):
+        answer = boss.post("/datamasking-trials", {"rule": {"name": "x", **rule},
+                                                   "samples": samples})
+        assert answer.status == 400 and named in answer.message, answer
+    assert boss.get("/datamasking-rules").json == before

@@ -191,6 +191,8 @@ def calls_by_body(mine, other):
                          ("attributes", f"attribute-{other.word}")):
         yield "POST", "/guardrails", {"name": "mine", member: [name]}
         yield "PUT", f"/guardrails/rule-{mine.word}", {"name": "mine", member: [name]}
+    yield "POST", "/guardrail-trials", {"rule": {"name": "mine",
+                                                 "connection_names": [f"role-{other.word}"]}}
     for what in "attach", "detach":
         yield "POST", f"/rulepacks/pci/{what}", {"connection_names": [f"role-{other.word}"]}
         yield "POST", f"/rulepacks/pci/{what}", {"connection_ids": other.names["connections"][2:]}
