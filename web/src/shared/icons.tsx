@@ -27,6 +27,7 @@ const SHAPES = {
     server: "M3 3.5h14v5H3zM3 11.5h14v5H3zM6 6v.1M6 14v.1",
     book: "M4 3h9a3 3 0 0 1 3 3v11H7a3 3 0 0 1-3-3zM4 14a3 3 0 0 1 3-3h9",
     clock: "M10 2.5a7.5 7.5 0 1 0 0 15 7.5 7.5 0 0 0 0-15zM10 6v4.5l3 1.5",
+    cross: "M5 5l10 10M15 5 5 15",
     out: "M8 3H3v14h5M12 6l4 4-4 4M16 10H7",
 } as const;
 

@@ -6,8 +6,8 @@ import { NotFound } from "../../app/NotFound";
 import { AgentsPage } from "./AgentsPage";
 import { AuditPage } from "./AuditPage";
 import { ConnectionsPage } from "./ConnectionsPage";
-import { GuardrailsPage } from "./GuardrailsPage";
-import { MaskingPage } from "./MaskingPage";
+import { GuardrailsPage } from "./guardrails/GuardrailsPage";
+import { MaskingPage } from "./masking/MaskingPage";
 import { PeoplePage } from "./PeoplePage";
 import "./admin.css";
 

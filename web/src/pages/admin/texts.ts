@@ -59,27 +59,6 @@ export const texts = {
         removeAbout: "Its link ends. Connections that name it follow their resource.",
         close: "Close",
     },
-    guardrails: {
-        title: "Guard rails",
-        about: "What must not pass.",
-        none: "No guard rails yet",
-        noneAbout: "Attach a preset to the connections that need it.",
-        presets: "Presets",
-        attach: "Attach",
-        detach: "Detach",
-        to: "Connections",
-        rules: (count: number) => (count === 1 ? "1 rule" : `${count} rules`),
-        on: (names: string) => `On ${names}`,
-        nowhere: "On no connection yet",
-    },
-    masking: {
-        title: "Masking",
-        about: "What is replaced in results before anybody sees it.",
-        none: "No masking rules yet",
-        noneAbout: "The preset personal-data, under Guard rails, brings the first.",
-        where: (connections: number, attributes: number) =>
-            `On ${connections} ${connections === 1 ? "connection" : "connections"}${attributes > 0 ? ` and by ${attributes} attributes` : ""}`,
-    },
     people: {
         title: "People",
         about: "Who may sign in, and the groups they are in.",
