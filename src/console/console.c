@@ -48,6 +48,7 @@ static const struct asset *console_find(struct slice path)
 static const struct slice console_app_folders[] = {
     SLICE_INIT("account"), SLICE_INIT("admin"),    SLICE_INIT("connect"),
     SLICE_INIT("reviews"), SLICE_INIT("sessions"), SLICE_INIT("sql"),
+    SLICE_INIT("terminal"),
 };
 
 static bool console_is_of_app(struct slice path)

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from api import PASSWORD, login, unique
+from api import PASSWORD, Api, connection, login, unique
 from browser import Browser
 from conftest import BINARY, PATIENCE, ROOT, wait_for
 from native import TARGET_PASSWORD, OwnDatabase, credential
@@ -88,7 +88,31 @@ def button(page, words, inside="body"):
 
 
 def until_text(page, text):
-    page.until(f"document.body.innerText.includes({json.dumps(text)})")
+    page.until(f"document.body?.innerText.includes({json.dumps(text)})")
+
+
+def shoot(page, name, looked_at=("light", "dark")):
+    """Both colours of the page as it stands, kept, and looked at by axe."""
+    os.makedirs(SHOTS, exist_ok=True)
+    with open(AXE, encoding="utf-8") as file:
+        axe = file.read()
+    found = []
+    for scheme in ("light", "dark"):
+        page.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": scheme}])
+        page.until(f"document.documentElement.dataset.mantineColorScheme === '{scheme}'")
+        settled(page)
+        shot = page.call("Page.captureScreenshot", format="png")["data"]
+        with open(os.path.join(SHOTS, f"{name}-{scheme}.png"), "wb") as file:
+            file.write(base64.b64decode(shot))
+        if scheme not in looked_at:
+            continue
+        page.run(f"if (!window.axe) {{ {axe} }}; 0")
+        found += [f"{name}, {scheme}: {line}" for line in page.run(
+            "axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations"
+            ".filter((one) => one.impact !== 'minor').flatMap((one) => one.nodes.slice(0, 3)"
+            ".map((node) => `${one.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))")]
+    return found
 
 
 def psql_process(made, text):
@@ -120,7 +144,7 @@ def test_the_first_page_finds_and_connects(gateway, shop, page):
     assert {"psql", "gatehouse", "URL", "JDBC", "Python", "JavaScript", "Go", "Java", "C#"} <= set(names)
     button(page, "Revoke", "#panel")
     button(page, "Revoke", "[role=dialog] form")
-    page.until("!document.body.innerText.includes('Your credentials here')")
+    page.until("!document.body?.innerText.includes('Your credentials here')")
     done = subprocess.run(["bash", "-c", line + " -c 'SELECT 1'"], capture_output=True,
                           timeout=PATIENCE, check=False)
     assert done.returncode != 0
@@ -322,12 +346,35 @@ def test_a_held_statement_is_let_through(gateway, postgres, person, page):
         client.communicate()
 
 
+def test_a_terminal_is_used_and_played_again(gateway, page):
+    name = unique("shell")
+    body = connection(name, type="custom", subtype="tools", command=["bash", "--norc", "-i"],
+                      agent_id=gateway.admin.get("/userinfo").json["org_id"], secret={})
+    assert gateway.admin.post("/connections", body).status == 201
+    sign_in(page, gateway, f"/connect/{name}")
+    page.click("#open-terminal")
+    page.until("document.querySelector('.xterm-rows')?.innerText.includes('$')")
+    page.until("document.activeElement.tagName === 'TEXTAREA'")
+    page.call("Input.insertText", text="echo \x1b[38;2;250;120;10mre''cord''ed; exit 3".replace("\x1b", "$'\\e'"))
+    page.press_enter()
+    page.until_shown("[data-ended=exited]")
+    assert "code 3" in page.text("[data-ended]") and "recorded" in page.text(".xterm-rows")
+    assert shoot(page, "terminal") == []
+    page.click("[data-ended] a")
+    page.until_shown("#player .xterm-rows")
+    page.fill("#cast-find", "recorded")
+    until_text(page, "recorded")
+    page.click(".found-moment")
+    page.until("document.querySelector('#player .xterm-rows').innerText.includes('recorded')")
+    assert shoot(page, "session-terminal") == []
+
+
 # Administration ----------------------------------------------------------------------------------
 
-def label(page, words, text):
+def label(page, words, text, inside="[role=dialog]"):
     """Fills the field that is called so."""
     selector = "#" + page.until(
-        "[...document.querySelectorAll('[role=dialog] label')].find((one) => one.innerText.replace(' *', '')"
+        f"[...document.querySelectorAll('{inside} label')].find((one) => one.innerText.replace(' *', '')"
         f" === {json.dumps(words)})?.htmlFor").replace(":", "\\:")
     page.fill(selector, text)
 
@@ -378,14 +425,82 @@ def test_an_agent_is_made_started_and_seen(gateway, page, tmp_path):
     page.until(f"document.querySelector('[data-agent={name}]').innerText.includes('not linked')")
 
 
+def choose(page, words):
+    """Takes what is offered under that name."""
+    find = (f"[...document.querySelectorAll('[role=option], [role=menuitem]')]"
+            f".find((one) => one.innerText.split('\\n')[0] === {json.dumps(words)} && one.checkVisibility())")
+    page.until(f"{find} !== undefined")
+    page.run(f"{find}.click()")
+
+
+def test_a_guard_rail_is_tried_on_what_was_run_and_saved(gateway, shop, page):
+    """From 'what would it stop' to 'it stops it', without a word of JSON."""
+    done = gateway.admin.post("/sessions", {"connection": shop, "script": "UPDATE customers SET name = name"})
+    assert done.json["output_status"] == "success", done
+    name = unique("rail")
+    sign_in(page, gateway, "/admin/guardrails?new")
+    page.fill("#guardrail-name", name)
+    label(page, "On connections", shop, "form")
+    choose(page, shop)
+    button(page, "Add a rule", "#guardrail")
+    choose(page, "Changes without WHERE")
+    page.until_shown("[data-sentence]")
+    assert page.text("[data-sentence]") == "Stops UPDATE or DELETE without WHERE."
+    page.fill("#trial-statement", "DELETE FROM customers WHERE id = 1")
+    button(page, "Try the statement", "#guardrail")
+    page.until_shown("[data-verdict=pass]")
+    page.fill("#trial-statement", "DELETE FROM customers")
+    button(page, "Try the statement", "#guardrail")
+    page.until_shown("[data-verdict=block]")
+    button(page, "See what it would have stopped", "#guardrail")
+    page.until_shown("#trial-record")
+    assert "UPDATE customers SET name = name" in page.text("#trial-record")
+    assert shoot(page, "guardrail-editor") == []
+    button(page, "Save", "#guardrail")
+    page.until_shown(f"[data-guardrail={name}]")
+    stopped = gateway.admin.post("/sessions", {"connection": shop, "script": "DELETE FROM customers"})
+    assert stopped.json["output_status"] == "blocked", stopped
+    page.click(f"[aria-label='Edit {name}']")
+    page.click("[aria-label='Remove this rule']")
+    button(page, "Save", "#guardrail")
+    page.click(f"[aria-label='Delete {name}']")
+    label(page, f"Type {name} to go on", name)
+    button(page, "Delete", "[role=dialog] form")
+    page.until(f"!document.querySelector('[data-guardrail={name}]')")
+
+
+def test_masking_is_tried_on_a_table_and_saved(gateway, shop, page):
+    name = unique("hidden")
+    sign_in(page, gateway, "/admin/masking?new")
+    page.fill("#masking-name", name)
+    page.fill("[aria-label='Find a kind']", "email")
+    page.click("[data-kind=EMAIL_ADDRESS]")
+    page.click("#try-text")
+    page.until_shown("[data-tried='1']")
+    label(page, "Connection", shop, "form")
+    choose(page, shop)
+    page.fill("#trial-table", "customers")
+    button(page, "Read five rows", "#masking-rule")
+    page.until_shown("[data-tried='5']")
+    assert "[EMAIL_ADDRESS]" in page.text("[data-tried]")
+    assert shoot(page, "masking-editor") == []
+    button(page, "Save", "#masking-rule")
+    page.until_shown(f"[data-masking={name}]")
+    found = [rule for rule in gateway.admin.get("/datamasking-rules").json if rule["name"] == name]
+    assert found[0]["supported_entity_types"][0]["entity_types"] == ["EMAIL_ADDRESS"]
+    assert gateway.admin.delete(f"/datamasking-rules/{found[0]['id']}").status == 204
+
+
 def test_presets_are_attached_people_invited_and_all_of_it_audited(gateway, shop, page):
     sign_in(page, gateway, "/admin/guardrails")
     page.click('[aria-label="Attach: Read only"]')
     page.fill("[role=dialog] input:not([type=hidden])", shop)
-    page.click("[role=option]")
-    button(page, "Attach", "[role=dialog] form")
-    until_text(page, f"On {shop}")
-    assert gateway.admin.post("/rulepacks/read-only/detach", {"connection_names": [shop]}).status == 200
+    choose(page, shop)
+    button(page, "Save", "[role=dialog] form")
+    page.click('[aria-label="Change where: Read only"]')
+    page.click("[role=dialog] [aria-label='Clear Connections']")
+    button(page, "Save", "[role=dialog] form")
+    page.until_shown('[aria-label="Attach: Read only"]')
     page.open(gateway.url("/admin/people"))
     button(page, "Invite somebody", "#main")
     email = f"{unique('guest')}@example.com"
@@ -397,6 +512,51 @@ def test_presets_are_attached_people_invited_and_all_of_it_audited(gateway, shop
     page.until_shown("#audit details")
     page.click("#audit summary")
     assert email in page.text("#audit details")
+
+
+def make(page, gateway, place, fields):
+    """Fills the form of a new thing of that page, and sends it."""
+    page.open(gateway.url(f"/admin/{place}?new"))
+    for words, text in fields.items():
+        label(page, words, text)
+        if place == "access" and words.startswith("Groups"):
+            page.press_enter()
+    button(page, "Create", "#thing")
+
+
+def test_named_things_are_made_changed_and_removed(gateway, shop, page):
+    sign_in(page, gateway, "/admin/groups")
+    group, name = unique("group"), unique("thing")
+    make(page, gateway, "groups", {"Name": group})
+    page.until_shown(f"[data-thing={group}]")
+    make(page, gateway, "attributes", {"Name": name, "What it is for": "all that is live"})
+    page.until_shown(f"[data-thing={name}]")
+    page.click(f"[aria-label='Edit {name}']")
+    label(page, "Connections that carry it", shop)
+    choose(page, shop)
+    button(page, "Save", "#thing")
+    until_text(page, f"On {shop}")
+    assert gateway.admin.get(f"/attributes/{name}").json["connection_names"] == [shop]
+    make(page, gateway, "access", {"Name": name, "Groups that decide": group})
+    page.until_shown(f"[data-thing={name}]")
+    assert gateway.admin.get(f"/access-requests/rules/{name}").json["reviewers_groups"] == [group]
+    make(page, gateway, "keys", {"Name": name})
+    page.until_shown("[role=dialog] pre")
+    caller = Api(gateway, page.text("[role=dialog] pre").strip())
+    assert caller.get("/userinfo").status == 200
+    make(page, gateway, "machines", {"Name": name, "What it does": "reports"})
+    page.until_shown(f"[data-thing={name}]")
+    make(page, gateway, "services", {"Subject": name})
+    page.until_shown(f"[data-thing={name}]")
+    for place, word in ("access", "Delete"), ("attributes", "Delete"), ("machines", "Delete"), (
+            "services", "Delete"), ("groups", "Delete"), ("keys", "Revoke"):
+        thing = group if place == "groups" else name
+        page.open(gateway.url(f"/admin/{place}"))
+        page.click(f"[aria-label='{word} {thing}']")
+        label(page, f"Type {thing} to go on", thing)
+        button(page, word, "[role=dialog] form")
+        page.until(f"!document.querySelector(`[aria-label='{word} {thing}']`)")
+    assert caller.get("/userinfo").status == 401
 
 
 # How it looks ------------------------------------------------------------------------------------
@@ -411,7 +571,11 @@ def pages_of(gateway, shop):
             "account": "/account", "admin-connections": "/admin/connections",
             "admin-add": "/admin/connections?new", "admin-agents": "/admin/agents",
             "admin-guardrails": "/admin/guardrails", "admin-masking": "/admin/masking",
-            "admin-people": "/admin/people", "admin-audit": "/admin/audit",
+            "admin-guardrail": "/admin/guardrails?new", "admin-mask": "/admin/masking?new",
+            "admin-access": "/admin/access", "admin-access-new": "/admin/access?new",
+            "admin-attributes": "/admin/attributes", "admin-groups": "/admin/groups",
+            "admin-keys": "/admin/keys", "admin-services": "/admin/services",
+            "admin-machines": "/admin/machines", "admin-people": "/admin/people", "admin-audit": "/admin/audit",
             "not-found": "/admin/nothing", **({"review": f"/reviews/{reviews[0]['id']}"} if reviews else {})}
 
 
@@ -425,27 +589,12 @@ def settled(page):
 def test_every_page_can_be_read_by_everybody(gateway, shop, browser, width):
     """Nothing serious or moderate is found by axe, nothing is wider than the screen, in light and in
     dark colours."""
-    os.makedirs(SHOTS, exist_ok=True)
-    with open(AXE, encoding="utf-8") as file:
-        axe = file.read()
     page, found = browser.page(width, WIDTHS[width]), []
     sign_in(page, gateway, "/")
     for name, path in pages_of(gateway, shop).items():
         page.open(gateway.url(path))
         settled(page)
-        for scheme in ("light", "dark"):
-            page.call("Emulation.setEmulatedMedia",
-                      features=[{"name": "prefers-color-scheme", "value": scheme}])
-            page.until(f"document.documentElement.dataset.mantineColorScheme === '{scheme}'")
-            settled(page)
-            shot = page.call("Page.captureScreenshot", format="png")["data"]
-            with open(os.path.join(SHOTS, f"{name}-{width}-{scheme}.png"), "wb") as file:
-                file.write(base64.b64decode(shot))
-            page.run(f"if (!window.axe) {{ {axe} }}; 0")
-            found += [f"{name}, {width}, {scheme}: {line}" for line in page.run(
-                "axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations"
-                ".filter((one) => one.impact !== 'minor').flatMap((one) => one.nodes.slice(0, 3)"
-                ".map((node) => `${one.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))")]
+        found += shoot(page, f"{name}-{width}", ("light", "dark") if width > 400 else ("light",))
         assert page.run("document.documentElement.scrollWidth") <= width, name
     assert page.complaints == []
     page.close()

@@ -337,7 +337,7 @@ def test_a_rule_is_tried_on_values_before_it_is_saved(boss):
         "at [EMAIL_ADDRESS]")
     for rule, samples, named in (
             ({"columns": [{"name": "a"}]}, [{"value": "x"}] * 1001, "'samples'"),
-            ({}, [{"value": "x"}], "rule"),
+            ({}, [{"value": "x"}], "nothing to mask"),
             ({"custom_entity_types": [{"name": "A", "regex": "(", "score": 0.9}]},
              [{"value": "x"}], "'rule.custom_entity_types[0]")):
         answer = boss.post("/datamasking-trials", {"rule": {"name": "x", **rule},

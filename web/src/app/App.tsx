@@ -21,6 +21,7 @@ const SessionsPage = lazy(() => import("../pages/sessions/SessionsPage"));
 const SessionPage = lazy(() => import("../pages/sessions/SessionPage"));
 const ReviewsPage = lazy(() => import("../pages/reviews/ReviewsPage"));
 const ReviewPage = lazy(() => import("../pages/reviews/ReviewPage"));
+const TerminalPage = lazy(() => import("../pages/terminal/TerminalPage"));
 const AdminPage = lazy(() => import("../pages/admin/AdminPage"));
 const AccountPage = lazy(() => import("../pages/account/AccountPage"));
 
@@ -54,6 +55,7 @@ function Pages(): ReactNode {
                     <SqlPage />
                 </Route>
                 <Route path="/sql/:name">{({ name }) => <SqlPage connection={name} />}</Route>
+                <Route path="/terminal/:name">{({ name }) => <TerminalPage name={name} />}</Route>
                 <Route path="/sessions">
                     <SessionsPage />
                 </Route>

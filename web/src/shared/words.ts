@@ -47,7 +47,9 @@ export function bytes(count: number): string {
     return `${step === 0 ? count : (count / 2 ** (10 * step)).toFixed(1)} ${units[step]}`;
 }
 
-export function count(number: number, one: string, many: string = `${one}s`): string {
+const MANY: Record<string, string> = { person: "people", "machine identity": "machine identities" };
+
+export function count(number: number, one: string, many: string = MANY[one] ?? `${one}s`): string {
     return `${number.toLocaleString()} ${number === 1 ? one : many}`;
 }
 

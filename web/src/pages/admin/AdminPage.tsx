@@ -2,21 +2,39 @@
 /* Which page of the administration the address names. */
 import type { ReactNode } from "react";
 
+import { useMe } from "../../app/me";
 import { NotFound } from "../../app/NotFound";
+import { type Kind, Things } from "../../shared/things/Things";
 import { AgentsPage } from "./AgentsPage";
 import { AuditPage } from "./AuditPage";
 import { ConnectionsPage } from "./ConnectionsPage";
 import { GuardrailsPage } from "./guardrails/GuardrailsPage";
 import { MaskingPage } from "./masking/MaskingPage";
-import { PeoplePage } from "./PeoplePage";
+import { access } from "./kinds/access";
+import { attributes } from "./kinds/attributes";
+import { groups, keys, machines, people, services } from "./kinds/identities";
 import "./admin.css";
+
+/* The page of named things of a kind. */
+function pageOf<T>(kind: Kind<T>): () => ReactNode {
+    return function ThingsPage() {
+        const me = useMe();
+        return <Things key={kind.path} kind={kind} mayWrite={me.is_admin} />;
+    };
+}
 
 const pages: Record<string, () => ReactNode> = {
     connections: ConnectionsPage,
     agents: AgentsPage,
     guardrails: GuardrailsPage,
     masking: MaskingPage,
-    people: PeoplePage,
+    access: pageOf(access),
+    attributes: pageOf(attributes),
+    people: pageOf(people),
+    groups: pageOf(groups),
+    keys: pageOf(keys),
+    services: pageOf(services),
+    machines: pageOf(machines),
     audit: AuditPage,
 };
 

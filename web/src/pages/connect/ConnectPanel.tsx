@@ -289,6 +289,16 @@ export function ConnectPanel({ name, close }: { name: string; close: () => void 
                                 {texts.query}
                             </Button>
                         )}
+                        {controls.data?.terminal != null && (
+                            <Button
+                                component={Link}
+                                href={`/terminal/${part(name)}`}
+                                size="xs"
+                                id="open-terminal"
+                            >
+                                {texts.terminal}
+                            </Button>
+                        )}
                         {me.is_admin && <Test connection={connection.data} />}
                     </Group>
                 </Stack>

@@ -6,6 +6,7 @@ export const texts = {
     favourites: "Favourites and recent",
     connect: "Connect",
     query: "Query",
+    terminal: "Open a terminal",
     noneTitle: "No connections yet",
     noneAdmin: "Databases and servers that people reach through this gateway will be listed here.",
     noneMember: "Nothing is open to you so far. An admin decides which groups may use what.",

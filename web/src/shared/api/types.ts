@@ -70,6 +70,7 @@ export interface Controls {
     read_budgets: Control;
     masking: Control;
     recording: Control;
+    terminal: { input: Control; recording: Control } | null;
     review: Control;
     access_requests: { jit: Approval[]; command: Approval[] };
 }

@@ -24,7 +24,6 @@ function AddRule({ add }: { add: (effect: Effect) => void }): ReactNode {
                     variant="default"
                     w="fit-content"
                     leftSection={<Icon name="plus" />}
-                    id="add-rule"
                 >
                     {words.add}
                 </Button>
@@ -55,7 +54,6 @@ function Basics({ form, set }: { form: Form; set: (change: Partial<Form>) => voi
             <SimpleGrid cols={{ base: 1, sm: 2 }}>
                 <TextInput
                     label={words.name}
-                    description={words.nameAbout}
                     required
                     value={form.name}
                     autoComplete="off"
@@ -64,7 +62,6 @@ function Basics({ form, set }: { form: Form; set: (change: Partial<Form>) => voi
                 />
                 <TextInput
                     label={words.description}
-                    description={" "}
                     value={form.description}
                     autoComplete="off"
                     onChange={(event) => set({ description: event.currentTarget.value })}

@@ -105,10 +105,17 @@ export function actionsFor(direction: Direction, rule: Rule): Action[] {
         : ["block", "warn", "observe"];
 }
 
-const list = (items: string[], last = "or"): string =>
-    items.length < 2
-        ? (items[0] ?? "")
-        : `${items.slice(0, -1).join(", ")} ${last} ${items[items.length - 1]}`;
+const NAMED = 5;
+
+function list(items: string[], last = "or"): string {
+    const shown =
+        items.length > NAMED + 1
+            ? [...items.slice(0, NAMED), `${items.length - NAMED} more`]
+            : items;
+    return shown.length < 2
+        ? (shown[0] ?? "")
+        : `${shown.slice(0, -1).join(", ")} ${last} ${shown[shown.length - 1]}`;
+}
 
 function conditionsOf(rule: Rule): string[] {
     const found: string[] = [];

@@ -26,7 +26,6 @@ export const texts = {
         isNew: "New guard rail",
         back: "All guard rails",
         name: "Name",
-        nameAbout: "People see it when it stops them.",
         description: "What it is for",
         where: "Where",
         connections: "On connections",

@@ -6,9 +6,9 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 
 import { post } from "../../../shared/api/client";
-import type { Execution } from "../../../shared/api/types";
 import { Problem, Tag } from "../../../shared/parts";
 import { ConnectionsPicker } from "../../../shared/pickers";
+import { execute, nothing, type Run } from "../../sql/run";
 import { type Sample, samplesOf } from "./rule";
 import { texts } from "./texts";
 
@@ -37,13 +37,14 @@ async function tryOn(rule: object, samples: Sample[]): Promise<Tried> {
 
 /* NULL is masked by nothing, and left out. */
 async function firstRows(connection: string, table: string): Promise<Sample[]> {
-    const done = await post<Execution>("sessions", {
-        connection,
-        script: `SELECT * FROM ${table} LIMIT ${ROWS}`,
+    let run: Run = nothing;
+    const script = `SELECT * FROM ${table} LIMIT ${ROWS}`;
+    await execute({ connection, script, metadata: {} }, new AbortController().signal, (now) => {
+        run = now;
     });
-    const statement = done.statements?.[0];
-    if (statement === undefined || statement.error !== null || done.output_status !== "success") {
-        throw new Error(statement?.error?.message ?? (done.output || words.failed));
+    const statement = run.statements[0];
+    if (statement === undefined || statement.error !== null || run.state !== "success") {
+        throw new Error(statement?.error?.message ?? words.failed);
     }
     const samples = statement.rows.flatMap((row) =>
         row.map((value, index) => ({

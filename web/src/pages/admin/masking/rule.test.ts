@@ -23,7 +23,7 @@ it("goes there and back", () => {
         description: "b",
         connection_ids: ["c"],
         attributes: ["d"],
-        supported_entity_types: [{ name: "chosen", entity_types: ["EMAIL_ADDRESS"] }],
+        supported_entity_types: [{ name: "CHOSEN", entity_types: ["EMAIL_ADDRESS"] }],
         custom_entity_types: [{ name: "ORDER", regex: "o[0-9]+", score: 0.9 }],
         columns: [{ name: "people.ssn", strategy: { type: "null" as const } }, { name: "x" }],
         score_threshold: 0.6,

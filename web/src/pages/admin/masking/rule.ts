@@ -91,7 +91,7 @@ export function requestOf(form: Form): object {
         connection_ids: form.connection_ids,
         attributes: form.attributes,
         supported_entity_types:
-            form.types.length === 0 ? [] : [{ name: "chosen", entity_types: form.types }],
+            form.types.length === 0 ? [] : [{ name: "CHOSEN", entity_types: form.types }],
         custom_entity_types: form.customs.map((custom) => ({
             name: custom.name.trim(),
             score: custom.score,
