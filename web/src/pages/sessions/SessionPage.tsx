@@ -13,7 +13,7 @@ import {
     Tooltip,
 } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 
 import { address, ApiError, get, post } from "../../shared/api/client";
 import type { Session } from "../../shared/api/types";
@@ -34,6 +34,8 @@ import { texts } from "./texts";
 import { type Entry, ROWS_KEPT, timelineOf } from "./timeline";
 import "./sessions.css";
 
+const Player = lazy(() => import("./Player"));
+
 const READ_MAX = 4 * 1024 * 1024;
 const REFRESH_MS = 3000;
 const READ_AGAIN_MS = 10_000; /* each time is an entry in the audit log */
@@ -44,11 +46,21 @@ interface Verification {
     records: number;
 }
 
+interface Lines {
+    entries: Entry[];
+    isCut: boolean;
+    isTerminal: boolean;
+}
+
+function linesOf(text: string, isCut: boolean): Lines {
+    return { entries: timelineOf(text), isCut, isTerminal: text.includes('"type":"terminal"') };
+}
+
 /* The first megabytes: a recording can be larger than a page should be. */
 async function readLines(
     id: string,
     signal: AbortSignal,
-): Promise<{ entries: Entry[]; isCut: boolean }> {
+): Promise<Lines> {
     const response = await fetch(address(`sessions/${id}/download`, { extension: "jsonl" }), {
         signal,
         cache: "no-store",
@@ -63,12 +75,12 @@ async function readLines(
     for (;;) {
         const { done, value } = await reader.read();
         if (done) {
-            return { entries: timelineOf(text), isCut: false };
+            return linesOf(text, false);
         }
         text += value;
         if (text.length > READ_MAX) {
             await reader.cancel();
-            return { entries: timelineOf(text), isCut: true };
+            return linesOf(text, true);
         }
     }
 }
@@ -235,6 +247,13 @@ function Timeline({ session }: { session: Session }): ReactNode {
             entry.text.toLowerCase().includes(words) &&
             (!isBadOnly || entry.error !== null || entry.rule !== null),
     );
+    if (lines.data?.isTerminal === true) {
+        return (
+            <Suspense fallback={<Waiting />}>
+                <Player session={session} />
+            </Suspense>
+        );
+    }
     return (
         <section aria-label={texts.timeline}>
             <Group justify="space-between" mb="sm" align="flex-end">

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 export const texts = {
+    player: {
+        title: "Terminal",
+        screen: "What was shown",
+        play: "Play",
+        pause: "Stop",
+        seek: "Moment",
+        speed: "Speed",
+        short: "Leave out pauses",
+        cut: "Only the first 16 MiB are played. The whole record can be downloaded.",
+        find: "Find in what was shown and typed",
+        found: (count: number) =>
+            count === 0 ? "Nowhere." : count === 1 ? "Once." : `At ${count} moments.`,
+    },
     title: "Sessions",
     about: "Who used what, when, and what came of it.",
     aboutMember: "What you did through the gateway.",
