@@ -12,6 +12,7 @@ HANDLER(health_get);
 HANDLER(server_info_get_public);
 HANDLER(server_info_get);
 HANDLER(metrics_get);
+HANDLER(metrics_get_for_admin);
 HANDLER(log_levels_get);
 HANDLER(log_levels_put);
 extern const struct shape log_levels_shape;

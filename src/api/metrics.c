@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/writer.h"
 #include "gate/gate.h"
+#include "model/organization.h"
 #include "tunnel/registry.h"
 
 #include <stdatomic.h>
@@ -224,4 +225,15 @@ enum err metrics_get(struct api_call *call, struct error *reterr)
     return writer_done(&page) == ERR_NONE
                ? ERR_NONE
                : fail(reterr, ERR_INTERNAL, "the metrics page grew over its limit");
+}
+
+/* The same for the console, which has a cookie and no header. The figures are of the whole gateway:
+ * none of an organization that others run. */
+enum err metrics_get_for_admin(struct api_call *call, struct error *reterr)
+{
+    if (!slice_equals(call->caller.organization_id, SLICE(ORGANIZATION_DEFAULT_ID))) {
+        return fail(reterr, ERR_DENIED, "access denied: the figures are of the whole gateway, for admins of its first "
+                    "organization");
+    }
+    return metrics_get(call, reterr);
 }

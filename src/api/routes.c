@@ -486,6 +486,8 @@ const struct api_route api_routes[] = {
     {"GET", "/api/audit/logs/export", API_READER, 0, audit_logs_export, "audit",
      "The whole audit log as JSON lines", .status = 200, .answer = API_TEXT},
 
+    {"GET", "/api/metrics", API_ADMIN, 0, metrics_get_for_admin, "server",
+     "The figures of /metrics, as Prometheus has them", .status = 200, .answer = API_TEXT},
     {"GET", "/metrics", API_METRICS, .handler = metrics_get},
     {"GET", "/control/log-levels", API_CONTROL, .handler = log_levels_get},
     {"PUT", "/control/log-levels", API_CONTROL, SMALL_BODY, .body = &log_levels_shape,

@@ -203,6 +203,17 @@ def test_the_schema_is_known(gateway, shop, page):
     page.until("[...document.querySelectorAll('.cm-completionLabel')].some((one) => one.innerText === 'customers')")
 
 
+def test_a_plan_is_shown_and_nothing_is_run(gateway, shop, page):
+    sign_in(page, gateway, f"/sql/{shop}")
+    write_sql(page, "DELETE FROM customers WHERE id = 1;")
+    page.click("#explain")
+    page.until_shown("#plan")
+    assert "Scan on customers" in page.text("#plan")
+    done = gateway.admin.post("/sessions?results=text", {"connection": shop,
+                                            "script": "SELECT count(*) FROM customers"})
+    assert "240" in done.json["output"], done
+
+
 def test_a_hundred_thousand_rows_scroll(gateway, shop, page):
     sign_in(page, gateway, f"/sql/{shop}")
     write_sql(page, "SELECT * FROM many")
@@ -355,7 +366,7 @@ def test_a_terminal_is_used_and_played_again(gateway, page):
     page.click("#open-terminal")
     page.until("document.querySelector('.xterm-rows')?.innerText.includes('$')")
     page.until("document.activeElement.tagName === 'TEXTAREA'")
-    page.call("Input.insertText", text="echo \x1b[38;2;250;120;10mre''cord''ed; exit 3".replace("\x1b", "$'\\e'"))
+    page.call("Input.insertText", text="printf '\\033[38;2;250;120;10mre%s\\033[0m\\n' corded; exit 3")
     page.press_enter()
     page.until_shown("[data-ended=exited]")
     assert "code 3" in page.text("[data-ended]") and "recorded" in page.text(".xterm-rows")
@@ -544,6 +555,13 @@ def test_named_things_are_made_changed_and_removed(gateway, shop, page):
     page.until_shown("[role=dialog] pre")
     caller = Api(gateway, page.text("[role=dialog] pre").strip())
     assert caller.get("/userinfo").status == 200
+    page.open(gateway.url("/reference"))
+    page.fill("#find-call", "post machineidentities")
+    page.until("document.querySelectorAll('.call').length === 2")
+    page.click(".call summary")
+    until_text(page, "connection_names")
+    page.open(gateway.url("/admin/health"))
+    page.until("document.querySelector('[data-plot=gatehouse_http_requests_total] polyline')?.points.length > 1")
     make(page, gateway, "machines", {"Name": name, "What it does": "reports"})
     page.until_shown(f"[data-thing={name}]")
     make(page, gateway, "services", {"Subject": name})
@@ -568,7 +586,8 @@ def pages_of(gateway, shop):
     reviews = gateway.admin.get("/reviews").json["data"]
     return {"connect": "/", "connect-panel": f"/connect/{shop}", "sql": f"/sql/{shop}",
             "sessions": "/sessions", "session": f"/sessions/{session}", "reviews": "/reviews?view=all",
-            "account": "/account", "admin-connections": "/admin/connections",
+            "account": "/account", "reference": "/reference", "admin-settings": "/admin/settings",
+            "admin-health": "/admin/health", "admin-connections": "/admin/connections",
             "admin-add": "/admin/connections?new", "admin-agents": "/admin/agents",
             "admin-guardrails": "/admin/guardrails", "admin-masking": "/admin/masking",
             "admin-guardrail": "/admin/guardrails?new", "admin-mask": "/admin/masking?new",

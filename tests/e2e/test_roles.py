@@ -132,6 +132,7 @@ ROUTES = {
     "POST /users/{emailOrID}/invitation": ADMIN,
     "DELETE /users/{emailOrID}/invitation": ADMIN,
     "GET /userinfo": MEMBER,
+    "GET /metrics": ADMIN,
     "GET /api-keys": ADMIN,
     "POST /api-keys": ADMIN,
     "GET /api-keys/{nameOrID}": ADMIN,

@@ -22,6 +22,7 @@ const SessionPage = lazy(() => import("../pages/sessions/SessionPage"));
 const ReviewsPage = lazy(() => import("../pages/reviews/ReviewsPage"));
 const ReviewPage = lazy(() => import("../pages/reviews/ReviewPage"));
 const TerminalPage = lazy(() => import("../pages/terminal/TerminalPage"));
+const ReferencePage = lazy(() => import("../pages/reference/ReferencePage"));
 const AdminPage = lazy(() => import("../pages/admin/AdminPage"));
 const AccountPage = lazy(() => import("../pages/account/AccountPage"));
 
@@ -65,6 +66,9 @@ function Pages(): ReactNode {
                 </Route>
                 <Route path="/reviews/:id">{({ id }) => <ReviewPage id={id} />}</Route>
                 <Route path="/admin/:page">{({ page }) => <AdminPage page={page} />}</Route>
+                <Route path="/reference">
+                    <ReferencePage />
+                </Route>
                 <Route path="/account">
                     <AccountPage />
                 </Route>

@@ -56,7 +56,10 @@ export const places: Place[] = [
         section: "admin",
         isFor: seesAll,
     },
+    { path: "/admin/settings", title: "Sign-in", icon: "out", section: "admin", isFor: isAdmin },
+    { path: "/admin/health", title: "Health", icon: "pulse", section: "admin", isFor: isAdmin },
     { path: "/admin/audit", title: "Audit log", icon: "book", section: "admin", isFor: seesAll },
+    { path: "/reference", title: "API", icon: "braces", section: "work" },
     { path: "/account", title: "Your account", icon: "person", section: "work" },
 ];
 

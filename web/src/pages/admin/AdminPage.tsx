@@ -10,9 +10,11 @@ import { AuditPage } from "./AuditPage";
 import { ConnectionsPage } from "./ConnectionsPage";
 import { GuardrailsPage } from "./guardrails/GuardrailsPage";
 import { MaskingPage } from "./masking/MaskingPage";
+import { HealthPage } from "./health/HealthPage";
 import { access } from "./kinds/access";
 import { attributes } from "./kinds/attributes";
 import { groups, keys, machines, people, services } from "./kinds/identities";
+import { SettingsPage } from "./settings/SettingsPage";
 import "./admin.css";
 
 /* The page of named things of a kind. */
@@ -35,6 +37,8 @@ const pages: Record<string, () => ReactNode> = {
     keys: pageOf(keys),
     services: pageOf(services),
     machines: pageOf(machines),
+    settings: SettingsPage,
+    health: HealthPage,
     audit: AuditPage,
 };
 

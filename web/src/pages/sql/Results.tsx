@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a run brought: a tab for each statement, its rows, or why there are none. */
 import { Alert, Anchor, Button, Code, Group, Menu, Modal, Stack, Tabs, Text } from "@mantine/core";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { Link } from "wouter";
 
 import type { Column, Statement, Value } from "../../shared/api/types";
@@ -11,6 +11,8 @@ import { Grid } from "../../shared/grid/Grid";
 import { Icon } from "../../shared/icons";
 import { CopyBlock } from "../../shared/parts";
 import { count, duration } from "../../shared/words";
+import { Plan } from "./Plan";
+import { planOf } from "./steps";
 import { ROWS_MAX, type Run } from "./run";
 import { texts } from "./texts";
 
@@ -114,6 +116,7 @@ function One({
     isMasked: boolean;
 }): ReactNode {
     const [opened, open] = useState<{ column: Column; value: Value } | null>(null);
+    const plan = useMemo(() => planOf(statement), [statement]);
     const isBlocked = run.state === "blocked" && statement.error !== null;
     const notices = statement.notices.map((notice) =>
         typeof notice === "string" ? notice : notice.message,
@@ -131,7 +134,8 @@ function One({
                     {statement.text}
                 </Code>
             )}
-            {statement.columns.length > 0 && (
+            {plan !== null && <Plan step={plan} />}
+            {plan === null && statement.columns.length > 0 && (
                 <div className="result-grid">
                     <Grid
                         label={texts.result(number)}

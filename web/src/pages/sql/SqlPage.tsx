@@ -5,6 +5,7 @@ import {
     Drawer,
     Group,
     Menu,
+    Modal,
     NativeSelect,
     Skeleton,
     Text,
@@ -23,6 +24,7 @@ import { Empty, PageHead, Problem, useNow, Waiting } from "../../shared/parts";
 import { duration } from "../../shared/words";
 import type { EditorHandle } from "./Editor";
 import { Results } from "./Results";
+import { explained } from "./steps";
 import { execute, kill, nothing, type Run } from "./run";
 import { SchemaTree, useCompletion } from "./SchemaTree";
 import { texts } from "./texts";
@@ -131,6 +133,87 @@ function History({ take }: { take: (text: string) => void }): ReactNode {
     );
 }
 
+interface SavedQuery {
+    name: string;
+    text: string;
+}
+const NO_QUERIES: SavedQuery[] = [];
+
+/* Queries with a name, in this browser, until somebody signs out. */
+function Saved({ take, script }: {
+    take: (text: string) => void;
+    script: () => string;
+}): ReactNode {
+    const [queries, setQueries] = useKept<SavedQuery[]>("saved", NO_QUERIES);
+    const [naming, setNaming] = useState<string | null>(null);
+    const [name, setName] = useState("");
+    return (
+        <>
+            <Menu position="bottom-start" width={420}>
+                <Menu.Target>
+                    <Button size="xs" variant="default" leftSection={<Icon name="star" size={14} />}>
+                        {texts.saved}
+                    </Button>
+                </Menu.Target>
+                <Menu.Dropdown mah={360} className="history">
+                    <Menu.Item
+                        leftSection={<Icon name="plus" size={14} />}
+                        onClick={() => {
+                            setName("");
+                            setNaming(script());
+                        }}
+                    >
+                        {texts.save}
+                    </Menu.Item>
+                    {queries.length === 0 && <Menu.Label>{texts.noSaved}</Menu.Label>}
+                    {queries.map((query) => (
+                        <Menu.Item key={query.name} onClick={() => take(query.text)}>
+                            {query.name}
+                        </Menu.Item>
+                    ))}
+                    {queries.length > 0 && <Menu.Divider />}
+                    {queries.map((query) => (
+                        <Menu.Item
+                            key={query.name}
+                            onClick={() => setQueries(queries.filter((one) => one !== query))}
+                        >
+                            <Text size="xs" c="dimmed">
+                                {texts.unsave(query.name)}
+                            </Text>
+                        </Menu.Item>
+                    ))}
+                </Menu.Dropdown>
+            </Menu>
+            <Modal opened={naming !== null} onClose={() => setNaming(null)} title={texts.save}>
+                <form
+                    onSubmit={(event) => {
+                        event.preventDefault();
+                        setQueries([
+                            { name, text: naming ?? "" },
+                            ...queries.filter((one) => one.name !== name),
+                        ]);
+                        setNaming(null);
+                    }}
+                >
+                    <Group align="flex-end">
+                        <TextInput
+                            flex={1}
+                            label={texts.saveName}
+                            required
+                            maxLength={100}
+                            data-autofocus
+                            autoComplete="off"
+                            value={name}
+                            onChange={(event) => setName(event.currentTarget.value)}
+                        />
+                        <Button type="submit">{texts.save}</Button>
+                    </Group>
+                </form>
+            </Modal>
+        </>
+    );
+}
+
 function Metadata({
     fields,
     values,
@@ -192,6 +275,14 @@ function Workbench({
         }
         void start(script, metadata);
     };
+    const [isOneAsked, setOneAsked] = useState(false);
+    const explainNow = (): void => {
+        const script = explained(editor.current?.script() ?? "", connection.subtype);
+        setOneAsked(script === null);
+        if (script !== null) {
+            void start(script, metadata);
+        }
+    };
     const change = (next: string): void => {
         setText(next);
         keep(draft, next);
@@ -238,11 +329,30 @@ function Workbench({
                             {texts.cancel}
                         </Button>
                     )}
+                    <Button
+                        size="xs"
+                        variant="default"
+                        onClick={explainNow}
+                        disabled={startedAt !== null}
+                        title={texts.explainAbout}
+                        id="explain"
+                    >
+                        {texts.explain}
+                    </Button>
+                    <Saved
+                        take={(entry) => editor.current?.replace(entry)}
+                        script={() => editor.current?.script() ?? ""}
+                    />
                     <History take={(entry) => editor.current?.replace(entry)} />
                     <Button size="xs" variant="default" className="only-narrow" onClick={tree.open}>
                         {texts.schema}
                     </Button>
                     {startedAt !== null && <Elapsed since={startedAt} />}
+                    {isOneAsked && (
+                        <Text size="sm" role="alert">
+                            {texts.explainOne}
+                        </Text>
+                    )}
                 </Group>
                 <Metadata
                     fields={connection.mandatory_metadata_fields}

@@ -120,7 +120,7 @@ export const people: Kind<Person> = {
     ],
     onceOf: ({ invitation_url }) =>
         invitation_url ? [{ label: words.people.link, text: invitation_url }] : [],
-    linesOf: ({ email, groups }) => [email, bound("In", groups)],
+    linesOf: ({ name, email, groups }) => [name && email, bound("In", groups)],
     tagsOf: ({ status, role }) => [{ text: role }, { text: status, tone: TONES[status] }],
     actions: (person) => <PersonActions person={person} />,
 };

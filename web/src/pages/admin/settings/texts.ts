@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+export const texts = {
+    title: "Sign-in",
+    about: "How people sign in, and what is so where no rule says otherwise.",
+    method: "People sign in",
+    methods: {
+        local: "with a password that they choose here",
+        oidc: "at an identity provider (OpenID Connect)",
+    },
+    name: "What the sign-in page calls it",
+    issuer: "Issuer",
+    issuerAbout: "Its address, as in https://login.example.com. It is asked before anything is saved.",
+    client: "Client id",
+    secret: "Client secret",
+    secretAbout: "Never shown. Left empty, it stays as it is while issuer and client stay.",
+    scopes: "Scopes",
+    audience: "Audience of access tokens",
+    audienceAbout: "Empty: the client id",
+    claim: "Claim with groups",
+    trust: "Addresses count as verified when the provider does not say",
+    admins: (admin: string, auditor: string) =>
+        `Members of '${admin}' administrate, members of '${auditor}' read everything (settings --admin-group and --auditor-group).`,
+    callback: "The provider must allow this address:",
+    save: "Test and save",
+    saved: "The provider answered, and it is saved.",
+    savedLocal: "Saved.",
+    notHere: "Only admins of the gateway's first organization change how people sign in.",
+    defaults: "Defaults",
+    access: "Connections that no access rule names are open to",
+    accesses: { members: "all members of the organization", nobody: "nobody but admins" },
+    roles: "The identity provider's groups may make admins and auditors here",
+    hide: "Values of secrets are hidden from admins, too",
+} as const;
