@@ -27,7 +27,10 @@ export default defineConfig(({ command, mode }) => ({
         target: "es2022",
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
-        rollupOptions: { output: { hashCharacters: "hex" } },
+        rollupOptions: {
+            input: ["index.html", "entry.html"],
+            output: { hashCharacters: "hex" },
+        },
         chunkSizeWarningLimit: 900,
     },
     server: {

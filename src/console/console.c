@@ -51,6 +51,24 @@ static const struct slice console_app_folders[] = {
     SLICE_INIT("sql"), SLICE_INIT("terminal"),
 };
 
+/* Pages for those who are not signed in, which have no part of the app: web/src/entry/main.tsx. */
+static const struct slice console_entry_pages[] = {
+    SLICE_INIT("/device"),
+    SLICE_INIT("/invitation"),
+    SLICE_INIT("/register"),
+    SLICE_INIT("/sign-in"),
+};
+
+static bool console_is_entry(struct slice path)
+{
+    for (size_t i = 0; i < sizeof(console_entry_pages) / sizeof(console_entry_pages[0]); i++) {
+        if (slice_equals(path, console_entry_pages[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool console_is_of_app(struct slice path)
 {
     struct slice rest;
@@ -63,15 +81,13 @@ static bool console_is_of_app(struct slice path)
     return slice_equals(path, SLICE("/"));
 }
 
-/* The app is /index.html, and a path without an extension, as people see it, is a page: /sign-in is
- * /sign-in.html. */
-static const struct asset *console_asset_of(struct arena *arena, struct slice path)
+/* What the build has made: a page of the app, one for strangers, or a file by its path. */
+static const struct asset *console_asset_of(struct slice path)
 {
     if (console_is_of_app(path)) {
         return console_find(SLICE("/index.html"));
     }
-    bool has_extension = slice_find_byte(path, '.') < path.len;
-    return console_find(has_extension ? path : arena_format(arena, "%.*s.html", SLICE_ARG(path)));
+    return console_find(console_is_entry(path) ? SLICE("/entry.html") : path);
 }
 
 /* Pages ---------------------------------------------------------------------------------------- */
@@ -211,10 +227,10 @@ static bool console_wants_page(const struct http_request *request)
 void console_answer(struct exchange *exchange)
 {
     const struct http_request *request = &exchange->request;
-    const struct asset *asset = console_asset_of(&exchange->arena, request->path);
+    const struct asset *asset = console_asset_of(request->path);
     if (asset == NULL && console_wants_page(request)) {
         exchange->response.status = 404;
-        console_answer_page(exchange, console_find(SLICE("/not-found.html")));
+        console_answer_page(exchange, console_find(SLICE("/entry.html")));
         return;
     }
     if (asset == NULL) {

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The files of the console as they are sent: policies, nonces, what may be kept."""
-import gzip
 import re
 from urllib.parse import urljoin
 
@@ -8,8 +7,7 @@ import pytest
 
 PAGES = ["/", "/account", "/device", "/index.html", "/invitation", "/register", "/sessions/1/2",
          "/sign-in", "/sign-in?to=%2F"]
-FILES = ["/console.css", "/console.js", "/device.js", "/invitation.js", "/register.js",
-         "/sign-in.js", "/favicon.svg"]
+FILES = ["/favicon.svg", "/robots.txt"]
 FIRST_LOAD_MAX = 300 * 1024  # compressed
 
 
@@ -33,7 +31,7 @@ def test_each_answer_of_a_page_has_its_own_nonce(gateway, path):
         nonce = re.fullmatch(r"'nonce-([A-Za-z0-9+/]{22}==)'", policy["style-src"][0])[1]
         assert policy["script-src"] == [f"'nonce-{nonce}'", "'strict-dynamic'"]
         marked = re.findall(r'<(script|link|style)\b[^>]*\bnonce="([^"]*)"', body.decode())
-        assert sorted(marked) == [("link", nonce), ("script", nonce)]
+        assert set(marked) == {("link", nonce), ("script", nonce)}
         assert b"{{" not in body and b"style=" not in body and b" on" not in re.sub(
             rb">[^<]*<", b"><", body)
         nonces.add(nonce)
@@ -62,17 +60,15 @@ def test_nobody_keeps_a_page(gateway, path):
     assert headers["cache-control"] == "no-store" and "etag" not in headers and body
 
 
-def test_a_page_is_compressed_for_each_answer(gateway):
-    status, headers, zipped = ask(gateway, "/sign-in", {"Accept-Encoding": "gzip, br"})
-    assert (status, headers["content-encoding"], headers["vary"]) == (200, "gzip",
-                                                                      "Accept-Encoding")
-    page = gzip.decompress(zipped).decode()
-    assert policy_of(headers)["style-src"][0][7:-1] in page and len(zipped) < len(page)
+def test_a_page_is_too_small_to_be_compressed(gateway):
+    status, headers, page = ask(gateway, "/sign-in", {"Accept-Encoding": "gzip, br"})
+    assert status == 200 and "content-encoding" not in headers and len(page) < 1024
+    assert policy_of(headers)["style-src"][0][7:-1] in page.decode()
 
 
 def test_a_head_of_a_page_has_no_body(gateway):
     status, headers, body = ask(gateway, "/sign-in", method="HEAD")
-    assert (status, body) == (200, b"") and int(headers["content-length"]) > 1000
+    assert (status, body) == (200, b"") and int(headers["content-length"]) > 500
 
 
 @pytest.mark.parametrize("path", FILES)

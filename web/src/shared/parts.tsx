@@ -86,7 +86,7 @@ export function Empty({
                 {title}
             </Title>
             {children !== undefined && (
-                <Text c="dimmed" maw="34rem">
+                <Text c="dimmed" maw="34rem" component="div">
                     {children}
                 </Text>
             )}

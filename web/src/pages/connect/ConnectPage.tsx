@@ -11,7 +11,7 @@ import { get, part } from "../../shared/api/client";
 import type { Connection, Page } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
 import { useKept } from "../../shared/kept";
-import { Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
+import { CopyBlock, Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
 import { count, kindName } from "../../shared/words";
 import { ConnectPanel } from "./ConnectPanel";
 import { type Effect, effectsOf } from "./effects";
@@ -162,6 +162,14 @@ function Nothing({ search }: { search: string }): ReactNode {
             }
         >
             {me.is_admin ? texts.noneAdmin : texts.noneMember}
+            {me.is_admin && (
+                <>
+                    <Text span display="block" mt="md">
+                        {texts.demo}
+                    </Text>
+                    <CopyBlock label={texts.demoLine} text="./dev demo start" />
+                </>
+            )}
         </Empty>
     );
 }

@@ -8,6 +8,8 @@ export const texts = {
     query: "Query",
     terminal: "Open a terminal",
     noneTitle: "No connections yet",
+    demo: "Nothing at hand? The demonstration brings a PostgreSQL with a sample shop in it. In the folder of the source:",
+    demoLine: "Start the demonstration",
     noneAdmin: "Databases and servers that people reach through this gateway will be listed here.",
     noneMember: "Nothing is open to you so far. An admin decides which groups may use what.",
     add: "Connect your first database",
