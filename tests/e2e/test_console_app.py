@@ -370,6 +370,9 @@ def test_a_terminal_is_used_and_played_again(gateway, page):
     page.press_enter()
     page.until_shown("[data-ended=exited]")
     assert "code 3" in page.text("[data-ended]") and "recorded" in page.text(".xterm-rows")
+    colour = page.run("getComputedStyle([...document.querySelectorAll('.xterm-rows span')].find("
+                      "(one) => one.innerText === 'recorded')).color")
+    assert colour == "rgb(250, 120, 10)"
     assert shoot(page, "terminal") == []
     page.click("[data-ended] a")
     page.until_shown("#player .xterm-rows")

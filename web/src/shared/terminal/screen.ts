@@ -24,6 +24,8 @@ function setAttribute(this: HTMLElement, name: string, value: string): void {
     }
 }
 
+/* xterm.js makes its elements by the page's own document, whatever it is given; so this stands there
+ * from the first terminal on. */
 function create(name: string, options?: ElementCreationOptions): HTMLElement {
     const element = Document.prototype.createElement.call(document, name, options);
     if (name === "style") {
@@ -33,16 +35,6 @@ function create(name: string, options?: ElementCreationOptions): HTMLElement {
     }
     return element;
 }
-
-/* The page's document, but for how elements are made. */
-const styled = new Proxy(document, {
-    get: (target, key) => {
-        const value: unknown = key === "createElement" ? create : Reflect.get(target, key, target);
-        return typeof value === "function" && key !== "createElement"
-            ? (value as (...parts: unknown[]) => unknown).bind(target)
-            : value;
-    },
-});
 
 export interface Screen {
     terminal: Terminal;
@@ -54,8 +46,8 @@ export function openScreen(
     place: HTMLElement,
     options: { isReadOnly: boolean; columns?: number; rows?: number },
 ): Screen {
+    document.createElement = create as typeof document.createElement;
     const terminal = new Terminal({
-        documentOverride: styled,
         allowProposedApi: true, /* what a search has found is marked */
         disableStdin: options.isReadOnly,
         cursorBlink: !options.isReadOnly,
@@ -71,12 +63,6 @@ export function openScreen(
     const search = new SearchAddon();
     terminal.loadAddon(fit);
     terminal.loadAddon(search);
-    /* One of its style sheets is made of the real document, while it opens. */
-    document.createElement = create as typeof document.createElement;
-    try {
-        terminal.open(place);
-    } finally {
-        delete (document as { createElement?: unknown }).createElement;
-    }
+    terminal.open(place);
     return { terminal, search, fit: () => fit.fit() };
 }
