@@ -141,8 +141,8 @@ static void masking_trial_try(const struct masking_trial *self, const struct mas
 }
 
 /* "'columns…" of the rule becomes "'rule.columns…". */
-static enum err masking_trial_compile(const struct masking_rule *rule, struct mask_rules **ret_rules,
-                                      struct error *reterr)
+static enum err masking_trial_compile(const struct masking_rule *rule,
+                                      struct mask_rules **ret_rules, struct error *reterr)
 {
     static const char no_key[MASK_KEY_SIZE];
     struct error reason = {0};

@@ -232,7 +232,8 @@ enum err metrics_get(struct api_call *call, struct error *reterr)
 enum err metrics_get_for_admin(struct api_call *call, struct error *reterr)
 {
     if (!slice_equals(call->caller.organization_id, SLICE(ORGANIZATION_DEFAULT_ID))) {
-        return fail(reterr, ERR_DENIED, "access denied: the figures are of the whole gateway, for admins of its first "
+        return fail(reterr, ERR_DENIED,
+                    "access denied: the figures are of the whole gateway, for admins of its first "
                     "organization");
     }
     return metrics_get(call, reterr);

@@ -347,10 +347,10 @@
 /* guard rails: trials on what is on record */
 #define LIMIT_TRIAL_DAYS           90
 #define LIMIT_TRIAL_MS             10000
-#define LIMIT_TRIAL_SESSIONS       5000 /* that are looked at, the newest */
-#define LIMIT_TRIAL_TALLIES        500  /* of a user and a connection */
-#define LIMIT_TRIAL_EXAMPLES       3    /* of each */
-#define LIMIT_TRIAL_STATEMENT_SIZE 300  /* of an example, that is shown */
+#define LIMIT_TRIAL_SESSIONS       5000  /* that are looked at, the newest */
+#define LIMIT_TRIAL_TALLIES        500   /* of a user and a connection */
+#define LIMIT_TRIAL_EXAMPLES       3     /* of each */
+#define LIMIT_TRIAL_STATEMENT_SIZE 300   /* of an example, that is shown */
 #define LIMIT_TRIAL_TEXT_LENGTH    65536 /* of a statement, or a value, that is sent to be tried */
 #define LIMIT_TRIAL_SAMPLES        1000  /* values that masking is tried on at once */
 #define LIMIT_TRIAL_NAME_LENGTH    192   /* of a column, with its table and schema */

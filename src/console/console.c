@@ -46,9 +46,8 @@ static const struct asset *console_find(struct slice path)
 
 /* What is below one of these the app shows, or says that it is not there: web/src/app/places.ts. */
 static const struct slice console_app_folders[] = {
-    SLICE_INIT("account"), SLICE_INIT("admin"), SLICE_INIT("connect"),
-    SLICE_INIT("reference"), SLICE_INIT("reviews"), SLICE_INIT("sessions"),
-    SLICE_INIT("sql"), SLICE_INIT("terminal"),
+    SLICE_INIT("account"), SLICE_INIT("admin"),    SLICE_INIT("connect"), SLICE_INIT("reference"),
+    SLICE_INIT("reviews"), SLICE_INIT("sessions"), SLICE_INIT("sql"),     SLICE_INIT("terminal"),
 };
 
 /* Pages for those who are not signed in, which have no part of the app: web/src/entry/main.tsx. */

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The files of the console as they are sent: policies, nonces, what may be kept."""
+import os
 import re
+import subprocess
 from urllib.parse import urljoin
 
 import pytest
+
+from conftest import PATIENCE, ROOT
 
 PAGES = ["/", "/account", "/device", "/index.html", "/invitation", "/register", "/sessions/1/2",
          "/sign-in", "/sign-in?to=%2F"]
@@ -120,6 +124,15 @@ def test_a_page_grows_by_no_address(gateway, path):
                                   "/console", "/sqlx", "/assets", "/assets/", "/.html", "/..", "/sign-in%00", "/sign-in.htm"])
 def test_other_paths_are_not_there(gateway, path):
     assert ask(gateway, path)[0] in (400, 404)
+
+
+def test_the_console_has_the_types_of_the_api(gateway):
+    """Made anew by the line that web/api-types.mjs names, they are those that it is built with."""
+    folder = os.path.join(ROOT, "web")
+    made = subprocess.run(["node", "api-types.mjs", gateway.url("/")], cwd=folder, check=True,
+                          stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
+    with open(os.path.join(folder, "src/shared/api/schema.ts"), encoding="utf-8") as file:
+        assert made.stdout == file.read(), "make web/src/shared/api/schema.ts anew"
 
 
 @pytest.mark.parametrize("path", ["/", "/sign-in", "/register"])

@@ -100,7 +100,7 @@ def shoot(page, name, looked_at=("light", "dark")):
     for scheme in ("light", "dark"):
         page.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
-        page.until(f"document.documentElement.dataset.mantineColorScheme === '{scheme}'")
+        page.until(f"[undefined, '{scheme}'].includes(document.documentElement.dataset.mantineColorScheme)")
         settled(page)
         shot = page.call("Page.captureScreenshot", format="png")["data"]
         with open(os.path.join(SHOTS, f"{name}-{scheme}.png"), "wb") as file:
@@ -602,7 +602,7 @@ def pages_of(gateway, shop):
 
 
 def settled(page):
-    page.until("document.querySelector('#main h1') !== null && "
+    page.until("document.querySelector('main h1') !== null && "
                "!document.querySelector('[role=status][aria-label=Loading]') && "
                "document.getAnimations().every((one) => one.effect.getTiming().iterations === Infinity)")
 
@@ -612,6 +612,13 @@ def test_every_page_can_be_read_by_everybody(gateway, shop, browser, width):
     """Nothing serious or moderate is found by axe, nothing is wider than the screen, in light and in
     dark colours."""
     page, found = browser.page(width, WIDTHS[width]), []
+    invited = gateway.admin.post("/users", {"email": f"{unique('shown')}@example.com"}).json
+    for name, url in {"entry-sign-in": gateway.url("/sign-in"), "entry-none": gateway.url("/no/where"),
+                      "entry-register": gateway.url("/register"),
+                      "entry-invitation": invited["invitation_url"]}.items():
+        page.open(url)
+        settled(page)
+        found += shoot(page, f"{name}-{width}", ("light", "dark") if width > 400 else ())
     sign_in(page, gateway, "/")
     for name, path in pages_of(gateway, shop).items():
         page.open(gateway.url(path))

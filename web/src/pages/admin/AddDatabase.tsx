@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A database in one form: saved, then tried at once; what is wrong is mended in the same place. */
+import type { Agent } from "../../shared/api/schema";
 import {
     Alert,
     Button,
@@ -30,11 +31,6 @@ const KINDS = [
 const TLS = ["prefer", "disable", "require", "verify-ca", "verify-full"];
 const PROTECTION = ["no-unbounded-write", "personal-data"];
 
-interface Agent {
-    id: string;
-    name: string;
-    status: string;
-}
 interface Tested {
     latency_ms: number;
     server_version?: string;

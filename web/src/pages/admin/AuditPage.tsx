@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The audit log, newest first; the filters stand in the address. */
+import type { AuditEntry as Entry } from "../../shared/api/schema";
 import { Button, Code, Group, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -14,22 +15,6 @@ import { texts } from "./texts";
 
 const words = texts.audit;
 const PAGE_SIZE = 50;
-
-interface Entry {
-    id: string;
-    number: number;
-    actor_email: string;
-    actor_name: string;
-    created_at: string;
-    resource_type: string;
-    action: string;
-    http_method: string;
-    http_path: string;
-    outcome: boolean;
-    error_message: string;
-    hash: string;
-    request_payload_redacted: unknown;
-}
 
 function textOf(entry: Entry): string {
     return [

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Is everything well: the gateway and its store, agents, and figures while one looks on. */
+import type { Agent } from "../../../shared/api/schema";
 import { SimpleGrid, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
@@ -15,11 +16,6 @@ const EVERY_MS = 2000;
 const WIDTH = 320;
 const HEIGHT = 80;
 
-interface Agent {
-    id: string;
-    name: string;
-    status: string;
-}
 interface Report {
     items: { resource: string; info_type: string; redact_total: number }[];
     total_redact_count: number;

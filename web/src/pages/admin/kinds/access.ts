@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+import type { AccessRequestRule as AccessRule } from "../../../shared/api/schema";
 import type { Form } from "../../../shared/things/ThingForm";
 import type { Kind } from "../../../shared/things/Things";
 import { bound, words } from "./words";
-
-interface AccessRule {
-    id: string;
-    name: string;
-    description: string;
-    access_type: "jit" | "command" | "jit_command";
-    managed_by: string | null;
-    connection_names: string[];
-    attributes: string[];
-    approval_required_groups: string[];
-    skip_review_groups: string[];
-    reviewers_groups: string[];
-    force_approval_groups: string[];
-    all_groups_must_approve: boolean;
-    min_approvals: number | null;
-    access_max_duration: number | null;
-    access_fixed_duration: number | null;
-}
 
 const TYPES = {
     jit: "before connecting",

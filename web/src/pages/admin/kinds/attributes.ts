@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+import type { Attribute } from "../../../shared/api/schema";
 import type { Kind } from "../../../shared/things/Things";
 import { bound, words } from "./words";
-
-interface Attribute {
-    id: string;
-    name: string;
-    description: string | null;
-    managed_by: string | null;
-    connection_names: string[];
-    access_request_rule_names: string[];
-    guardrail_rule_names: string[];
-    datamasking_rule_names: string[];
-    access_control_group_names: string[];
-}
 
 export const attributes: Kind<Attribute> = {
     path: "attributes",

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Who comes in: people, groups, keys, programs. */
+import type {
+    ApiKey,
+    MachineCredential,
+    MachineIdentity as Machine,
+    ServiceAccount,
+    User as Person,
+} from "../../../shared/api/schema";
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
@@ -61,16 +68,6 @@ function Act<T>({
 }
 
 /* People -------------------------------------------------------------------------------------- */
-
-interface Person {
-    id: string;
-    name: string;
-    email: string;
-    status: "active" | "inactive" | "invited";
-    role: string;
-    groups: string[];
-    invitation_url?: string;
-}
 
 const TONES = { active: "good", invited: "warn", inactive: "bad" } as const;
 
@@ -141,18 +138,6 @@ export const groups: Kind<{ name: string }> = {
 
 /* Keys ---------------------------------------------------------------------------------------- */
 
-interface ApiKey {
-    id: string;
-    name: string;
-    masked_key: string;
-    status: "active" | "revoked" | "expired";
-    groups: string[];
-    created_by: string;
-    last_used_at: string | null;
-    expires_at: string | null;
-    key?: string;
-}
-
 export const keys: Kind<ApiKey> = {
     path: "api-keys",
     one: "API key",
@@ -198,15 +183,6 @@ export const keys: Kind<ApiKey> = {
 
 /* Programs ------------------------------------------------------------------------------------ */
 
-interface ServiceAccount {
-    id: string;
-    subject: string;
-    issuer: string;
-    name: string;
-    status: "active" | "inactive";
-    groups: string[];
-}
-
 export const services: Kind<ServiceAccount> = {
     path: "serviceaccounts",
     one: "service account",
@@ -241,25 +217,6 @@ export const services: Kind<ServiceAccount> = {
     ],
     tagsOf: ({ status }) => [{ text: status, tone: status === "active" ? "good" : "bad" }],
 };
-
-interface MachineCredential {
-    id: string;
-    connection_name?: string;
-    connection_string?: string;
-    password?: string;
-    secret_key?: string;
-    created_at: string;
-    expire_at: string | null;
-}
-interface Machine {
-    id: string;
-    name: string;
-    description: string;
-    connection_names: string[];
-    attributes: string[];
-    credentials?: MachineCredential[];
-    new_credentials?: MachineCredential[];
-}
 
 function secretOf(credential: MachineCredential): string {
     return credential.connection_string ?? credential.password ?? credential.secret_key ?? "";
