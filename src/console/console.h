@@ -7,7 +7,7 @@
 
 #include "http/exchange.h"
 
-/* For every path without a route: the file of that path (/sign-in: sign-in.html), or 404. */
+/* For every path without a route: a page of the app or for strangers, a file, or 404. */
 void console_answer(struct exchange *exchange);
 
 #endif
