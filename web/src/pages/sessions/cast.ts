@@ -58,7 +58,6 @@ export function indexAt(cast: Cast, seconds: number): number {
     return low;
 }
 
-/* eslint-disable-next-line no-control-regex */
 const ESCAPES = /\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])/g;
 
 export interface Found {

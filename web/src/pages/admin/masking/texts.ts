@@ -61,7 +61,6 @@ export const texts = {
         more: "More",
         save: "Save",
         cancel: "Cancel",
-        badName: "needed",
     },
     trial: {
         title: "Try it before you save",
