@@ -9,7 +9,8 @@
 #include "io/clock.h"
 
 #include <curl/curl.h>
-#include <stdatomic.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 static _Atomic int64_t fetch_ends_at = INT64_MAX; /* monotonic */
 
@@ -28,12 +29,13 @@ void fetch_stop_after(uint64_t ms)
 static int fetch_check_stop(void *context, curl_off_t down_size, curl_off_t down,
                             curl_off_t up_size, curl_off_t up)
 {
-    (void)context;
+    const atomic_bool *is_stopped = context;
     (void)down_size;
     (void)down;
     (void)up_size;
     (void)up;
-    return clock_monotonic() >= atomic_load(&fetch_ends_at) ? 1 : 0;
+    bool stops = is_stopped != NULL && atomic_load(is_stopped);
+    return stops || clock_monotonic() >= atomic_load(&fetch_ends_at) ? 1 : 0;
 }
 
 /* Returning less than was offered makes curl give up. */
@@ -61,7 +63,44 @@ struct fetch_handle {
     struct buf body;
     CURLcode code;
     char cause[CURL_ERROR_SIZE];
+    const struct network_list *reachable;
+    bool has_refused; /* an address that is not to be reached */
 };
+
+static bool fetch_address_of(const struct curl_sockaddr *from, struct address *ret_address)
+{
+    /* Behind the address that it declares curl has as much as 'addrlen' says. */
+    const char *bytes = (const char *)from + offsetof(struct curl_sockaddr, addr);
+    if (from->family == AF_INET && from->addrlen >= sizeof(struct sockaddr_in)) {
+        struct sockaddr_in v4;
+        memcpy(&v4, bytes, sizeof(v4));
+        *ret_address = address_of_v4((const unsigned char *)&v4.sin_addr);
+        return true;
+    }
+    struct sockaddr_in6 v6;
+    if (from->family == AF_INET6 && from->addrlen >= sizeof(v6)) {
+        memcpy(&v6, bytes, sizeof(v6));
+        memcpy(ret_address->bytes, &v6.sin6_addr, ADDRESS_SIZE);
+        return true;
+    }
+    return false;
+}
+
+/* At the last moment, with the very address that is connected to: what its name says to somebody
+ * who asks again does not matter. */
+static curl_socket_t fetch_open_socket(void *context, curlsocktype purpose,
+                                       struct curl_sockaddr *to)
+{
+    struct fetch_handle *handle = context;
+    struct address address;
+    (void)purpose;
+    if (!fetch_address_of(to, &address) ||
+        !(address_is_public(&address) || network_list_has(handle->reachable, &address))) {
+        handle->has_refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
 
 static void fetch_add_header(struct fetch_handle *handle, const char *line)
 {
@@ -113,6 +152,7 @@ static void fetch_set(CURL *curl, struct arena *arena, const struct fetch_reques
     (void)curl_easy_setopt(curl, CURLOPT_USERAGENT, "gatehouse");
     (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, fetch_check_stop);
+    (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request->is_stopped);
     fetch_authenticate(curl, arena, request);
     fetch_set_body(curl, request->form);
     fetch_set_body(curl, request->body);
@@ -133,8 +173,14 @@ static enum err fetch_handle_init(struct fetch_handle *handle, struct arena *are
 {
     *handle = (struct fetch_handle){.curl = curl_easy_init()};
     must(handle->curl != NULL);
-    buf_init(&handle->body, LIMIT_FETCH_SIZE);
+    buf_init(&handle->body, request->status_size > 0 ? request->status_size : LIMIT_FETCH_SIZE);
     fetch_set(handle->curl, arena, request);
+    if (request->reachable != NULL) {
+        handle->reachable = request->reachable;
+        (void)curl_easy_setopt(handle->curl, CURLOPT_OPENSOCKETFUNCTION, fetch_open_socket);
+        (void)curl_easy_setopt(handle->curl, CURLOPT_OPENSOCKETDATA, handle);
+        (void)curl_easy_setopt(handle->curl, CURLOPT_NOPROXY, "*");
+    }
     (void)curl_easy_setopt(handle->curl, CURLOPT_ERRORBUFFER, handle->cause);
     (void)curl_easy_setopt(handle->curl, CURLOPT_WRITEFUNCTION, fetch_take);
     (void)curl_easy_setopt(handle->curl, CURLOPT_WRITEDATA, &handle->body);
@@ -167,10 +213,19 @@ static enum err fetch_finish(struct fetch_handle *handle, struct arena *arena,
                              const struct fetch_request *request, struct fetch_answer *ret_answer,
                              struct error *reterr)
 {
-    if (handle->code != CURLE_OK) {
+    (void)curl_easy_getinfo(handle->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+    bool is_answered = request->status_size > 0 && ret_answer->status >= 200 &&
+                       (handle->code == CURLE_WRITE_ERROR || handle->code == CURLE_PARTIAL_FILE ||
+                        handle->code == CURLE_OPERATION_TIMEDOUT);
+    if (handle->code != CURLE_OK && handle->has_refused) {
+        return fetch_fail(request, handle->code,
+                          "its address is private, or this machine's, and no network of the "
+                          "operator's setting",
+                          reterr);
+    }
+    if (handle->code != CURLE_OK && !is_answered) {
         return fetch_fail(request, handle->code, handle->cause, reterr);
     }
-    (void)curl_easy_getinfo(handle->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
     ret_answer->body = arena_copy(arena, buf_view(&handle->body));
     struct curl_header *header = NULL;
     if (curl_easy_header(handle->curl, "Cache-Control", 0, CURLH_HEADER, -1, &header) ==

@@ -7,7 +7,9 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "wire/address.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Before the sandbox and the second thread; reads the machine's settings. */
@@ -35,6 +37,13 @@ struct fetch_request {
     const char *issuers;   /* a PEM file: these alone are trusted, not the system's */
     uint32_t timeout_ms;   /* where it is less than LIMIT_FETCH_MS; 0: that */
     bool is_without_proxy; /* for addresses that mean something else to a proxy */
+    /* For a URL that is not the operator's: what is connected to, whatever a name meant before,
+     * must be public or in these networks; no proxy is used. NULL: anything. */
+    const struct network_list *reachable;
+    /* The status alone is asked for: what comes of the body beyond this size, or behind the time,
+     * is not waited for. 0: all of it is wanted. */
+    size_t status_size;
+    const atomic_bool *is_stopped; /* once it is true, it ends within a second; NULL: it never is */
 };
 
 struct fetch_answer {

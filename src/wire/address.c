@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/address.h"
 
+#include "base/memory.h"
 #include "base/must.h"
 #include "base/text.h"
 
@@ -34,6 +35,53 @@ bool address_is_loopback(const struct address *address)
     static const struct address loopback = {.bytes = {[15] = 1}};
     return address_equals(address, &loopback) ||
            (address_is_v4(address) && address->bytes[V4_AT] == 127);
+}
+
+struct address_range {
+    unsigned char bytes[ADDRESS_SIZE];
+    unsigned bits;
+};
+
+static bool address_in(const struct address *address, size_t at, const struct address_range *range)
+{
+    unsigned whole = range->bits / 8;
+    unsigned char mask = (unsigned char)(0xff00U >> (range->bits % 8));
+    const unsigned char *bytes = address->bytes + at;
+    return memcmp(bytes, range->bytes, whole) == 0 &&
+           (mask == 0 || ((bytes[whole] ^ range->bytes[whole]) & mask) == 0);
+}
+
+static bool address_in_any(const struct address *address, size_t at,
+                           const struct address_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (address_in(address, at, &ranges[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool address_is_public(const struct address *address)
+{
+    static const struct address_range v4[] = {
+        {{0}, 8},           {{10}, 8},
+        {{100, 64}, 10},    {{127}, 8},
+        {{169, 254}, 16},   {{172, 16}, 12},
+        {{192, 0, 0}, 24},  {{192, 0, 2}, 24},
+        {{192, 88, 99}, 24}, {{192, 168}, 16},
+        {{198, 18}, 15},    {{198, 51, 100}, 24},
+        {{203, 0, 113}, 24}, {{224}, 3},
+    };
+    static const struct address_range v6[] = {
+        {{0x20, 0x01, 0x00}, 23}, {{0x20, 0x01, 0x0d, 0xb8}, 32}, {{0x20, 0x02}, 16},
+        {{0x3f, 0xff, 0x00}, 20},
+    };
+    static const struct address_range unicast = {{0x20}, 3};
+    if (address_is_v4(address)) {
+        return !address_in_any(address, V4_AT, v4, COUNT_OF(v4));
+    }
+    return address_in(address, 0, &unicast) && !address_in_any(address, 0, v6, COUNT_OF(v6));
 }
 
 /* Reading ------------------------------------------------------------------------------------- */

@@ -29,6 +29,10 @@ bool address_equals(const struct address *a, const struct address *b);
 bool address_is_v4(const struct address *address);
 /* 127.0.0.0/8 or ::1 */
 bool address_is_loopback(const struct address *address);
+/* Whether it can be somebody's in the public Internet: not one of the ranges that IANA lists as not
+ * globally reachable (RFC 6890), nor multicast; and not one that carries an IPv4 address inside
+ * (6to4, Teredo, NAT64), which leads to where that does. */
+bool address_is_public(const struct address *address);
 /* Whether a host as a URL names it (IPv6 without brackets) can only be this machine: 'localhost' or
  * a loopback address. "127.evil.example" begins like one and is somebody's name. */
 bool address_is_loopback_host(struct slice host);
