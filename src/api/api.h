@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 
 struct askers;
+struct courier;
 struct gate;
 struct reader_slots;
 struct seal_keys;
@@ -73,6 +74,7 @@ struct api {
     const struct organization_list *local_commands;
     int64_t review_us;       /* that a request for a review, and an approved script, wait */
     struct slice process_id; /* of this start of the gateway */
+    struct courier *courier; /* sends notifications */
 };
 
 struct api_route;

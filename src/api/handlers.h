@@ -33,6 +33,20 @@ HANDLER(default_access_put);
 extern const struct shape default_access_shape;
 extern const struct shape organization_request_shape;
 
+/* notifications.c */
+HANDLER(sinks_list);
+HANDLER(sinks_get);
+HANDLER(sinks_post);
+HANDLER(sinks_put);
+HANDLER(sinks_delete);
+HANDLER(sinks_secret);
+HANDLER(sinks_test);
+HANDLER(sinks_replay);
+HANDLER(deliveries_list);
+HANDLER(deliveries_get);
+HANDLER(deliveries_replay);
+extern const struct shape delivery_query_shape;
+
 /* resources.c, resource_write.c */
 HANDLER(resources_list);
 HANDLER(resources_get);

@@ -13,6 +13,7 @@
 #include "model/machine.h"
 #include "model/masking_link.h"
 #include "model/masking_rule.h"
+#include "model/notification.h"
 #include "model/resource.h"
 #include "model/review.h"
 #include "model/session.h"
@@ -260,6 +261,41 @@ const struct api_route api_routes[] = {
     {"DELETE", "/api/access-requests/rules/{name}", API_ADMIN, 0, access_rules_delete,
      "access_request_rules", "Delete a rule of access requests", .status = 204,
      .answer = API_NOTHING, .errors = {404}},
+
+    {"GET", "/api/notifications/sinks", API_ADMIN, 0, sinks_list, "notification_sinks",
+     "Where messages about what happens are sent to", .status = 200, .answer = API_ARRAY,
+     .shape = &sink_shape},
+    {"POST", "/api/notifications/sinks", API_ADMIN, .handler = sinks_post,
+     .noun = "notification_sinks",
+     .summary = "Create a sink; the secret of a webhook's signatures is shown once", SMALL_BODY,
+     .body = &sink_shape, .status = 201, .answer = API_ONE, .shape = &sink_shape, .errors = {409}},
+    {"GET", "/api/notifications/sinks/{name}", API_ADMIN, 0, sinks_get, "notification_sinks",
+     "Get a sink", .status = 200, .answer = API_ONE, .shape = &sink_shape, .errors = {404}},
+    {"PUT", "/api/notifications/sinks/{name}", API_ADMIN, .handler = sinks_put,
+     .noun = "notification_sinks", .summary = "Replace a sink, but for its secret", SMALL_BODY,
+     .body = &sink_shape, .status = 200, .answer = API_ONE, .shape = &sink_shape,
+     .errors = {404, 409}},
+    {"DELETE", "/api/notifications/sinks/{name}", API_ADMIN, 0, sinks_delete, "notification_sinks",
+     "Delete a sink, and what waits for it", .status = 204, .answer = API_NOTHING,
+     .errors = {404}},
+    {"POST", "/api/notifications/sinks/{name}/test", API_ADMIN, 0, sinks_test,
+     "notification_sinks", "Send a message to a sink now, and say what came of it", .status = 200,
+     .answer = API_OBJECT, .is_slow = true, .errors = {404, 429}},
+    {"POST", "/api/notifications/sinks/{name}/secret", API_ADMIN, 0, sinks_secret,
+     "notification_sinks", "A new secret for a webhook, shown once; the old one ends",
+     .status = 200, .answer = API_ONE, .shape = &sink_shape, .errors = {400, 404}},
+    {"POST", "/api/notifications/sinks/{name}/replay", API_ADMIN, 0, sinks_replay,
+     "notification_sinks", "Send again what was given up for a sink, 1,000 of it at most",
+     .status = 200, .answer = API_OBJECT, .errors = {404}},
+    {"GET", "/api/notifications/deliveries", API_ADMIN, 0, deliveries_list,
+     "notification_deliveries", "What was, or is to be, sent to sinks, the newest first",
+     .query = &delivery_query_shape, .status = 200, .answer = API_PAGE, .shape = &delivery_shape},
+    {"GET", "/api/notifications/deliveries/{id}", API_ADMIN, 0, deliveries_get,
+     "notification_deliveries", "Get a delivery", .status = 200, .answer = API_ONE,
+     .shape = &delivery_shape, .errors = {404}},
+    {"POST", "/api/notifications/deliveries/{id}/replay", API_ADMIN, 0, deliveries_replay,
+     "notification_deliveries", "Send again what was given up, under its id", .status = 200,
+     .answer = API_ONE, .shape = &delivery_shape, .errors = {404, 409}},
 
     {"GET", "/api/datamasking-rules", API_READER, 0, datamasking_rules_list, "datamasking_rules",
      "List masking rules", .status = 200, .answer = API_ARRAY, .shape = &masking_rule_shape},

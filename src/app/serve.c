@@ -100,9 +100,24 @@ static void serve_make_tunnel(struct serve *serve)
     });
 }
 
+/* Whom notifications may be sent to; checked when the settings were read. */
+static void serve_make_courier(struct serve *serve)
+{
+    const struct settings *settings = serve->settings;
+    struct courier_settings courier = {
+        .store = serve->store,
+        .public_url = serve->public_url,
+        .review_days = (int64_t)settings_number(settings, SETTING_REVIEW_DAYS),
+    };
+    struct slice networks = slice_of_text(settings_text(settings, SETTING_NOTIFY_NETWORKS));
+    must(network_list_parse(networks, &courier.reachable, NULL) == ERR_NONE);
+    serve->courier = courier_new(&courier);
+}
+
 static void serve_make_server(struct serve *serve)
 {
     serve_make_tunnel(serve);
+    serve_make_courier(serve);
     serve_read_trust(serve);
     serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
     pools_start(&serve->pools, serve->settings, serve->worker_count);
@@ -153,6 +168,7 @@ static void serve_make_server(struct serve *serve)
         .review_us = (int64_t)settings_number(serve->settings, SETTING_REVIEW_HOURS) * 3600 *
                      TIMESTAMP_SECOND,
         .process_id = row_id_new(&serve->arena),
+        .courier = serve->courier,
     };
     native_clients_name(&serve->clients, serve->settings, serve->public_url);
     serve->api.protocols = &gatehouse_protocols;
@@ -206,7 +222,8 @@ static enum err serve_start_workers(struct serve *serve, struct error *reterr)
         .on_nodes = serve_on_nodes,
         .owner = serve,
     };
-    if (presence_start(&presence, &serve->presence) != ERR_NONE) {
+    if (presence_start(&presence, &serve->presence) != ERR_NONE ||
+        courier_start(serve->courier) != ERR_NONE) {
         return fail(reterr, ERR_IO, "cannot start a thread: %s", strerror(errno));
     }
     for (size_t i = 0; i < serve->worker_count; i++) {
@@ -271,6 +288,7 @@ static void serve_stop(struct serve *serve)
     log_line(LOG_APP, LOG_INFO, "stopping", log_number("seconds_at_most", (int64_t)seconds));
     stop_limit_start(ms < LIMIT_STOP_LEAST_MS ? LIMIT_STOP_LEAST_MS : ms);
     fetch_stop_after(tell_ms);
+    courier_end(serve->courier);
     for (size_t i = 0; i < serve->worker_count; i++) {
         http_worker_drain(serve->https[i], tell_ms);
     }
@@ -281,11 +299,13 @@ static void serve_stop(struct serve *serve)
     pools_stop(&serve->pools);
     native_clients_stop(&serve->clients);
     presence_stop(serve->presence);
+    courier_stop(serve->courier);
     for (size_t i = 0; i < serve->worker_count; i++) {
         worker_free(serve->workers[i]);
         http_worker_free(serve->https[i]);
     }
     native_clients_free(&serve->clients);
+    courier_free(serve->courier);
     gateway_side_free(serve->gateway_side);
     nodes_free(serve->nodes);
     registry_free(serve->registry);

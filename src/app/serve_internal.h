@@ -13,6 +13,7 @@
 #include "io/sandbox.h"
 #include "model/organization_list.h"
 #include "model/secret_trust.h"
+#include "notify/courier.h"
 #include "store/seal.h"
 #include "tunnel/gateway_side.h"
 #include "tunnel/nodes.h"
@@ -47,6 +48,7 @@ struct serve {
     struct nodes *nodes;
     struct gateway_side *gateway_side;
     struct presence *presence;
+    struct courier *courier;
     struct router *router;
     struct http_server server;
     atomic_size_t large_size; /* of bodies under way */

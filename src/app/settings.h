@@ -112,6 +112,11 @@ enum setting_kind {
       "others; not those of --trusted-proxies")                                                    \
     X(SETTING_REVIEW_HOURS, "review-hours", SETTING_NUMBER, "24", "HOURS", 1, 8760,                \
       "how long a request waits to be reviewed, and an approved script to be run")                 \
+    X(SETTING_REVIEW_DAYS, "review-days", SETTING_NUMBER, "90", "DAYS", 0, 36500,                  \
+      "how long reviews that are over are kept, with their scripts; 0: for ever")                  \
+    X(SETTING_NOTIFY_NETWORKS, "notify-networks", SETTING_NETWORKS, "", "NETWORKS", 0, 0,          \
+      "private addresses and networks, with commas between, to which notifications may be sent, "  \
+      "beside public ones")                                                                        \
     X(SETTING_HELD, "held-seconds", SETTING_NUMBER, "3600", "SECONDS", 1, 86400,                   \
       "how long a statement that a guard rail has reviewed waits in its session")                  \
     X(SETTING_HELD_LOCKED, "held-locked-seconds", SETTING_NUMBER, "300", "SECONDS", 1, 86400,      \

@@ -10,6 +10,7 @@
 #include "model/organization_list.h"
 #include "model/secret_trust.h"
 #include "store/audit_store.h"
+#include "store/notification_tell.h"
 #include "store/review_store.h"
 #include "store/row_id.h"
 #include "store/session_store.h"
@@ -324,6 +325,9 @@ static enum err enroll_write(struct store_tx *tx, void *context, struct error *r
     if (err == ERR_NONE) {
         err = session_store_insert(tx, session, reterr);
     }
+    if (err == ERR_NONE) {
+        err = tell_session_opened(tx, session, reterr);
+    }
     return err == ERR_NONE ? session_audit(tx, &self->job.arena, session, "connect", reterr) : err;
 }
 
@@ -338,6 +342,12 @@ enum err session_restore(struct store_tx *tx, struct arena *arena, const struct 
     }
     if (err == ERR_NONE) {
         err = session_store_end(tx, session, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = tell_session_opened(tx, &begun, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = tell_session_closed(tx, session, reterr);
     }
     return err == ERR_NONE ? session_audit(tx, arena, session, "disconnect", reterr) : err;
 }
@@ -365,6 +375,17 @@ struct leave_body {
     const struct leave_request *request;
 };
 
+static enum err leave_tell(struct store_tx *tx, const struct leave_request *request,
+                           struct error *reterr)
+{
+    const struct session *session = request->session;
+    enum err err = request->guarded_count == 0
+                       ? ERR_NONE
+                       : tell_guardrail_hit(tx, session, request->guarded, request->guarded_count,
+                                            reterr);
+    return err == ERR_NONE ? tell_session_closed(tx, session, reterr) : err;
+}
+
 static enum err leave_write(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct leave_body *body = context;
@@ -376,6 +397,9 @@ static enum err leave_write(struct store_tx *tx, void *context, struct error *re
     if (err == ERR_NONE && request->guarded_count > 0) {
         err = session_store_add_guarded(tx, body->arena, request->session->id, request->guarded,
                                         request->guarded_count, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = leave_tell(tx, request, reterr);
     }
     /* What opens one session has its id. */
     if (err == ERR_NONE && slice_equals(request->session->id, request->session->credential_id)) {

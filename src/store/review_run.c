@@ -113,14 +113,48 @@ enum err review_store_release_run(struct store_tx *tx, struct slice run_id, int6
                       PARAMS(store_text(run_id), store_int(now)), NULL, reterr);
 }
 
+static enum err review_run_read_live(struct store_tx *tx, struct slice connection_id, int64_t now,
+                                     struct rows_list *list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query(
+        tx,
+        REVIEW_COLUMNS("NULL") "WHERE v.connection_id = $1 "
+                               "AND v.state IN ('PENDING', 'APPROVED', 'PROCESSING') "
+                               "AND NOT (v.state = 'PENDING' AND v.pending_until <= $2) "
+                               "AND NOT (v.state <> 'PENDING' AND v.granted_until <= $2)",
+        PARAMS(store_text(connection_id), store_int(now)), &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        review_store_take(list->arena, &rows, rows_list_add(list));
+    }
+    return rows_end(err);
+}
+
+static enum err review_run_end_live(struct store_tx *tx, struct rows_list *list, int64_t now,
+                                    struct error *reterr)
+{
+    struct review *reviews = list->items;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < list->count && err == ERR_NONE; i++) {
+        bool is_pending = slice_equals(reviews[i].state, review_state_word(REVIEW_PENDING));
+        reviews[i].state = review_state_word(is_pending ? REVIEW_CANCELLED : REVIEW_REVOKED);
+        reviews[i].reason = SLICE("the connection was deleted");
+        reviews[i].updated_at = now;
+        err = review_store_save(tx, &reviews[i], reterr);
+    }
+    return err;
+}
+
 enum err review_store_end_of_connection(struct store_tx *tx, struct slice connection_id,
                                         int64_t now, struct error *reterr)
 {
-    return store_exec(tx,
-                      "UPDATE review SET state = CASE WHEN state = 'PENDING' THEN 'CANCELLED' "
-                      "ELSE 'REVOKED' END, updated_at = $2, reason = 'the connection was deleted' "
-                      "WHERE connection_id = $1 AND state IN ('PENDING', 'APPROVED', 'PROCESSING') "
-                      "AND NOT (state = 'PENDING' AND pending_until <= $2) "
-                      "AND NOT (state <> 'PENDING' AND granted_until <= $2)",
-                      PARAMS(store_text(connection_id), store_int(now)), NULL, reterr);
+    struct arena arena;
+    arena_init(&arena);
+    struct rows_list list = {.arena = &arena, .item_size = sizeof(struct review)};
+    enum err err = review_run_read_live(tx, connection_id, now, &list, reterr);
+    if (err == ERR_NONE) {
+        err = review_run_end_live(tx, &list, now, reterr);
+    }
+    arena_release(&arena);
+    return err;
 }

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "store/notification_tell.h"
 #include "store/review_internal.h"
 #include "store/rows.h"
 #include "store/seal.h"
@@ -130,7 +131,7 @@ enum err review_store_insert(struct store_tx *tx, struct arena *arena, const str
             err = review_store_add_groups(tx, review->id, &need.clauses[i].forcers, reterr);
         }
     }
-    return err;
+    return err == ERR_NONE ? tell_review_requested(tx, review, reterr) : err;
 }
 
 /* Reading -------------------------------------------------------------------------------------- */
@@ -196,9 +197,26 @@ enum err review_store_progress(const struct review *review, const struct review_
                : fail(reterr, ERR_INTERNAL, "a stored review is malformed");
 }
 
+/* Whether its state becomes another one than the store has. */
+static enum err review_store_changes(struct store_tx *tx, const struct review *review,
+                                     bool *ret_changes, struct error *reterr)
+{
+    int64_t count = 0;
+    enum err err =
+        rows_number(tx, "SELECT count(*) FROM review WHERE id = $1 AND state = $2",
+                    PARAMS(store_text(review->id), store_text(review->state)), &count, reterr);
+    *ret_changes = count == 0;
+    return err;
+}
+
 enum err review_store_save(struct store_tx *tx, const struct review *review, struct error *reterr)
 {
-    enum err err = store_exec(
+    bool changes = false;
+    enum err err = review_store_changes(tx, review, &changes, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = store_exec(
         tx,
         "UPDATE review SET state = $2, reason = $3, is_forced = $4, updated_at = $5, "
         "granted_until = $6, run_id = $7, run_by = $8, claimed_at = $9, begun_at = $10, "
@@ -212,6 +230,9 @@ enum err review_store_save(struct store_tx *tx, const struct review *review, str
         NULL, reterr);
     enum review_state state = REVIEW_PENDING;
     bool is_over = review_state_of(review->state, &state) && review_state_is_last(state);
+    if (err == ERR_NONE && changes) {
+        err = tell_review_decided(tx, review, reterr);
+    }
     return err == ERR_NONE && is_over ? store_note_callers(tx, reterr) : err;
 }
 

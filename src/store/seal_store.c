@@ -34,6 +34,8 @@ static const struct seal_place seal_places[] = {
     {"SELECT id, sealed FROM review WHERE id > $1 ORDER BY id LIMIT $2 / 50" /* scripts are large */
      ,
      "UPDATE review SET sealed = $2 WHERE id = $1"},
+    {"SELECT id, sealed FROM notification_sink WHERE id > $1 ORDER BY id LIMIT $2",
+     "UPDATE notification_sink SET sealed = $2 WHERE id = $1"},
 };
 
 struct seal_portion {

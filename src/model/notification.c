@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/notification.h"
+
+#include "base/memory.h"
+#include "base/must.h"
+#include "codec/url.h"
+#include "model/name.h"
+
+#define URL_MAX 2000
+
+static const char *const sink_types[] = {SINK_WEBHOOK, SINK_SLACK, SINK_TEAMS, NULL};
+static const char *const sink_events[] = {
+    EVENT_REVIEW_REQUESTED, EVENT_REVIEW_DECIDED, EVENT_REVIEW_EXPIRED,
+    EVENT_SESSION_OPENED,   EVENT_SESSION_CLOSED, EVENT_GUARDRAIL_HIT,
+    EVENT_MASKING_FAILED,   EVENT_AGENT_GONE,     NULL};
+const char *const delivery_states[] = {DELIVERY_PENDING, DELIVERY_DELIVERED, DELIVERY_DEAD, NULL};
+
+/* Without what could be read in two ways, by us and by who connects. */
+static enum err sink_url_check(struct slice text, struct error *reterr)
+{
+    struct url url;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] <= ' ' || text.at[i] > '~' || text.at[i] == '\\') {
+            return fail(reterr, ERR_INPUT, "must be a URL of plain ASCII");
+        }
+    }
+    if (url_parse(text, &url, NULL) != ERR_NONE || url.host.len == 0 ||
+        !(slice_equals(url.scheme, SLICE("https")) || slice_equals(url.scheme, SLICE("http")))) {
+        return fail(reterr, ERR_INPUT, "must be a URL of https or http");
+    }
+    if (url.has_user || url.fragment.len > 0) {
+        return fail(reterr, ERR_INPUT, "must be a URL without a user and without a '#'");
+    }
+    return ERR_NONE;
+}
+
+#define AT(member) .offset = offsetof(struct sink, member)
+
+static const struct shape_field sink_fields[] = {
+    {.name = "id",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
+     AT(id),
+     .format = "uuid"},
+    {.name = "name",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     AT(name),
+     .min = 1,
+     .max = NAME_LENGTH_MAX,
+     .check = title_check,
+     .pattern = TITLE_PATTERN},
+    {.name = "type",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     AT(type),
+     .choices = sink_types,
+     .about = "webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these"},
+    {.name = "url",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_WRITE_ONLY,
+     AT(url),
+     .min = 1,
+     .max = URL_MAX,
+     .check = sink_url_check,
+     .about = "where messages are sent to; kept sealed, and never shown; a replacement without it "
+              "leaves it as it is"},
+    {.name = "address",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
+     AT(address),
+     .about = "the URL as far as its host"},
+    {.name = "events",
+     .kind = SHAPE_TEXTS,
+     .flags = SHAPE_REQUIRED,
+     AT(events),
+     .max = COUNT_OF(sink_events) - 1,
+     .choices = sink_events,
+     .item_max = 64,
+     .about = "what is told"},
+    {.name = "enabled",
+     .kind = SHAPE_BOOL,
+     .flags = SHAPE_NULL_IN,
+     AT(enabled),
+     .about = "true when it is not given; one that is not enabled is told of nothing"},
+    {.name = "statement_size",
+     .kind = SHAPE_INT,
+     .flags = SHAPE_NULL_IN,
+     AT(statement_size),
+     .min = 0,
+     .max = SINK_STATEMENT_MAX,
+     .about = "how many bytes of the script or statement of a review stand in a message; 0, none, "
+              "when it is not given"},
+    {.name = "secret",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
+     AT(secret),
+     .about = "of a webhook's signatures; shown when it is made, and never again"},
+    {.name = "failing_since",
+     .kind = SHAPE_TIME,
+     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
+     AT(failing_since),
+     .about = "null: the last message was taken"},
+    {.name = "last_error",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
+     AT(last_error)},
+    {.name = "created_at",
+     .kind = SHAPE_TIME,
+     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
+     AT(created_at)},
+    {.name = "updated_at",
+     .kind = SHAPE_TIME,
+     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
+     AT(updated_at)},
+};
+
+const struct shape sink_shape = {
+    .name = "NotificationSink",
+    .size = sizeof(struct sink),
+    SHAPE_FIELDS(sink_fields),
+    .about = "where messages about what happens are sent to",
+};
+
+enum err sink_check(struct sink *sink, struct error *reterr)
+{
+    if (sink->events.count == 0) {
+        return fail(reterr, ERR_INPUT, "'events' must name at least one event");
+    }
+    if (!sink->enabled.is_given) {
+        sink->enabled = (struct shape_bool){.value = true, .is_given = true};
+    }
+    sink->statement_size.is_given = true;
+    sink->statement_size.is_null = false;
+    return ERR_NONE;
+}
+
+struct slice sink_address_in(struct arena *arena, struct slice text)
+{
+    struct url url = {.scheme = SLICE(""), .host = SLICE("")};
+    must(url_parse(text, &url, NULL) == ERR_NONE);
+    return arena_format(arena, url.is_ipv6 ? "%.*s://[%.*s]:%u" : "%.*s://%.*s:%u",
+                        SLICE_ARG(url.scheme), SLICE_ARG(url.host), (unsigned)url.port);
+}
+
+#undef AT
+#define AT(member) .offset = offsetof(struct delivery, member)
+
+static const struct shape_field delivery_fields[] = {
+    {.name = "id",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     AT(id),
+     .format = "uuid",
+     .about = "the same however often it is sent: 'webhook-id'"},
+    {.name = "event", .kind = SHAPE_TEXT, .flags = SHAPE_REQUIRED, AT(event_type)},
+    {.name = "sink", .kind = SHAPE_TEXT, .flags = SHAPE_REQUIRED, AT(sink_name)},
+    {.name = "summary", .kind = SHAPE_TEXT, .flags = SHAPE_REQUIRED, AT(summary)},
+    {.name = "state",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     AT(state),
+     .choices = delivery_states},
+    {.name = "tries", .kind = SHAPE_INT, .flags = SHAPE_REQUIRED, AT(tries)},
+    {.name = "last_status",
+     .kind = SHAPE_INT,
+     .flags = SHAPE_NULL_OUT,
+     AT(last_status),
+     .about = "what the receiver answered last"},
+    {.name = "last_error", .kind = SHAPE_TEXT, .flags = SHAPE_NULL_OUT, AT(last_error)},
+    {.name = "next_try_at", .kind = SHAPE_TIME, .flags = SHAPE_NULL_OUT, AT(next_try_at)},
+    {.name = "created_at", .kind = SHAPE_TIME, .flags = SHAPE_REQUIRED, AT(created_at)},
+    {.name = "updated_at", .kind = SHAPE_TIME, .flags = SHAPE_REQUIRED, AT(updated_at)},
+};
+
+const struct shape delivery_shape = {
+    .name = "NotificationDelivery",
+    .size = sizeof(struct delivery),
+    SHAPE_FIELDS(delivery_fields),
+    .about = "one event for one sink",
+};

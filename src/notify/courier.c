@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "notify/courier.h"
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "base/timestamp.h"
+#include "codec/url.h"
+#include "io/clock.h"
+#include "io/fetch.h"
+#include "io/log.h"
+#include "notify/message.h"
+#include "notify/upkeep.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATUS_GONE     410
+#define JITTER_FRACTION 5 /* a fifth of the pause, more or less */
+
+enum courier_thread { COURIER_WORKING, COURIER_FAILING, COURIER_UPKEEP, COURIER_COUNT };
+
+struct courier {
+    struct courier_settings settings;
+    pthread_t threads[COURIER_COUNT];
+    size_t thread_count;
+    pthread_mutex_t lock;
+    pthread_cond_t woken; /* to stop */
+    atomic_bool is_stopped;
+};
+
+/* One attempt ---------------------------------------------------------------------------------- */
+
+enum err courier_check_url(const struct courier *courier, struct slice text, struct error *reterr)
+{
+    struct url url;
+    struct address address;
+    enum err err = url_parse(text, &url, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    bool is_local = address_is_loopback_host(url.host) || slice_ends_with(url.host, SLICE("."));
+    bool is_address = address_parse(url.host, &address);
+    if (is_address ? !address_is_public(&address) &&
+                         !network_list_has(&courier->settings.reachable, &address)
+                   : is_local && courier->settings.reachable.count == 0) {
+        return fail(reterr, ERR_INPUT,
+                    "'url' leads to a private address, or to this machine: --notify-networks "
+                    "names those that may be reached");
+    }
+    return ERR_NONE;
+}
+
+/* What is asked of the receiver; its texts are in the arena. */
+static void courier_request_in(const struct courier *courier, struct arena *arena,
+                               const struct outbox_item *item, struct fetch_header headers[4],
+                               struct fetch_request *ret_request)
+{
+    int64_t seconds = clock_now() / TIMESTAMP_SECOND;
+    struct slice body = message_body_in(arena, item, courier->settings.public_url);
+    bool is_signed = slice_equals(item->sink.type, SLICE(SINK_WEBHOOK));
+    headers[0] = (struct fetch_header){"Content-Type", SLICE("application/json")};
+    headers[1] = (struct fetch_header){"webhook-id", item->delivery_id};
+    headers[2] =
+        (struct fetch_header){"webhook-timestamp", arena_format(arena, "%" PRId64, seconds)};
+    headers[3] = (struct fetch_header){
+        "webhook-signature",
+        message_signature_in(arena, item->sink.key, item->delivery_id, seconds, body)};
+    *ret_request = (struct fetch_request){
+        .url = arena_text(arena, item->sink.url),
+        .body = body,
+        .headers = headers,
+        .header_count = is_signed ? 4 : 2,
+        .timeout_ms = LIMIT_NOTIFY_MS,
+        .reachable = &courier->settings.reachable,
+        .status_size = LIMIT_NOTIFY_ANSWER_SIZE,
+        .is_stopped = &courier->is_stopped,
+    };
+}
+
+static void courier_judge(struct arena *arena, const struct fetch *fetch,
+                          struct courier_attempt *ret_attempt)
+{
+    *ret_attempt = (struct courier_attempt){.reason = SLICE("")};
+    if (fetch->err != ERR_NONE) {
+        ret_attempt->reason = arena_copy(arena, slice_of_text(fetch->error.message));
+        return;
+    }
+    ret_attempt->status = fetch->answer.status;
+    if (fetch->answer.status < 200 || fetch->answer.status > 299) {
+        ret_attempt->reason =
+            arena_format(arena, "the receiver answered %ld", fetch->answer.status);
+        ret_attempt->is_final = fetch->answer.status == STATUS_GONE;
+    }
+}
+
+void courier_try(const struct courier *courier, struct arena *arena,
+                 const struct outbox_item *item, struct courier_attempt *ret_attempt)
+{
+    struct fetch_header headers[4];
+    struct fetch fetch = {.err = ERR_NONE};
+    courier_request_in(courier, arena, item, headers, &fetch.request);
+    fetch.err = fetch_in(arena, &fetch.request, &fetch.answer, &fetch.error);
+    courier_judge(arena, &fetch, ret_attempt);
+}
+
+/* What is due ---------------------------------------------------------------------------------- */
+
+struct courier_batch {
+    struct arena arena; /* holds URLs and keys */
+    struct outbox_question question;
+    struct outbox_items items;
+    bool is_due;
+    struct outbox_result results[LIMIT_FETCH_AT_ONCE];
+};
+
+static enum err courier_look_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct courier_batch *batch = context;
+    return outbox_is_due(tx, &batch->question, &batch->is_due, reterr);
+}
+
+static enum err courier_take_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct courier_batch *batch = context;
+    return outbox_take(tx, &batch->arena, &batch->question, &batch->items, reterr);
+}
+
+static enum err courier_finish_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    const struct courier_batch *batch = context;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < batch->items.count && err == ERR_NONE; i++) {
+        err = outbox_finish(tx, &batch->results[i], reterr);
+    }
+    return err;
+}
+
+/* Four times as long after each failure, and not all at the same time. */
+static int64_t courier_next_at(int64_t now, int64_t tries)
+{
+    int64_t pause_ms = LIMIT_NOTIFY_RETRY_MS;
+    for (int64_t i = 1; i < tries && pause_ms < LIMIT_NOTIFY_RETRY_MAX_MS; i++) {
+        pause_ms *= 4;
+    }
+    pause_ms = pause_ms < LIMIT_NOTIFY_RETRY_MAX_MS ? pause_ms : LIMIT_NOTIFY_RETRY_MAX_MS;
+    uint32_t random = 0;
+    must(getentropy(&random, sizeof(random)) == 0);
+    int64_t range = 2 * pause_ms / JITTER_FRACTION;
+    return now + (pause_ms - pause_ms / JITTER_FRACTION + (int64_t)random % range) *
+                     (TIMESTAMP_SECOND / 1000);
+}
+
+static struct outbox_result courier_result(const struct outbox_item *item,
+                                           const struct courier_attempt *attempt)
+{
+    int64_t now = clock_now();
+    bool is_taken = attempt->reason.len == 0;
+    bool is_dead = !is_taken && (attempt->is_final || item->tries >= LIMIT_NOTIFY_TRIES);
+    bool is_over = is_taken || is_dead;
+    return (struct outbox_result){
+        .item = item,
+        .state = is_taken  ? SLICE(DELIVERY_DELIVERED)
+                 : is_dead ? SLICE(DELIVERY_DEAD)
+                           : SLICE(DELIVERY_PENDING),
+        .status = attempt->status,
+        .reason = attempt->reason,
+        .next_at = is_over ? now : courier_next_at(now, item->tries),
+        .now = now,
+    };
+}
+
+static void courier_send_all(const struct courier *courier, struct courier_batch *batch)
+{
+    struct fetch fetches[LIMIT_FETCH_AT_ONCE] = {0};
+    struct fetch_header headers[LIMIT_FETCH_AT_ONCE][4];
+    struct arena *arena = &batch->arena;
+    for (size_t i = 0; i < batch->items.count; i++) {
+        courier_request_in(courier, arena, &batch->items.items[i], headers[i],
+                           &fetches[i].request);
+    }
+    fetch_all_in(arena, fetches, batch->items.count);
+    for (size_t i = 0; i < batch->items.count; i++) {
+        struct courier_attempt attempt;
+        courier_judge(arena, &fetches[i], &attempt);
+        batch->results[i] = courier_result(&batch->items.items[i], &attempt);
+        if (slice_equals(batch->results[i].state, SLICE(DELIVERY_DEAD))) {
+            log_line(LOG_APP, LOG_WARN, "a notification was given up",
+                     log_text("delivery", batch->items.items[i].delivery_id),
+                     log_text("sink", batch->items.items[i].sink.name),
+                     log_text("reason", attempt.reason));
+        }
+    }
+}
+
+/* Whether there was something. */
+static enum err courier_turn(struct courier *courier, struct courier_batch *batch,
+                             bool *ret_has_sent, struct error *reterr)
+{
+    struct store *store = courier->settings.store;
+    *ret_has_sent = false;
+    enum err err = store_read(store, courier_look_body, batch, reterr);
+    if (err != ERR_NONE || !batch->is_due) {
+        return err;
+    }
+    err = store_write(store, courier_take_body, batch, reterr);
+    if (err != ERR_NONE || batch->items.count == 0) {
+        return err;
+    }
+    courier_send_all(courier, batch);
+    if (atomic_load(&courier->is_stopped)) {
+        /* Whoever was cut off has not failed: those are sent again when their lease is over. */
+        for (size_t i = 0; i < batch->items.count; i++) {
+            struct outbox_result *result = &batch->results[i];
+            bool is_cut = result->status == 0 && result->reason.len > 0;
+            result->next_at = is_cut ? result->now : result->next_at;
+            result->state = is_cut ? SLICE(DELIVERY_PENDING) : result->state;
+        }
+    }
+    *ret_has_sent = true;
+    return store_write(store, courier_finish_body, batch, reterr);
+}
+
+/* Threads -------------------------------------------------------------------------------------- */
+
+/* False: it is to stop. */
+static bool courier_wait(struct courier *courier, uint64_t ms)
+{
+    struct timespec until;
+    must(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += (time_t)(ms / 1000) + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    must(pthread_mutex_lock(&courier->lock) == 0);
+    int waited = 0;
+    while (!atomic_load(&courier->is_stopped) && waited == 0) {
+        waited = pthread_cond_timedwait(&courier->woken, &courier->lock, &until);
+    }
+    must(pthread_mutex_unlock(&courier->lock) == 0);
+    return !atomic_load(&courier->is_stopped);
+}
+
+static void courier_send(struct courier *courier, bool is_failing)
+{
+    struct courier_batch batch = {0};
+    bool goes_on = true;
+    bool was_well = true;
+    arena_init(&batch.arena);
+    arena_hold_secrets(&batch.arena);
+    while (goes_on) {
+        struct error error = {0};
+        bool has_sent = false;
+        int64_t now = clock_now();
+        batch.question = (struct outbox_question){
+            .is_failing = is_failing,
+            .now = now,
+            .lease_until = now + LIMIT_NOTIFY_LEASE_MS * (TIMESTAMP_SECOND / 1000),
+            .limit = LIMIT_FETCH_AT_ONCE,
+        };
+        bool is_well = courier_turn(courier, &batch, &has_sent, &error) == ERR_NONE;
+        if (!is_well && was_well) {
+            log_line(LOG_APP, LOG_WARN, "notifications wait for the store",
+                     log_error_field(&error));
+        }
+        was_well = is_well;
+        arena_reset(&batch.arena);
+        goes_on = courier_wait(courier, has_sent && is_well ? 0 : LIMIT_NOTIFY_LOOK_MS);
+    }
+    arena_release(&batch.arena);
+}
+
+static void *courier_run_working(void *argument)
+{
+    courier_send(argument, false);
+    return NULL;
+}
+
+static void *courier_run_failing(void *argument)
+{
+    courier_send(argument, true);
+    return NULL;
+}
+
+static void *courier_run_upkeep(void *argument)
+{
+    struct courier *courier = argument;
+    const struct upkeep upkeep = {.store = courier->settings.store,
+                                  .review_days = courier->settings.review_days};
+    do {
+        upkeep_look(&upkeep);
+    } while (courier_wait(courier, LIMIT_NOTIFY_UPKEEP_MS));
+    return NULL;
+}
+
+/* A store that nobody else uses: whoever had leases is gone. */
+static enum err courier_release_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    (void)context;
+    return store_exec(tx,
+                      "UPDATE notification_delivery SET lease_id = '', lease_until = 0 "
+                      "WHERE state = 'pending' AND lease_until > 0",
+                      NO_PARAMS, NULL, reterr);
+}
+
+struct courier *courier_new(const struct courier_settings *settings)
+{
+    struct courier *courier = memory_new(sizeof(*courier));
+    pthread_condattr_t attributes;
+    courier->settings = *settings;
+    must(pthread_condattr_init(&attributes) == 0);
+    must(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+    must(pthread_cond_init(&courier->woken, &attributes) == 0);
+    must(pthread_condattr_destroy(&attributes) == 0);
+    must(pthread_mutex_init(&courier->lock, NULL) == 0);
+    return courier;
+}
+
+enum err courier_start(struct courier *courier)
+{
+    static void *(*const runs[COURIER_COUNT])(void *) = {
+        [COURIER_WORKING] = courier_run_working,
+        [COURIER_FAILING] = courier_run_failing,
+        [COURIER_UPKEEP] = courier_run_upkeep,
+    };
+    struct error error = {0};
+    if (!store_is_shared(courier->settings.store) &&
+        store_write(courier->settings.store, courier_release_body, NULL, &error) != ERR_NONE) {
+        log_line(LOG_APP, LOG_WARN, "notifications that were under way wait for their lease",
+                 log_error_field(&error));
+    }
+    for (size_t i = 0; i < COURIER_COUNT; i++) {
+        if (pthread_create(&courier->threads[i], NULL, runs[i], courier) != 0) {
+            return ERR_IO;
+        }
+        courier->thread_count++;
+    }
+    return ERR_NONE;
+}
+
+void courier_end(struct courier *courier)
+{
+    must(pthread_mutex_lock(&courier->lock) == 0);
+    atomic_store(&courier->is_stopped, true);
+    must(pthread_cond_broadcast(&courier->woken) == 0);
+    must(pthread_mutex_unlock(&courier->lock) == 0);
+}
+
+void courier_stop(struct courier *courier)
+{
+    courier_end(courier);
+    for (size_t i = 0; i < courier->thread_count; i++) {
+        must(pthread_join(courier->threads[i], NULL) == 0);
+    }
+    courier->thread_count = 0;
+}
+
+void courier_free(struct courier *courier)
+{
+    if (courier == NULL) {
+        return;
+    }
+    must(pthread_cond_destroy(&courier->woken) == 0);
+    must(pthread_mutex_destroy(&courier->lock) == 0);
+    memory_free(courier);
+}

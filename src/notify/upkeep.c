@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "notify/upkeep.h"
+
+#include "base/memory.h"
+#include "base/timestamp.h"
+#include "io/clock.h"
+#include "io/log.h"
+#include "store/notification_outbox.h"
+#include "store/review_sweep.h"
+
+struct upkeep_turn {
+    int64_t now;
+    int64_t old_before;
+    bool is_due;
+    uint64_t expired;
+    uint64_t removed;
+    uint64_t swept;
+};
+
+static enum err upkeep_read_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct upkeep_turn *turn = context;
+    bool has_old = false;
+    enum err err =
+        review_sweep_is_due(tx, turn->now, turn->old_before, &turn->is_due, reterr);
+    if (err == ERR_NONE) {
+        err = outbox_has_old(tx, turn->now, &has_old, reterr);
+    }
+    turn->is_due = turn->is_due || has_old;
+    return err;
+}
+
+static enum err upkeep_write_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct upkeep_turn *turn = context;
+    enum err err = review_sweep_expire(tx, turn->now, &turn->expired, reterr);
+    if (err == ERR_NONE) {
+        err = review_sweep_remove(tx, turn->old_before, &turn->removed, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = outbox_sweep(tx, turn->now, &turn->swept, reterr);
+    }
+    return err;
+}
+
+void upkeep_look(const struct upkeep *upkeep)
+{
+    struct error error = {0};
+    int64_t now = clock_now();
+    struct upkeep_turn turn = {
+        .now = now,
+        .old_before = upkeep->review_days > 0 ? now - upkeep->review_days * TIMESTAMP_DAY : 0,
+    };
+    enum err err = store_read(upkeep->store, upkeep_read_body, &turn, &error);
+    if (err == ERR_NONE && turn.is_due) {
+        err = store_write(upkeep->store, upkeep_write_body, &turn, &error);
+    }
+    if (err != ERR_NONE && err != ERR_UNAVAILABLE) { /* who uses the store says that it is gone */
+        log_line(LOG_APP, LOG_ERROR, "what is over is not written down", log_error_field(&error));
+    }
+    if (err == ERR_NONE && turn.removed > 0) {
+        log_line(LOG_APP, LOG_INFO, "old reviews were removed",
+                 log_number("count", (int64_t)turn.removed));
+    }
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/review_sweep.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/must.h"
+#include "codec/json_writer.h"
+#include "store/audit_store.h"
+#include "store/notification_tell.h"
+#include "store/review_internal.h"
+#include "store/row_id.h"
+#include "store/rows.h"
+
+/* Of scripts and statements that were taken, what became of them is written by who runs them. */
+#define SWEEP_OVER                                                                                 \
+    "((v.state = 'PENDING' AND v.pending_until <= $2) "                                            \
+    "OR (v.state = 'APPROVED' AND v.granted_until <= $2) "                                         \
+    "OR (v.state = 'PROCESSING' AND v.kind = 'jit' AND v.granted_until <= $2)) "
+#define SWEEP_OLD                                                                                  \
+    "v.state IN ('EXECUTED', 'REJECTED', 'EXPIRED', 'CANCELLED', 'REVOKED') "                      \
+    "AND v.updated_at < $1 "
+
+enum err review_sweep_is_due(struct store_tx *tx, int64_t now, int64_t old_before, bool *ret_is,
+                             struct error *reterr)
+{
+    int64_t over = 0;
+    int64_t old = 0;
+    enum err err = rows_number(tx,
+                               "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OVER
+                               "LIMIT $1) w",
+                               PARAMS(store_int(1), store_int(now)), &over, reterr);
+    if (err == ERR_NONE) {
+        err = rows_number(tx,
+                          "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OLD
+                          "LIMIT 1) w",
+                          PARAMS(store_int(old_before)), &old, reterr);
+    }
+    *ret_is = over > 0 || old > 0;
+    return err;
+}
+
+static enum err review_sweep_read(struct store_tx *tx, int64_t now, struct rows_list *list,
+                                  struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query(tx, REVIEW_COLUMNS("NULL") "WHERE " SWEEP_OVER "ORDER BY v.id LIMIT $1",
+                    PARAMS(store_int(LIMIT_NOTIFY_SWEEP), store_int(now)), &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        review_store_take(list->arena, &rows, rows_list_add(list));
+    }
+    return rows_end(err);
+}
+
+static struct slice review_sweep_payload_in(struct arena *arena, const struct review *review)
+{
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, LIMIT_KIB(16));
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    json_member_text(&json, "review_id", review->id);
+    json_member_text(&json, "session_id", review->session_id);
+    json_member_text(&json, "type", review->kind);
+    json_member_text(&json, "connection", review->connection_name);
+    json_member_text(&json, "requester", review->member_email);
+    json_member_text(&json, "status", review->state);
+    if (review->granted_until != 0) {
+        json_member_timestamp(&json, "revoke_at", review->granted_until);
+    }
+    json_end_object(&json);
+    must(json_writer_done(&json) == ERR_NONE);
+    return arena_copy(arena, buf_view(&buf));
+}
+
+/* Nobody did it: time is over. */
+static enum err review_sweep_audit(struct store_tx *tx, struct arena *arena,
+                                   const struct review *review, struct error *reterr)
+{
+    struct audit_entry entry = {
+        .id = row_id_new(arena),
+        .organization_id = review->organization_id,
+        .actor_subject = SLICE(""),
+        .actor_email = SLICE(""),
+        .actor_name = SLICE("gateway"),
+        .created_at = review->updated_at,
+        .resource_type = SLICE("reviews"),
+        .action = review->granted_until == 0 ? SLICE("expire") : SLICE("grant_end"),
+        .http_method = SLICE(""),
+        .http_path = SLICE(""),
+        .client_ip = SLICE(""),
+        .error_message = SLICE(""),
+        .payload = review_sweep_payload_in(arena, review),
+        .outcome = {.value = true, .is_given = true},
+    };
+    return audit_store_append(tx, arena, &entry, reterr);
+}
+
+static enum err review_sweep_end(struct store_tx *tx, struct arena *arena, struct rows_list *list,
+                                 int64_t now, struct error *reterr)
+{
+    struct review *reviews = list->items;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < list->count && err == ERR_NONE; i++) {
+        struct review *review = &reviews[i];
+        review->state = review_state_word(REVIEW_EXPIRED);
+        review->updated_at = now;
+        err = review_store_save(tx, review, reterr);
+        if (err == ERR_NONE) {
+            err = review_sweep_audit(tx, arena, review, reterr);
+        }
+        if (err == ERR_NONE) {
+            err = tell_review_expired(tx, review, reterr);
+        }
+    }
+    return err;
+}
+
+enum err review_sweep_expire(struct store_tx *tx, int64_t now, uint64_t *ret_count,
+                             struct error *reterr)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct rows_list list = {.arena = &arena, .item_size = sizeof(struct review)};
+    enum err err = review_sweep_read(tx, now, &list, reterr);
+    if (err == ERR_NONE) {
+        err = review_sweep_end(tx, &arena, &list, now, reterr);
+    }
+    *ret_count = list.count;
+    arena_release(&arena);
+    return err;
+}
+
+enum err review_sweep_remove(struct store_tx *tx, int64_t old_before, uint64_t *ret_count,
+                             struct error *reterr)
+{
+    return store_exec(tx,
+                      "DELETE FROM review WHERE id IN (SELECT v.id FROM review v WHERE " SWEEP_OLD
+                      "ORDER BY v.updated_at, v.id LIMIT $2)",
+                      PARAMS(store_int(old_before), store_int(LIMIT_NOTIFY_SWEEP)), ret_count,
+                      reterr);
+}

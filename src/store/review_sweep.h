@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Reviews whose time is over, and those that are old. */
+#ifndef GH_STORE_REVIEW_SWEEP_H
+#define GH_STORE_REVIEW_SWEEP_H
+
+#include "store/store.h"
+
+/* Whether one of the two below has something to do. A read. */
+enum err review_sweep_is_due(struct store_tx *tx, int64_t now, int64_t old_before, bool *ret_is,
+                             struct error *reterr) MUST_USE;
+/* Requests and grants that are over become EXPIRED, with their entries in the audit log and in the
+ * outbox; a portion. What runs goes on, and says itself how it ended. */
+enum err review_sweep_expire(struct store_tx *tx, int64_t now, uint64_t *ret_count,
+                             struct error *reterr) MUST_USE;
+/* Those that were decided, and changed last before that; a portion. */
+enum err review_sweep_remove(struct store_tx *tx, int64_t old_before, uint64_t *ret_count,
+                             struct error *reterr) MUST_USE;
+
+#endif
