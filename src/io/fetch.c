@@ -65,6 +65,7 @@ struct fetch_handle {
     char cause[CURL_ERROR_SIZE];
     const struct network_list *reachable;
     bool has_refused; /* an address that is not to be reached */
+    bool is_over;     /* of several */
 };
 
 static bool fetch_address_of(const struct curl_sockaddr *from, struct address *ret_address)
@@ -247,28 +248,52 @@ enum err fetch_in(struct arena *arena, const struct fetch_request *request,
     return fetch_finish(&handle, arena, request, ret_answer, reterr);
 }
 
-static void fetch_note_ends(CURLM *multi, struct fetch_handle *handles, size_t count)
+/* Those that are under way together. */
+struct fetch_round {
+    struct arena *arena;
+    struct fetch *fetches;
+    struct fetch_handle *handles;
+    size_t count;
+    CURLM *multi;
+};
+
+static void fetch_round_end(struct fetch_round *round, size_t index)
+{
+    struct fetch *fetch = &round->fetches[index];
+    (void)curl_multi_remove_handle(round->multi, round->handles[index].curl);
+    fetch->err = fetch_finish(&round->handles[index], round->arena, &fetch->request,
+                              &fetch->answer, &fetch->error);
+    round->handles[index].is_over = true;
+    if (fetch->on_end != NULL) {
+        fetch->on_end(fetch);
+    }
+}
+
+static void fetch_note_ends(struct fetch_round *round)
 {
     int left = 0;
-    for (CURLMsg *message = curl_multi_info_read(multi, &left); message != NULL;
-         message = curl_multi_info_read(multi, &left)) {
-        for (size_t i = 0; i < count && message->msg == CURLMSG_DONE; i++) {
-            if (handles[i].curl == message->easy_handle) {
-                handles[i].code = message->data.result;
-            }
+    for (CURLMsg *message = curl_multi_info_read(round->multi, &left); message != NULL;
+         message = curl_multi_info_read(round->multi, &left)) {
+        size_t index = 0;
+        while (index < round->count && round->handles[index].curl != message->easy_handle) {
+            index++;
+        }
+        if (message->msg == CURLMSG_DONE && index < round->count) {
+            round->handles[index].code = message->data.result;
+            fetch_round_end(round, index);
         }
     }
 }
 
-static void fetch_perform_all(CURLM *multi, struct fetch_handle *handles, size_t count)
+static void fetch_perform_all(struct fetch_round *round)
 {
     int running = 1;
     CURLMcode code = CURLM_OK;
     while (running > 0 && code == CURLM_OK) {
-        code = curl_multi_perform(multi, &running);
-        fetch_note_ends(multi, handles, count);
+        code = curl_multi_perform(round->multi, &running);
+        fetch_note_ends(round);
         if (running > 0 && code == CURLM_OK) {
-            code = curl_multi_poll(multi, NULL, 0, 1000, NULL);
+            code = curl_multi_poll(round->multi, NULL, 0, 1000, NULL);
         }
     }
 }
@@ -276,25 +301,29 @@ static void fetch_perform_all(CURLM *multi, struct fetch_handle *handles, size_t
 void fetch_all_in(struct arena *arena, struct fetch *fetches, size_t count)
 {
     struct fetch_handle handles[LIMIT_FETCH_AT_ONCE];
-    CURLM *multi = curl_multi_init();
-    must(multi != NULL && count <= COUNT_OF(handles));
+    struct fetch_round round = {.arena = arena,
+                                .fetches = fetches,
+                                .handles = handles,
+                                .count = count,
+                                .multi = curl_multi_init()};
+    must(round.multi != NULL && count <= COUNT_OF(handles));
     for (size_t i = 0; i < count; i++) {
         struct fetch *fetch = &fetches[i];
         fetch->err = fetch_handle_init(&handles[i], arena, &fetch->request, &fetch->error);
         handles[i].code = CURLE_FAILED_INIT; /* until it has ended */
+        handles[i].is_over = fetch->err != ERR_NONE;
         if (fetch->err == ERR_NONE) {
-            must(curl_multi_add_handle(multi, handles[i].curl) == CURLM_OK);
+            must(curl_multi_add_handle(round.multi, handles[i].curl) == CURLM_OK);
+        } else if (fetch->on_end != NULL) {
+            fetch->on_end(fetch);
         }
     }
-    fetch_perform_all(multi, handles, count);
+    fetch_perform_all(&round);
     for (size_t i = 0; i < count; i++) {
-        struct fetch *fetch = &fetches[i];
-        if (fetch->err == ERR_NONE) {
-            (void)curl_multi_remove_handle(multi, handles[i].curl);
-            fetch->err =
-                fetch_finish(&handles[i], arena, &fetch->request, &fetch->answer, &fetch->error);
+        if (!handles[i].is_over) {
+            fetch_round_end(&round, i);
         }
         fetch_handle_release(&handles[i]);
     }
-    (void)curl_multi_cleanup(multi);
+    (void)curl_multi_cleanup(round.multi);
 }

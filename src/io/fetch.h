@@ -62,6 +62,9 @@ struct fetch {
     struct fetch_answer answer;
     enum err err;
     struct error error;
+    /* As soon as this one has ended, while others may be under way; NULL: nobody waits for that. */
+    void (*on_end)(struct fetch *fetch);
+    void *owner;
 };
 
 /* All at once, LIMIT_FETCH_AT_ONCE of them at most; comes back when the last one has. */

@@ -109,11 +109,19 @@ void courier_try(const struct courier *courier, struct arena *arena,
 /* What is due ---------------------------------------------------------------------------------- */
 
 struct courier_batch {
+    struct courier *courier;
     struct arena arena; /* holds URLs and keys */
     struct outbox_question question;
     struct outbox_items items;
     bool is_due;
-    struct outbox_result results[LIMIT_FETCH_AT_ONCE];
+};
+
+/* One of it. */
+struct courier_sending {
+    struct courier_batch *batch;
+    const struct outbox_item *item;
+    struct outbox_result result;
+    struct fetch_header headers[4];
 };
 
 static enum err courier_look_body(struct store_tx *tx, void *context, struct error *reterr)
@@ -130,12 +138,8 @@ static enum err courier_take_body(struct store_tx *tx, void *context, struct err
 
 static enum err courier_finish_body(struct store_tx *tx, void *context, struct error *reterr)
 {
-    const struct courier_batch *batch = context;
-    enum err err = ERR_NONE;
-    for (size_t i = 0; i < batch->items.count && err == ERR_NONE; i++) {
-        err = outbox_finish(tx, &batch->results[i], reterr);
-    }
-    return err;
+    const struct courier_sending *sending = context;
+    return outbox_finish(tx, &sending->result, reterr);
 }
 
 /* Four times as long after each failure, and not all at the same time. */
@@ -172,55 +176,60 @@ static struct outbox_result courier_result(const struct outbox_item *item,
     };
 }
 
-static void courier_send_all(const struct courier *courier, struct courier_batch *batch)
+/* As soon as it is known, for others of the batch may hang. What the store does not take is sent
+ * again when its lease is over, and so is what a stop cut off. */
+static void courier_on_end(struct fetch *fetch)
 {
-    struct fetch fetches[LIMIT_FETCH_AT_ONCE] = {0};
-    struct fetch_header headers[LIMIT_FETCH_AT_ONCE][4];
-    struct arena *arena = &batch->arena;
-    for (size_t i = 0; i < batch->items.count; i++) {
-        courier_request_in(courier, arena, &batch->items.items[i], headers[i],
-                           &fetches[i].request);
+    struct courier_sending *sending = fetch->owner;
+    struct courier_batch *batch = sending->batch;
+    struct courier_attempt attempt;
+    struct error error = {0};
+    courier_judge(&batch->arena, fetch, &attempt);
+    if (attempt.status == 0 && atomic_load(&batch->courier->is_stopped)) {
+        return;
     }
-    fetch_all_in(arena, fetches, batch->items.count);
-    for (size_t i = 0; i < batch->items.count; i++) {
-        struct courier_attempt attempt;
-        courier_judge(arena, &fetches[i], &attempt);
-        batch->results[i] = courier_result(&batch->items.items[i], &attempt);
-        if (slice_equals(batch->results[i].state, SLICE(DELIVERY_DEAD))) {
-            log_line(LOG_APP, LOG_WARN, "a notification was given up",
-                     log_text("delivery", batch->items.items[i].delivery_id),
-                     log_text("sink", batch->items.items[i].sink.name),
-                     log_text("reason", attempt.reason));
-        }
+    sending->result = courier_result(sending->item, &attempt);
+    if (slice_equals(sending->result.state, SLICE(DELIVERY_DEAD))) {
+        log_line(LOG_APP, LOG_WARN, "a notification was given up",
+                 log_text("delivery", sending->item->delivery_id),
+                 log_text("sink", sending->item->sink.name), log_text("reason", attempt.reason));
+    }
+    if (store_write(batch->courier->settings.store, courier_finish_body, sending, &error) !=
+        ERR_NONE) {
+        log_line(LOG_APP, LOG_WARN, "it is not in the store what became of a notification",
+                 log_text("delivery", sending->item->delivery_id), log_error_field(&error));
     }
 }
 
-/* Whether there was something. */
-static enum err courier_turn(struct courier *courier, struct courier_batch *batch,
-                             bool *ret_has_sent, struct error *reterr)
+static void courier_send_all(struct courier_batch *batch)
 {
-    struct store *store = courier->settings.store;
+    struct fetch fetches[LIMIT_FETCH_AT_ONCE] = {0};
+    struct courier_sending sendings[LIMIT_FETCH_AT_ONCE] = {0};
+    for (size_t i = 0; i < batch->items.count; i++) {
+        sendings[i].batch = batch;
+        sendings[i].item = &batch->items.items[i];
+        courier_request_in(batch->courier, &batch->arena, sendings[i].item, sendings[i].headers,
+                           &fetches[i].request);
+        fetches[i].on_end = courier_on_end;
+        fetches[i].owner = &sendings[i];
+    }
+    fetch_all_in(&batch->arena, fetches, batch->items.count);
+}
+
+/* Whether there was something. */
+static enum err courier_turn(struct courier_batch *batch, bool *ret_has_sent, struct error *reterr)
+{
+    struct store *store = batch->courier->settings.store;
     *ret_has_sent = false;
     enum err err = store_read(store, courier_look_body, batch, reterr);
-    if (err != ERR_NONE || !batch->is_due) {
-        return err;
+    if (err == ERR_NONE && batch->is_due) {
+        err = store_write(store, courier_take_body, batch, reterr);
+        *ret_has_sent = err == ERR_NONE && batch->items.count > 0;
     }
-    err = store_write(store, courier_take_body, batch, reterr);
-    if (err != ERR_NONE || batch->items.count == 0) {
-        return err;
+    if (*ret_has_sent) {
+        courier_send_all(batch);
     }
-    courier_send_all(courier, batch);
-    if (atomic_load(&courier->is_stopped)) {
-        /* Whoever was cut off has not failed: those are sent again when their lease is over. */
-        for (size_t i = 0; i < batch->items.count; i++) {
-            struct outbox_result *result = &batch->results[i];
-            bool is_cut = result->status == 0 && result->reason.len > 0;
-            result->next_at = is_cut ? result->now : result->next_at;
-            result->state = is_cut ? SLICE(DELIVERY_PENDING) : result->state;
-        }
-    }
-    *ret_has_sent = true;
-    return store_write(store, courier_finish_body, batch, reterr);
+    return err;
 }
 
 /* Threads -------------------------------------------------------------------------------------- */
@@ -244,7 +253,7 @@ static bool courier_wait(struct courier *courier, uint64_t ms)
 
 static void courier_send(struct courier *courier, bool is_failing)
 {
-    struct courier_batch batch = {0};
+    struct courier_batch batch = {.courier = courier};
     bool goes_on = true;
     bool was_well = true;
     arena_init(&batch.arena);
@@ -259,7 +268,7 @@ static void courier_send(struct courier *courier, bool is_failing)
             .lease_until = now + LIMIT_NOTIFY_LEASE_MS * (TIMESTAMP_SECOND / 1000),
             .limit = LIMIT_FETCH_AT_ONCE,
         };
-        bool is_well = courier_turn(courier, &batch, &has_sent, &error) == ERR_NONE;
+        bool is_well = courier_turn(&batch, &has_sent, &error) == ERR_NONE;
         if (!is_well && was_well) {
             log_line(LOG_APP, LOG_WARN, "notifications wait for the store",
                      log_error_field(&error));

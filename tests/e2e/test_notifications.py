@@ -8,6 +8,7 @@ import hmac
 import http.server
 import json
 import random
+import signal
 import threading
 import time
 
@@ -188,7 +189,6 @@ def test_slack_and_teams_get_text_that_calls_nobody(office, receiver):
     slack = office.sink(f"/good/{unique('slack')}", type="slack", statement_size=100)
     teams = office.sink(f"/good/{unique('teams')}", type="teams", statement_size=100)
     assert "secret" not in slack and "secret" not in teams
-    paths = [seen for seen in ()]
     review = office.ask(office.connection(), "select '<!channel> & ```[x](http://evil)'")
     link = f"https://gate.example.com/reviews/{review}"
 
@@ -204,7 +204,6 @@ def test_slack_and_teams_get_text_that_calls_nobody(office, receiver):
     assert attachment["content"]["actions"] == [
         {"type": "Action.OpenUrl", "title": "Open in Gatehouse", "url": link}]
     assert {block["type"] for block in attachment["content"]["body"]} == {"RichTextBlock"}
-    assert paths == []
     office.remove(slack, teams)
 
 
@@ -417,10 +416,12 @@ def test_two_gateways_share_the_work(tmp_path, postgres, receiver):
     receiver.is_hanging = True
     hanging = f"/hang/{unique('pair')}"
     slow = office.sink(hanging)
-    office.ask(name, "the last")
+    first.signal(signal.SIGSTOP)  # so that it is the other one who sends it
+    office.ask(name, "the last", other)
     wait_for(lambda: receiver.at(hanging), what="the first attempt")
     second.kill()
     receiver.is_hanging = False
+    first.signal(signal.SIGCONT)
     wait_for(lambda: len(office.deliveries(slow, "delivered")) == 1, seconds=LEASE + 2 * PATIENCE,
              what="its end")
     assert len({headers["webhook-id"] for headers, _ in receiver.at(hanging)}) == 1
