@@ -30,8 +30,8 @@ struct sinks_listing {
 static enum err sinks_list_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct sinks_listing *listing = context;
-    return notification_store_sinks(tx, listing->call->arena,
-                                    listing->call->caller.organization_id, &listing->list, reterr);
+    return notification_store_sinks(tx, listing->call->arena, listing->call->caller.organization_id,
+                                    &listing->list, reterr);
 }
 
 enum err sinks_list(struct api_call *call, struct error *reterr)
@@ -274,7 +274,8 @@ enum err sinks_test(struct api_call *call, struct error *reterr)
     };
     courier_try(call->api->courier, call->arena, &item, &attempt);
     bool is_taken = attempt.reason.len == 0;
-    err = api_audit_alone(call, "test", 200, sink_payload_in(call->arena, NULL, &self.sink), reterr);
+    err =
+        api_audit_alone(call, "test", 200, sink_payload_in(call->arena, NULL, &self.sink), reterr);
     if (err != ERR_NONE) {
         return err;
     }

@@ -409,26 +409,26 @@
 #define LIMIT_RESOLVER_QUEUE_COUNT 1024
 
 /* what is asked of others */
-#define LIMIT_FETCH_SIZE        LIMIT_MIB(1)
-#define LIMIT_FETCH_CONNECT_MS  4000
-#define LIMIT_FETCH_MS          8000
-#define LIMIT_FETCH_AT_ONCE     8
+#define LIMIT_FETCH_SIZE       LIMIT_MIB(1)
+#define LIMIT_FETCH_CONNECT_MS 4000
+#define LIMIT_FETCH_MS         8000
+#define LIMIT_FETCH_AT_ONCE    8
 /* notifications */
-#define LIMIT_NOTIFY_SINKS          50             /* of an organization */
-#define LIMIT_NOTIFY_PENDING        10000          /* deliveries that wait for one sink */
-#define LIMIT_NOTIFY_ANSWER_SIZE    LIMIT_KIB(64)  /* that is read of a receiver's answer */
-#define LIMIT_NOTIFY_MS             7000           /* for a receiver to answer */
-#define LIMIT_NOTIFY_LEASE_MS       15000          /* until another gateway may send it */
-#define LIMIT_NOTIFY_LOOK_MS        500            /* until it is looked again what is due */
-#define LIMIT_NOTIFY_RETRY_MS       5000           /* after the first failure; then four times that */
-#define LIMIT_NOTIFY_RETRY_MAX_MS   14400000       /* likewise, at most */
-#define LIMIT_NOTIFY_TRIES          12             /* which takes a day */
-#define LIMIT_NOTIFY_UPKEEP_MS      1000           /* until it is looked again what is over */
-#define LIMIT_NOTIFY_DELIVERED_DAYS 7              /* that one is listed */
-#define LIMIT_NOTIFY_DEAD_DAYS      30             /* likewise */
-#define LIMIT_NOTIFY_SWEEP          500            /* rows, at once */
-#define LIMIT_NOTIFY_REPLAY         1000           /* deliveries, at once */
-#define LIMIT_NOTIFY_HITS           20             /* of a session, that a message tells of */
+#define LIMIT_NOTIFY_SINKS          50            /* of an organization */
+#define LIMIT_NOTIFY_PENDING        10000         /* deliveries that wait for one sink */
+#define LIMIT_NOTIFY_ANSWER_SIZE    LIMIT_KIB(64) /* that is read of a receiver's answer */
+#define LIMIT_NOTIFY_MS             7000          /* for a receiver to answer */
+#define LIMIT_NOTIFY_LEASE_MS       15000         /* until another gateway may send it */
+#define LIMIT_NOTIFY_LOOK_MS        500           /* until it is looked again what is due */
+#define LIMIT_NOTIFY_RETRY_MS       5000     /* after the first failure; then four times that */
+#define LIMIT_NOTIFY_RETRY_MAX_MS   14400000 /* likewise, at most */
+#define LIMIT_NOTIFY_TRIES          12       /* which takes a day */
+#define LIMIT_NOTIFY_UPKEEP_MS      1000     /* until it is looked again what is over */
+#define LIMIT_NOTIFY_DELIVERED_DAYS 7        /* that one is listed */
+#define LIMIT_NOTIFY_DEAD_DAYS      30       /* likewise */
+#define LIMIT_NOTIFY_SWEEP          500      /* rows, at once */
+#define LIMIT_NOTIFY_REPLAY         1000     /* deliveries, at once */
+#define LIMIT_NOTIFY_HITS           20       /* of a session, that a message tells of */
 
 #define LIMIT_PROVIDER_REQUESTS 16 /* to an identity provider at once */
 #define LIMIT_PROVIDER_WAITERS  16 /* for what it publishes */

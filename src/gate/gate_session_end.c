@@ -74,18 +74,49 @@ static void gate_session_leave(void *owner)
 {
     struct gate_session *session = owner;
     struct error error;
+    if (session->telling != NULL) {
+        session->leaves_when_told = true; /* lest something is told twice */
+        return;
+    }
     const struct leave_request request = {
         .session = &session->session,
         .is_enrolled = session->enrolment == SESSION_ENROLLED,
         .has_passed = session->passage != NULL,
         .guarded = session->guarded,
         .guarded_count = session->guarded_count,
+        .guarded_told = session->guarded_told,
     };
     if (session->enrolment != SESSION_ENROLLED && !session->has_files) {
         gate_session_free_later(session);
     } else if (leave_job_start(session->worker, &request, gate_session_on_left, session, &error) !=
                ERR_NONE) {
         timer_start(session->worker->loop, &session->retry, RETRY_MS);
+    }
+}
+
+static void gate_session_on_told(struct gate_job *job)
+{
+    struct gate_session *session = job->owner;
+    session->telling = NULL;
+    session->guarded_told = job->err == ERR_NONE ? 1 : 0;
+    gate_job_free(job);
+    if (session->leaves_when_told) {
+        session->leaves_when_told = false;
+        gate_session_leave(session);
+    }
+}
+
+/* Of the first at once, on the pool; of more, and of what that did not take, at the end. */
+void gate_session_tell_finding(struct gate_session *session)
+{
+    struct error error;
+    if (session->guarded_count != 1 || session->telling != NULL || session->guarded_told > 0 ||
+        session->enrolment != SESSION_ENROLLED) {
+        return;
+    }
+    if (guarded_job_start(session->worker, &session->session, &session->guarded[0],
+                          gate_session_on_told, session, &session->telling, &error) != ERR_NONE) {
+        session->telling = NULL;
     }
 }
 

@@ -76,6 +76,9 @@ struct gate_session {
     struct read_account *reads; /* NULL: there was no budget of an hour yet */
     struct session_guarded *guarded;
     size_t guarded_count;
+    size_t guarded_told;      /* of them, that people were told of */
+    struct gate_job *telling; /* them; NULL: nothing is under way */
+    bool leaves_when_told;
     struct gate_hold *hold;            /* NULL: no statement is held */
     bool is_reviewed;                  /* it runs a script that people have approved */
     struct catalog_waiter waiter;      /* for what the catalog says */
@@ -102,6 +105,9 @@ struct gate_session {
 void gate_session_describe(struct gate_session *session);
 enum err gate_session_take_metadata(struct gate_session *session, struct error *reterr) MUST_USE;
 enum err gate_session_start_recording(struct gate_session *session, struct error *reterr) MUST_USE;
+
+/* Something was found that a guard rail looks for. */
+void gate_session_tell_finding(struct gate_session *session);
 
 /* Rules (gate_session_rules.c). The session's own policy, for its passage; false: there were never
  * any. */

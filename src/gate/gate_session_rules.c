@@ -242,6 +242,7 @@ static void gate_session_on_guarded(void *owner, const struct guard_event *event
         gate_count(&session->worker->counters.blocked, 1);
     }
     gate_session_keep_finding(session, event);
+    gate_session_tell_finding(session);
 }
 
 /* The catalog of the target

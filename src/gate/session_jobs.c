@@ -375,14 +375,53 @@ struct leave_body {
     const struct leave_request *request;
 };
 
+static enum err guarded_write(struct store_tx *tx, void *context, struct error *reterr)
+{
+    const struct guarded_job *self = context;
+    return tell_guardrail_hit(tx, &self->session, &self->hit, 1, reterr);
+}
+
+static void guarded_run(struct gate_job *job)
+{
+    job->err = store_write(job->worker->gate->settings.store, guarded_write,
+                           JOB_OF(job, guarded_job), &job->error);
+}
+
+enum err guarded_job_start(struct gate_worker *worker, const struct session *session,
+                           const struct session_guarded *hit, gate_job_fn done, void *owner,
+                           struct gate_job **ret_job, struct error *reterr)
+{
+    struct guarded_job *self = gate_job_new(sizeof(*self), worker, owner);
+    struct arena *arena = &self->job.arena;
+    self->session = (struct session){
+        .id = arena_copy(arena, session->id),
+        .organization_id = arena_copy(arena, session->organization_id),
+        .connection_name = arena_copy(arena, session->connection_name),
+        .user_email = arena_copy(arena, session->user_email),
+        .user_name = arena_copy(arena, session->user_name),
+        .identity_type = arena_copy(arena, session->identity_type),
+        .verb = arena_copy(arena, session->verb),
+        .client_ip = arena_copy(arena, session->client_ip),
+        .started_at = session->started_at,
+    };
+    self->hit = (struct session_guarded){
+        .rule_name = arena_copy(arena, hit->rule_name),
+        .direction = arena_copy(arena, hit->direction),
+        .action = arena_copy(arena, hit->action),
+    };
+    self->job.run = guarded_run;
+    self->job.done = done;
+    return session_job_start(&self->job, worker->gate->settings.pool, ret_job, reterr);
+}
+
 static enum err leave_tell(struct store_tx *tx, const struct leave_request *request,
                            struct error *reterr)
 {
     const struct session *session = request->session;
-    enum err err = request->guarded_count == 0
-                       ? ERR_NONE
-                       : tell_guardrail_hit(tx, session, request->guarded, request->guarded_count,
-                                            reterr);
+    enum err err =
+        request->guarded_count == request->guarded_told
+            ? ERR_NONE
+            : tell_guardrail_hit(tx, session, request->guarded, request->guarded_count, reterr);
     return err == ERR_NONE ? tell_session_closed(tx, session, reterr) : err;
 }
 

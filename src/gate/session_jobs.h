@@ -73,7 +73,19 @@ struct leave_request {
     bool has_passed;                       /* something of its client may have reached the target */
     const struct session_guarded *guarded; /* what guard rails found */
     size_t guarded_count;
+    size_t guarded_told; /* of them, that people were told of */
 };
+
+/* The first thing that guard rails found: people are told of it now, of more at the end. */
+struct guarded_job {
+    struct gate_job job;
+    struct session session;
+    struct session_guarded hit;
+};
+
+enum err guarded_job_start(struct gate_worker *worker, const struct session *session,
+                           const struct session_guarded *hit, gate_job_fn done, void *owner,
+                           struct gate_job **ret_job, struct error *reterr) MUST_USE;
 
 struct leave_job {
     struct gate_job job;

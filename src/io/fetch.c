@@ -261,8 +261,8 @@ static void fetch_round_end(struct fetch_round *round, size_t index)
 {
     struct fetch *fetch = &round->fetches[index];
     (void)curl_multi_remove_handle(round->multi, round->handles[index].curl);
-    fetch->err = fetch_finish(&round->handles[index], round->arena, &fetch->request,
-                              &fetch->answer, &fetch->error);
+    fetch->err = fetch_finish(&round->handles[index], round->arena, &fetch->request, &fetch->answer,
+                              &fetch->error);
     round->handles[index].is_over = true;
     if (fetch->on_end != NULL) {
         fetch->on_end(fetch);

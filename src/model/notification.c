@@ -55,7 +55,8 @@ static const struct shape_field sink_fields[] = {
      .flags = SHAPE_REQUIRED,
      AT(type),
      .choices = sink_types,
-     .about = "webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these"},
+     .about =
+         "webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these"},
     {.name = "url",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_WRITE_ONLY,

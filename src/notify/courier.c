@@ -96,8 +96,8 @@ static void courier_judge(struct arena *arena, const struct fetch *fetch,
     }
 }
 
-void courier_try(const struct courier *courier, struct arena *arena,
-                 const struct outbox_item *item, struct courier_attempt *ret_attempt)
+void courier_try(const struct courier *courier, struct arena *arena, const struct outbox_item *item,
+                 struct courier_attempt *ret_attempt)
 {
     struct fetch_header headers[4];
     struct fetch fetch = {.err = ERR_NONE};

@@ -38,7 +38,7 @@ struct courier_attempt {
 };
 
 /* Blocks. */
-void courier_try(const struct courier *courier, struct arena *arena,
-                 const struct outbox_item *item, struct courier_attempt *ret_attempt);
+void courier_try(const struct courier *courier, struct arena *arena, const struct outbox_item *item,
+                 struct courier_attempt *ret_attempt);
 
 #endif

@@ -63,8 +63,8 @@ static void message_write_slack(struct arena *arena, struct json_writer *json,
         text = arena_format(arena, "%.*s\n```%.*s```", SLICE_ARG(text), SLICE_ARG(statement));
     }
     if (item->path.len > 0) {
-        text = arena_format(arena, "%.*s\n<%.*s|Open in Gatehouse>", SLICE_ARG(text),
-                            SLICE_ARG(link));
+        text =
+            arena_format(arena, "%.*s\n<%.*s|Open in Gatehouse>", SLICE_ARG(text), SLICE_ARG(link));
     }
     json_begin_object(json);
     json_member_text(json, "text", text);
@@ -148,8 +148,8 @@ struct slice message_signature_in(struct arena *arena, struct slice key, struct 
 {
     unsigned char hash[EVP_MAX_MD_SIZE];
     unsigned hash_size = 0;
-    struct slice signed_text = arena_format(arena, "%.*s.%" PRId64 ".%.*s", SLICE_ARG(id), seconds,
-                                            SLICE_ARG(body));
+    struct slice signed_text =
+        arena_format(arena, "%.*s.%" PRId64 ".%.*s", SLICE_ARG(id), seconds, SLICE_ARG(body));
     must(HMAC(EVP_sha256(), key.at, (int)key.len, (const unsigned char *)signed_text.at,
               signed_text.len, hash, &hash_size) != NULL);
     struct slice text = base64_encode_in(arena, BASE64_STANDARD, slice_of(hash, hash_size));

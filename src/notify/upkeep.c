@@ -21,8 +21,7 @@ static enum err upkeep_read_body(struct store_tx *tx, void *context, struct erro
 {
     struct upkeep_turn *turn = context;
     bool has_old = false;
-    enum err err =
-        review_sweep_is_due(tx, turn->now, turn->old_before, &turn->is_due, reterr);
+    enum err err = review_sweep_is_due(tx, turn->now, turn->old_before, &turn->is_due, reterr);
     if (err == ERR_NONE) {
         err = outbox_has_old(tx, turn->now, &has_old, reterr);
     }

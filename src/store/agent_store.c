@@ -194,11 +194,10 @@ enum err agent_store_disconnect(struct store_tx *tx, struct slice id, int64_t co
                                 int64_t now, struct error *reterr)
 {
     uint64_t changed = 0;
-    enum err err =
-        store_exec(tx,
-                   "UPDATE agent SET connected_until = 0, last_seen_at = $3 "
-                   "WHERE id = $1 AND connected_until = $2 AND is_embedded = 0",
-                   PARAMS(store_text(id), store_int(connected_until), store_int(now)), &changed,
-                   reterr);
+    enum err err = store_exec(tx,
+                              "UPDATE agent SET connected_until = 0, last_seen_at = $3 "
+                              "WHERE id = $1 AND connected_until = $2 AND is_embedded = 0",
+                              PARAMS(store_text(id), store_int(connected_until), store_int(now)),
+                              &changed, reterr);
     return err == ERR_NONE && changed > 0 ? tell_agent_gone(tx, id, now, reterr) : err;
 }

@@ -47,11 +47,11 @@ static enum err outbox_put_for(struct store_tx *tx, struct arena *arena, struct 
                                struct error *reterr)
 {
     int64_t waiting = 0;
-    enum err err = rows_number(tx,
-                               "SELECT count(*) FROM (SELECT 1 FROM notification_delivery "
-                               "WHERE sink_id = $1 AND state = 'pending' LIMIT $2) w",
-                               PARAMS(store_text(sink_id), store_int(LIMIT_NOTIFY_PENDING)),
-                               &waiting, reterr);
+    enum err err =
+        rows_number(tx,
+                    "SELECT count(*) FROM (SELECT 1 FROM notification_delivery "
+                    "WHERE sink_id = $1 AND state = 'pending' LIMIT $2) w",
+                    PARAMS(store_text(sink_id), store_int(LIMIT_NOTIFY_PENDING)), &waiting, reterr);
     bool has_room = waiting < LIMIT_NOTIFY_PENDING;
     if (err != ERR_NONE) {
         return err;
@@ -104,10 +104,9 @@ enum err outbox_is_due(struct store_tx *tx, const struct outbox_question *questi
                        struct error *reterr)
 {
     int64_t count = 0;
-    enum err err =
-        rows_number(tx, "SELECT count(*) FROM (SELECT 1 " OUTBOX_DUE "LIMIT 1) w",
-                    PARAMS(store_int(question->now), store_int(question->is_failing ? 1 : 0)),
-                    &count, reterr);
+    enum err err = rows_number(
+        tx, "SELECT count(*) FROM (SELECT 1 " OUTBOX_DUE "LIMIT 1) w",
+        PARAMS(store_int(question->now), store_int(question->is_failing ? 1 : 0)), &count, reterr);
     *ret_is = count > 0;
     return err;
 }
@@ -163,18 +162,35 @@ static enum err outbox_read_statement(struct store_tx *tx, struct arena *arena,
 {
     struct review review = {0};
     struct review_secret secret = {0};
-    const struct review_key key = {
-        .organization_id = row->organization_id, .id = row->item.subject_id};
+    const struct review_key key = {.organization_id = row->organization_id,
+                                   .id = row->item.subject_id};
     enum err err = review_store_find(tx, arena, &key, &review, reterr);
     if (err == ERR_NONE) {
         err = review_store_open(tx, arena, &review, &secret, reterr);
     }
     if (err != ERR_NONE) {
-        return err == ERR_NOT_FOUND ? ERR_NONE : err;
+        return err == ERR_NOT_FOUND || err == ERR_INTERNAL ? ERR_NONE : err;
     }
-    *ret_text = session_text_in(
-        arena, secret.script, (size_t)row->item.sink.statement_size.value);
+    *ret_text = session_text_in(arena, secret.script, (size_t)row->item.sink.statement_size.value);
     return ERR_NONE;
+}
+
+/* One that no key opens any more fails by itself, and holds up no others. */
+static enum err outbox_read_sink(struct store_tx *tx, struct arena *arena, struct outbox_row *row,
+                                 struct error *reterr)
+{
+    struct sink *sink = &row->item.sink;
+    enum err err =
+        notification_store_find(tx, arena, row->organization_id, row->sink_id, sink, reterr);
+    if (err == ERR_INTERNAL) {
+        *sink = (struct sink){.id = row->sink_id,
+                              .name = row->sink_id,
+                              .type = SLICE(SINK_SLACK),
+                              .url = SLICE(""),
+                              .key = SLICE("")};
+        return ERR_NONE;
+    }
+    return err;
 }
 
 static enum err outbox_lease(struct store_tx *tx, struct arena *arena,
@@ -183,16 +199,15 @@ static enum err outbox_lease(struct store_tx *tx, struct arena *arena,
 {
     struct outbox_item *item = &row->item;
     item->lease_id = row_id_new(arena);
-    enum err err = store_exec(
-        tx,
-        "UPDATE notification_delivery SET lease_id = $2, lease_until = $3, tries = $4 "
-        "WHERE id = $1",
-        PARAMS(store_text(item->delivery_id), store_text(item->lease_id),
-               store_int(question->lease_until), store_int(item->tries)),
-        NULL, reterr);
+    enum err err =
+        store_exec(tx,
+                   "UPDATE notification_delivery SET lease_id = $2, lease_until = $3, tries = $4 "
+                   "WHERE id = $1",
+                   PARAMS(store_text(item->delivery_id), store_text(item->lease_id),
+                          store_int(question->lease_until), store_int(item->tries)),
+                   NULL, reterr);
     if (err == ERR_NONE) {
-        err = notification_store_find(tx, arena, row->organization_id, row->sink_id, &item->sink,
-                                      reterr);
+        err = outbox_read_sink(tx, arena, row, reterr);
     }
     bool is_review = slice_starts_with(item->event_type, SLICE("review."));
     if (err == ERR_NONE && is_review && item->sink.statement_size.value > 0) {
@@ -227,9 +242,9 @@ enum err outbox_finish(struct store_tx *tx, const struct outbox_result *result,
         "UPDATE notification_delivery SET state = $3, next_at = $4, lease_id = '', "
         "lease_until = 0, last_status = $5, last_error = $6, updated_at = $7 "
         "WHERE id = $1 AND lease_id = $2 AND state = 'pending'",
-        PARAMS(store_text(item->delivery_id), store_text(item->lease_id),
-               store_text(result->state), store_int(result->next_at), store_int(result->status),
-               store_text(result->reason), store_int(result->now)),
+        PARAMS(store_text(item->delivery_id), store_text(item->lease_id), store_text(result->state),
+               store_int(result->next_at), store_int(result->status), store_text(result->reason),
+               store_int(result->now)),
         &changed, reterr);
     if (err != ERR_NONE || changed == 0) {
         return err;

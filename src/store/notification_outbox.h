@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The outbox of notifications: events are put in by the transaction in which they happen, and each
  * is sent to each sink that wants it, by one gateway at a time. A delivery that is taken is leased:
- * a gateway that is killed loses it when the lease ends, and it is sent again, under the same id. */
+ * a gateway that is killed loses it when the lease ends, and it is sent again, under the same id.
+ */
 #ifndef GH_STORE_NOTIFICATION_OUTBOX_H
 #define GH_STORE_NOTIFICATION_OUTBOX_H
 

@@ -38,15 +38,14 @@ static enum err sink_read_events(struct store_tx *tx, struct arena *arena, struc
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct slice)};
-    enum err err = store_query(
-        tx, "SELECT type FROM notification_sink_event WHERE sink_id = $1 ORDER BY type",
-        PARAMS(store_text(sink->id)), &rows, reterr);
+    enum err err =
+        store_query(tx, "SELECT type FROM notification_sink_event WHERE sink_id = $1 ORDER BY type",
+                    PARAMS(store_text(sink->id)), &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         struct slice type = rows_text_in(arena, &rows, 0);
         *(struct slice *)rows_list_add(&list) = type;
     }
-    sink->events =
-        (struct shape_texts){.items = list.items, .count = list.count, .is_given = true};
+    sink->events = (struct shape_texts){.items = list.items, .count = list.count, .is_given = true};
     return rows_end(err);
 }
 
@@ -94,11 +93,11 @@ static enum err sink_first(struct store_tx *tx, struct arena *arena, struct slic
                            struct slice name_or_id, struct sink *sink, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err = store_query_one(
-        tx,
-        SINK_COLUMNS "s.organization_id = $1 AND (s.name = $2 OR s.id = $2) "
-                     "ORDER BY CASE WHEN s.name = $2 THEN 0 ELSE 1 END LIMIT 1",
-        PARAMS(store_text(organization_id), store_text(name_or_id)), &rows, reterr);
+    enum err err =
+        store_query_one(tx,
+                        SINK_COLUMNS "s.organization_id = $1 AND (s.name = $2 OR s.id = $2) "
+                                     "ORDER BY CASE WHEN s.name = $2 THEN 0 ELSE 1 END LIMIT 1",
+                        PARAMS(store_text(organization_id), store_text(name_or_id)), &rows, reterr);
     if (err == ERR_NOT_FOUND) {
         return fail(reterr, err, "there is no sink '%.*s'", SLICE_ARG(name_or_id));
     }
@@ -123,8 +122,8 @@ static struct slice sink_seal_in(struct arena *arena, struct store_tx *tx, const
     char *plain = arena_alloc_bare(arena, SINK_KEY_SIZE + sink->url.len + 1);
     memcpy(plain, sink->key.at, SINK_KEY_SIZE);
     memcpy(plain + SINK_KEY_SIZE, sink->url.at, sink->url.len);
-    struct slice sealed = seal_in(arena, store_keys(tx), sink->id,
-                                  slice_of(plain, SINK_KEY_SIZE + sink->url.len));
+    struct slice sealed =
+        seal_in(arena, store_keys(tx), sink->id, slice_of(plain, SINK_KEY_SIZE + sink->url.len));
     return sealed;
 }
 
@@ -254,10 +253,10 @@ enum err notification_store_deliveries(struct store_tx *tx, struct arena *arena,
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct delivery)};
     const struct store_value organization = store_text(filter->organization_id);
     *ret_list = (struct delivery_list){0};
-    enum err err = rows_number(
-        tx, "SELECT count(*) " DELIVERY_FROM DELIVERY_FILTER,
-        PARAMS(organization, store_text(filter->state), store_text(filter->sink)),
-        &ret_list->total, reterr);
+    enum err err =
+        rows_number(tx, "SELECT count(*) " DELIVERY_FROM DELIVERY_FILTER,
+                    PARAMS(organization, store_text(filter->state), store_text(filter->sink)),
+                    &ret_list->total, reterr);
     if (err == ERR_NONE) {
         err = store_query(tx,
                           DELIVERY_COLUMNS DELIVERY_FROM DELIVERY_FILTER
@@ -279,15 +278,14 @@ enum err notification_store_delivery(struct store_tx *tx, struct arena *arena,
                                      struct delivery *ret_delivery, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err =
-        store_query_one(tx, DELIVERY_COLUMNS DELIVERY_FROM "WHERE d.organization_id = $1 AND d.id = $2",
-                        PARAMS(store_text(organization_id), store_text(id)), &rows, reterr);
+    enum err err = store_query_one(
+        tx, DELIVERY_COLUMNS DELIVERY_FROM "WHERE d.organization_id = $1 AND d.id = $2",
+        PARAMS(store_text(organization_id), store_text(id)), &rows, reterr);
     if (err == ERR_NONE) {
         delivery_take(arena, &rows, ret_delivery);
     }
-    return err == ERR_NOT_FOUND
-               ? fail(reterr, err, "there is no delivery '%.*s'", SLICE_ARG(id))
-               : err;
+    return err == ERR_NOT_FOUND ? fail(reterr, err, "there is no delivery '%.*s'", SLICE_ARG(id))
+                                : err;
 }
 
 enum err notification_store_replay(struct store_tx *tx, struct slice id, int64_t now,

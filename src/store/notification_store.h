@@ -50,8 +50,7 @@ enum err notification_store_deliveries(struct store_tx *tx, struct arena *arena,
                                        struct error *reterr) MUST_USE;
 enum err notification_store_delivery(struct store_tx *tx, struct arena *arena,
                                      struct slice organization_id, struct slice id,
-                                     struct delivery *ret_delivery,
-                                     struct error *reterr) MUST_USE;
+                                     struct delivery *ret_delivery, struct error *reterr) MUST_USE;
 /* A dead one is sent again, under the same id. ERR_CONFLICT: it is not dead. */
 enum err notification_store_replay(struct store_tx *tx, struct slice id, int64_t now,
                                    struct error *reterr) MUST_USE;

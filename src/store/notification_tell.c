@@ -35,8 +35,8 @@ static enum err telling_begin(struct telling *self, struct store_tx *tx,
     if (err != ERR_NONE || !wants) {
         return err == ERR_NONE ? ERR_NOT_FOUND : err;
     }
-    self->event = (struct outbox_event){
-        .organization_id = organization_id, .type = type, .path = SLICE("")};
+    self->event =
+        (struct outbox_event){.organization_id = organization_id, .type = type, .path = SLICE("")};
     self->json = json_writer_to(&self->buf);
     json_begin_object(&self->json);
     return ERR_NONE;
@@ -64,11 +64,11 @@ static enum err tell_deciders(struct store_tx *tx, struct telling *self,
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     bool approves = slice_equals(review->state, review_state_word(REVIEW_APPROVED));
-    enum err err = store_query(tx,
-                               "SELECT member_email FROM review_ballot WHERE review_id = $1 "
-                               "AND approves = $2 ORDER BY created_at, member_id",
-                               PARAMS(store_text(review->id), store_int(approves ? 1 : 0)), &rows,
-                               reterr);
+    enum err err =
+        store_query(tx,
+                    "SELECT member_email FROM review_ballot WHERE review_id = $1 "
+                    "AND approves = $2 ORDER BY created_at, member_id",
+                    PARAMS(store_text(review->id), store_int(approves ? 1 : 0)), &rows, reterr);
     json_member_array(&self->json, "decided_by");
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         json_text(&self->json, store_rows_view(&rows, 0));
@@ -114,9 +114,9 @@ enum err tell_review_requested(struct store_tx *tx, const struct review *review,
         return telling_none(err);
     }
     tell_review_data(&self, review);
-    self.event.summary = arena_format(&self.arena, "%.*s asks for %s '%.*s'",
-                                      SLICE_ARG(review->member_email), tell_asked_for(review),
-                                      SLICE_ARG(review->connection_name));
+    self.event.summary =
+        arena_format(&self.arena, "%.*s asks for %s '%.*s'", SLICE_ARG(review->member_email),
+                     tell_asked_for(review), SLICE_ARG(review->connection_name));
     return telling_end(&self, tx, reterr);
 }
 
@@ -143,8 +143,7 @@ static const char *tell_outcome(const struct review *review)
     return NULL;
 }
 
-enum err tell_review_decided(struct store_tx *tx, const struct review *review,
-                             struct error *reterr)
+enum err tell_review_decided(struct store_tx *tx, const struct review *review, struct error *reterr)
 {
     const char *outcome = tell_outcome(review);
     if (outcome == NULL) {
@@ -163,8 +162,7 @@ enum err tell_review_decided(struct store_tx *tx, const struct review *review,
     return err == ERR_NONE ? telling_end(&self, tx, reterr) : err;
 }
 
-enum err tell_review_expired(struct store_tx *tx, const struct review *review,
-                             struct error *reterr)
+enum err tell_review_expired(struct store_tx *tx, const struct review *review, struct error *reterr)
 {
     struct telling self CLEANUP(telling_release);
     enum err err = telling_begin(&self, tx, review->organization_id, EVENT_REVIEW_EXPIRED, reterr);
@@ -221,11 +219,11 @@ static enum err tell_session(struct store_tx *tx, const struct session *session,
     struct slice where = session->connection_name;
     if (slice_equals(slice_of_text(type), SLICE(EVENT_MASKING_FAILED))) {
         json_member_int(&self.json, "count", session->masking.error_count);
-        self.event.summary =
-            arena_format(&self.arena,
-                         "In the session of %.*s on '%.*s' something could not be examined, and was "
-                         "masked whole or refused",
-                         SLICE_ARG(who), SLICE_ARG(where));
+        self.event.summary = arena_format(
+            &self.arena,
+            "In the session of %.*s on '%.*s' something could not be examined, and was "
+            "masked whole or refused",
+            SLICE_ARG(who), SLICE_ARG(where));
     } else if (session->ended_at != 0) {
         self.event.summary = arena_format(&self.arena, "The session of %.*s on '%.*s' is over",
                                           SLICE_ARG(who), SLICE_ARG(where));
@@ -255,8 +253,7 @@ enum err tell_guardrail_hit(struct store_tx *tx, const struct session *session,
                             const struct session_guarded *hits, size_t count, struct error *reterr)
 {
     struct telling self CLEANUP(telling_release);
-    enum err err =
-        telling_begin(&self, tx, session->organization_id, EVENT_GUARDRAIL_HIT, reterr);
+    enum err err = telling_begin(&self, tx, session->organization_id, EVENT_GUARDRAIL_HIT, reterr);
     if (err != ERR_NONE) {
         return telling_none(err);
     }
@@ -272,9 +269,8 @@ enum err tell_guardrail_hit(struct store_tx *tx, const struct session *session,
     }
     json_end_array(&self.json);
     struct slice who = tell_who(session);
-    self.event.summary =
-        arena_format(&self.arena, "%.*s met a guard rail on '%.*s', %zu times", SLICE_ARG(who),
-                     SLICE_ARG(session->connection_name), count);
+    self.event.summary = arena_format(&self.arena, "%.*s met a guard rail on '%.*s', %zu times",
+                                      SLICE_ARG(who), SLICE_ARG(session->connection_name), count);
     return telling_end(&self, tx, reterr);
 }
 

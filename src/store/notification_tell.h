@@ -20,7 +20,8 @@ enum err tell_review_expired(struct store_tx *tx, const struct review *review,
 
 enum err tell_session_opened(struct store_tx *tx, const struct session *session,
                              struct error *reterr) MUST_USE;
-/* With what was masked whole or refused because it could not be examined, as an event of its own. */
+/* With what was masked whole or refused because it could not be examined, as an event of its own.
+ */
 enum err tell_session_closed(struct store_tx *tx, const struct session *session,
                              struct error *reterr) MUST_USE;
 enum err tell_guardrail_hit(struct store_tx *tx, const struct session *session,

@@ -26,15 +26,13 @@ enum err review_sweep_is_due(struct store_tx *tx, int64_t now, int64_t old_befor
 {
     int64_t over = 0;
     int64_t old = 0;
-    enum err err = rows_number(tx,
-                               "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OVER
-                               "LIMIT $1) w",
-                               PARAMS(store_int(1), store_int(now)), &over, reterr);
+    enum err err = rows_number(
+        tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OVER "LIMIT $1) w",
+        PARAMS(store_int(1), store_int(now)), &over, reterr);
     if (err == ERR_NONE) {
-        err = rows_number(tx,
-                          "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OLD
-                          "LIMIT 1) w",
-                          PARAMS(store_int(old_before)), &old, reterr);
+        err = rows_number(
+            tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OLD "LIMIT 1) w",
+            PARAMS(store_int(old_before)), &old, reterr);
     }
     *ret_is = over > 0 || old > 0;
     return err;

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from bad_input_bodies import (CONTROL, GROUPS, HIDDEN, NOWHERE, PASSWORD, Field, access_rule,
                               api_key, attribute, connection, decision, email, guardrail, machine_identity,
                               masking_rule, name, new_agent, resource, rulepack, service_account,
-                              text, user)
+                              sink, text, user)
 
 DEPTH_MAX = 64
 
@@ -117,6 +117,8 @@ OPERATIONS = (
               (text("comment", 4000, bad=(), required=True, nullable=False, low=1),)),
     Operation("POST", "/access-requests/rules", access_rule("new-access")),
     Operation("PUT", "/access-requests/rules/kept-access", access_rule("kept-access")),
+    Operation("POST", "/notifications/sinks", sink("new-sink")),
+    Operation("PUT", "/notifications/sinks/kept-sink", sink("kept-sink", required=False)),
     Operation("POST", "/attributes", attribute("new-attribute")),
     Operation("PUT", "/attributes/kept-attribute", attribute("kept-attribute")),
     Operation("POST", "/users", user("new@example.com"),
@@ -366,6 +368,7 @@ QUERIES = {
         ("database", "text", 128), ("schema", "text", 128), ("table", "text", 128)),
     "GET /agents": (("status", "choice", 100),),
     "GET /access-requests/rules": PAGES,
+    "GET /notifications/deliveries": PAGES + (("state", "choice", 100), ("sink", "text", 254)),
     "GET /reviews": PAGES + (
         ("mine", "bool"), ("to_decide", "bool"), ("status", "choice", 100),
         ("connection", "text", 254), ("requester", "text", 254), ("start_date", "time", 40),
@@ -421,7 +424,8 @@ def query_cases():
 
 PATHS = ("/resources/{}", "/connections/{}", "/connections/{}/access", "/attributes/{}",
          "/users/{}", "/users/groups/{}", "/api-keys/{}", "/serviceaccounts/{}",
-         "/machineidentities/{}", "/agents/{}", "/guardrails/{}", "/access-requests/rules/{}")
+         "/machineidentities/{}", "/agents/{}", "/guardrails/{}", "/access-requests/rules/{}",
+         "/notifications/sinks/{}")
 BAD_SEGMENTS = ("%", "%0", "%gg", "a%00b", "%ff", "%c0%af", "%ed%a0%80")
 BAD_RESOURCE_NAMES = ("%0A", "a%2Fb", "%2e%2e", "%7f", "%C2%85", "a" * 255, "%F0%9F%98%80" * 255)
 

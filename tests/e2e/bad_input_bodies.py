@@ -278,6 +278,26 @@ def access_rule(title):
     )
 
 
+def sink(title, required=True):
+    return (
+        name(title),
+        Field("type", "text", "webhook", required=True, nullable=False,
+              choices=("webhook", "slack", "teams")),
+        text("url", 2000, "https://hooks.example.com/services/T0/B0", required=required,
+             nullable=False, bad=CONTROL + (
+                 ("space", "https://a.example.com/ b"), ("no-url", HIDDEN), ("file", "file:///etc"),
+                 ("user", f"https://u:{HIDDEN}@a.example.com/"), ("accent", "https://früh.de/"),
+                 ("fragment", "https://a.example.com/#x"), ("loopback", "https://127.0.0.1/"),
+                 ("localhost", "https://localhost/"), ("private", "http://10.1.2.3/"),
+                 ("mapped", "http://[::ffff:192.168.0.1]/"), ("link-local", "http://[fe80::1]/"),
+                 ("metadata", "http://169.254.169.254/"), ("backslash", "https://a.b\\@c/"))),
+        Field("events", "texts", ["review.requested"], required=True, nullable=False, count_max=8,
+              item_max=64),
+        Field("enabled", "bool", False),
+        Field("statement_size", "int", 100, low=0, high=2000),
+    )
+
+
 def decision():
     return (Field("status", "text", "APPROVED", required=True, nullable=False, low=1, high=32),
             Field("force_review", "bool", False), text("reason", 2000, bad=()),

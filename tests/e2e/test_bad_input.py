@@ -36,7 +36,7 @@ PATHS = {"paths": list(without_body(bad_input.path_cases()))}
 ALL = {**BODIES, **{f"{route}?": cases for route, cases in QUERIES.items()}, **PATHS}
 LISTS = ("/resources", "/connections", "/attributes", "/users", "/users/groups", "/api-keys",
          "/serviceaccounts", "/machineidentities", "/agents", "/datamasking-rules", "/guardrails",
-         "/access-requests/rules",
+         "/access-requests/rules", "/notifications/sinks",
          "/orgs/hide-role-info", "/connections/kept.connection/access")
 MAKE_NOTHING = ("/test", "-trials", "/attach", "/detach")
 INTERNALS = re.compile(
@@ -66,9 +66,12 @@ class World:
             api.post("/guardrails", {"name": "kept-guardrail"}),
             api.post("/access-requests/rules", {"name": "kept-access", "access_type": "jit",
                                                 "reviewers_groups": ["kept-group"]}),
+            api.post("/notifications/sinks", {"name": "kept-sink", "type": "slack",
+                                              "url": "https://hooks.example.com/x",
+                                              "events": ["review.decided"]}),
             api.put("/connections/kept.connection/access", {"groups": ["kept-group"]}),
         ]
-        assert [a.status for a in created] == [201] * 11 + [200], created
+        assert [a.status for a in created] == [201] * 12 + [200], created
         self.before = self.look()
         self.successes = self.count_successes()
 

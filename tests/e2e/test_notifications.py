@@ -16,7 +16,8 @@ import pytest
 
 from api import Api, connection, register, unique
 from conftest import PATIENCE, Gateway, wait_for
-from native import credential, psql
+from native import credential
+from pgwire import Refused, Wire
 from store import Store
 
 HERE = "127.0.0.2"  # where messages may be sent to
@@ -340,7 +341,11 @@ def test_decisions_expiries_and_sessions_are_told(office, receiver, target):
         "input": {"rules": [{"type": "deny_words_list", "words": ["forbidden"]}]}})
     assert answer.status == 201, answer
     key = credential(admin, guarded)
-    assert psql(key, "select 'forbidden'", check=False).returncode != 0
+    with Wire(key) as wire:
+        with pytest.raises(Refused):
+            wire.ask("select 'forbidden'")
+        wait_for(lambda: told("guardrail.hit", connection=guarded), what="the hit, in the session")
+        assert told("session.closed", connection=guarded) == []
     wait_for(lambda: told("session.closed", connection=guarded), what="the session's end")
     [opened] = told("session.opened", connection=guarded)
     [hit] = wait_for(lambda: told("guardrail.hit", connection=guarded), what="the hit")

@@ -10,7 +10,8 @@ from store import Store, new_organization
 
 TABLES = ["resource", "connection", "tag", "attribute", "rule", "user_account", "user_group",
           "group_member", "api_key", "connection_access", "attribute_access", "agent",
-          "service_account", "machine_identity", "credential", "session", "masking_key", "review"]
+          "service_account", "machine_identity", "credential", "session", "masking_key", "review",
+          "notification_sink", "notification_event", "notification_delivery"]
 
 
 class Full:
@@ -51,11 +52,17 @@ class Full:
                 "name": f"access-{word}", "access_type": "command",
                 "connection_names": [f"connection-{word}"],
                 "reviewers_groups": [f"group-{word}"]}),
-            boss.post("/sessions", {"connection": f"connection-{word}", "script": "x"})]
+            boss.post("/sessions", {"connection": f"connection-{word}", "script": "x"}),
+            boss.post("/notifications/sinks", {
+                "name": f"sink-{word}", "type": "slack", "url": "https://hooks.example.com/x",
+                "events": ["agent.gone"]})]
         assert all(answer.status in (200, 201) for answer in answers), answers
         self.session = self.store.add_session(
             home, connection_name=f"connection-{word}", user_id=boss.get("/userinfo").json["id"])
+        self.delivery = self.add_delivery(answers[13].json["id"])
         self.names = {
+            "sinks": [f"sink-{word}", answers[13].json["id"]],
+            "deliveries": [self.delivery],
             "credentials": [answers[9].json["id"]],
             "datamasking-rules": [answers[10].json["id"]],
             "sessions": [self.session],
@@ -73,6 +80,15 @@ class Full:
             "access-requests": [f"access-{word}"],
             "reviews": [answers[12].json["review_id"], answers[12].json["session_id"]],
         }
+
+    def add_delivery(self, sink):
+        """One that was given up."""
+        event, delivery = str(uuid.uuid4()), str(uuid.uuid4())
+        self.store.ask("INSERT INTO notification_event VALUES (?, ?, 'agent.gone', '', "
+                       "'gone', '', '', 1)", event, self.home)
+        self.store.ask("INSERT INTO notification_delivery VALUES (?, ?, ?, ?, 'dead', 1, ?, '', 0, "
+                       "500, 'no', 1, 1)", delivery, self.home, event, sink, 4 * 10**15)
+        return delivery
 
     def rows(self):
         found = {}
@@ -150,6 +166,15 @@ def calls_by_name(other):
         "reviews": [("GET", "/reviews/{}", None), ("GET", "/reviews/{}/script", None),
                     ("PUT", "/reviews/{}", {"status": "APPROVED"}),
                     ("POST", "/reviews/{}/comments", {"comment": "x"})],
+        "sinks": [("GET", "/notifications/sinks/{}", None),
+                  ("PUT", "/notifications/sinks/{}", {
+                      "name": "x", "type": "slack", "events": ["agent.gone"]}),
+                  ("DELETE", "/notifications/sinks/{}", None),
+                  ("POST", "/notifications/sinks/{}/test", None),
+                  ("POST", "/notifications/sinks/{}/secret", None),
+                  ("POST", "/notifications/sinks/{}/replay", None)],
+        "deliveries": [("GET", "/notifications/deliveries/{}", None),
+                       ("POST", "/notifications/deliveries/{}/replay", None)],
         "guardrails": [("GET", "/guardrails/{}", None), ("PUT", "/guardrails/{}", {"name": "x"}),
                        ("DELETE", "/guardrails/{}", None),
                        ("POST", "/guardrails/{}/test", {})],

@@ -52,6 +52,64 @@ static void an_address_is_written_in_its_one_form(void **state)
     }
 }
 
+static void only_what_is_public_may_be_asked_by_others(void **state)
+{
+    static const char *const inner[] = {"0.0.0.0",
+                                        "10.255.255.255",
+                                        "100.64.0.1",
+                                        "100.127.255.255",
+                                        "127.0.0.1",
+                                        "169.254.169.254",
+                                        "172.16.0.1",
+                                        "172.31.255.255",
+                                        "192.0.0.170",
+                                        "192.0.2.1",
+                                        "192.88.99.1",
+                                        "192.168.255.1",
+                                        "198.18.0.1",
+                                        "198.19.255.255",
+                                        "198.51.100.7",
+                                        "203.0.113.9",
+                                        "224.0.0.1",
+                                        "239.1.1.1",
+                                        "240.0.0.1",
+                                        "255.255.255.255",
+                                        "::",
+                                        "::1",
+                                        "::ffff:10.0.0.1",
+                                        "::10.0.0.1",
+                                        "64:ff9b::a00:1",
+                                        "100::1",
+                                        "2001::1",
+                                        "2001:1ff::1",
+                                        "2001:db8::1",
+                                        "2002:a00:1::1",
+                                        "3fff:fff::1",
+                                        "fc00::1",
+                                        "fdff::1",
+                                        "fe80::1",
+                                        "fec0::1",
+                                        "ff02::1",
+                                        "4000::1",
+                                        "5f00::1"};
+    static const char *const outer[] = {
+        "1.1.1.1",     "9.255.255.255",   "11.0.0.0",       "100.63.255.255", "100.128.0.0",
+        "126.1.1.1",   "128.0.0.1",       "169.253.1.1",    "172.15.255.255", "172.32.0.0",
+        "192.0.1.1",   "192.167.1.1",     "192.169.1.1",    "198.17.255.255", "198.20.0.0",
+        "203.0.114.1", "223.255.255.255", "::ffff:8.8.8.8", "2001:200::1",    "2001:4860::8888",
+        "2003::1",     "2a00:1450::1",    "3fff:1000::1"};
+    struct address address;
+    (void)state;
+    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
+        assert_true(parse(inner[i], &address));
+        assert_false(address_is_public(&address));
+    }
+    for (size_t i = 0; i < sizeof(outer) / sizeof(outer[0]); i++) {
+        assert_true(parse(outer[i], &address));
+        assert_true(address_is_public(&address));
+    }
+}
+
 static void what_is_no_address_is_refused(void **state)
 {
     (void)state;
@@ -277,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_is_written_in_its_one_form),
+        cmocka_unit_test(only_what_is_public_may_be_asked_by_others),
         cmocka_unit_test(what_is_no_address_is_refused),
         cmocka_unit_test(every_prefix_is_read_as_libc_reads_it),
         cmocka_unit_test(this_machine_is_known_in_all_its_forms),
