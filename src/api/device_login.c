@@ -192,7 +192,7 @@ static enum err device_grant(struct device_call *self, struct store_tx *tx, stru
                                    .id = found->user_id,
                                    .email = self->user.email,
                                    .name = self->user.name};
-    return is_active ? api_audit(call, tx, "sign_in", 200, SLICE(""), reterr)
+    return is_active ? sign_in_note(call, tx, 200, reterr)
                      : api_audit_refusal(call, tx, "sign_in", 400,
                                          SLICE("the account is not active"), reterr);
 }

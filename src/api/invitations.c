@@ -157,7 +157,8 @@ static enum err invitation_accept_body(struct store_tx *tx, void *context, struc
                                    .id = invitation.user_id,
                                    .email = invitation.email,
                                    .name = invitation.name};
-    return api_audit(call, tx, "accept_invitation", 200, SLICE(""), reterr);
+    err = sign_in_note_address(call, tx, reterr);
+    return err == ERR_NONE ? api_audit(call, tx, "accept_invitation", 200, SLICE(""), reterr) : err;
 }
 
 static enum err invitation_hash_password(struct invitation_call *self, struct error *reterr)

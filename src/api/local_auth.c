@@ -112,6 +112,9 @@ static enum err local_auth_register_body(struct store_tx *tx, void *context, str
                                    .id = self->user.id,
                                    .email = self->user.email,
                                    .name = self->user.name};
+    if (err == ERR_NONE) {
+        err = sign_in_note_address(call, tx, reterr);
+    }
     return err == ERR_NONE ? api_audit(call, tx, "register", 201, SLICE(""), reterr) : err;
 }
 
@@ -227,7 +230,7 @@ static enum err local_auth_end_body(struct store_tx *tx, void *context, struct e
         err = sign_in_try_take_back(tx, &self->attempt, reterr);
     }
     if (err != ERR_NONE || is_good) {
-        return err == ERR_NONE ? api_audit(call, tx, "sign_in", 200, SLICE(""), reterr) : err;
+        return err == ERR_NONE ? sign_in_note(call, tx, 200, reterr) : err;
     }
     return api_audit_refusal(call, tx, "sign_in", 401,
                              !self->has_good_password ? SLICE("wrong address or password")

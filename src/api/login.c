@@ -355,7 +355,7 @@ static enum err login_settle_body(struct store_tx *tx, void *context, struct err
     call->caller.id = is_in ? login->user.id : SLICE("");
     call->caller.email = is_in ? login->user.email : login->profile.email;
     call->caller.name = is_in ? login->user.name : login->profile.name;
-    return err == ERR_NONE ? api_audit(call, tx, "sign_in", 302, SLICE(""), reterr) : err;
+    return err == ERR_NONE ? sign_in_note(call, tx, 302, reterr) : err;
 }
 
 static enum err login_arrive(struct login *login, struct error *reterr)

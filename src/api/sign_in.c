@@ -7,6 +7,7 @@
 #include "identity/password.h"
 #include "io/clock.h"
 #include "io/pool.h"
+#include "store/sign_in_place_store.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -86,6 +87,22 @@ struct slice sign_in_address(const struct api_call *call)
     memset(&address.s6_addr[8], 0, 8);
     const char *shown = inet_ntop(AF_INET6, &address, text, sizeof(text));
     return arena_copy(call->arena, slice_of_text(shown == NULL ? peer : shown));
+}
+
+enum err sign_in_note_address(struct api_call *call, struct store_tx *tx, struct error *reterr)
+{
+    const struct sign_in_place place = {
+        .caller = &call->caller,
+        .address = sign_in_address(call),
+        .now = clock_now(),
+    };
+    return sign_in_place_note(tx, &place, reterr);
+}
+
+enum err sign_in_note(struct api_call *call, struct store_tx *tx, int status, struct error *reterr)
+{
+    enum err err = sign_in_note_address(call, tx, reterr);
+    return err == ERR_NONE ? api_audit(call, tx, "sign_in", status, SLICE(""), reterr) : err;
 }
 
 enum err sign_in_check_rate(struct api_call *call, struct slice account, struct error *reterr)

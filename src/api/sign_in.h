@@ -24,6 +24,15 @@ bool sign_in_may_found(const struct api_call *call, struct slice setup_code);
 /* Where the caller is, for counting: who has an IPv6 address has at least all of its /64. */
 struct slice sign_in_address(const struct api_call *call);
 
+/* Somebody has signed in, the call's caller: in the audit log, and told of when the address is new.
+ */
+enum err sign_in_note(struct api_call *call, struct store_tx *tx, int status,
+                      struct error *reterr) MUST_USE;
+
+/* The address alone, of who comes in by registering or by an invitation. */
+enum err sign_in_note_address(struct api_call *call, struct store_tx *tx,
+                              struct error *reterr) MUST_USE;
+
 /* Too many requests from this address, for this account (which may be empty): ERR_BUSY, and the
  * header that says how long to wait. */
 enum err sign_in_check_rate(struct api_call *call, struct slice account,

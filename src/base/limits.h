@@ -436,6 +436,7 @@
 /* passwords */
 #define LIMIT_DEVICE_LOGINS      2000 /* sign-ins of programs without a browser, under way */
 #define LIMIT_DEVICE_LOGINS_EACH 100  /* of one address */
+#define LIMIT_SIGN_IN_PLACES     100  /* addresses of one person that are remembered */
 #define LIMIT_SIGN_IN_ACCOUNTS   8    /* of one address, that are tried when none is named */
 #define LIMIT_INVITATION_DAYS    7    /* that an invited person's link is good */
 

@@ -18,6 +18,7 @@
 #define EVENT_GUARDRAIL_HIT    "guardrail.hit"
 #define EVENT_MASKING_FAILED   "masking.failed"
 #define EVENT_AGENT_GONE       "agent.gone"
+#define EVENT_NEW_ADDRESS      "sign_in.new_address"
 #define EVENT_TEST             "test" /* of the call that tries a sink; never in the store */
 
 #define DELIVERY_PENDING   "pending"

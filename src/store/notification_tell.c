@@ -323,3 +323,25 @@ enum err tell_agent_gone(struct store_tx *tx, struct slice agent_id, int64_t now
     arena_release(&arena);
     return err;
 }
+
+/* People --------------------------------------------------------------------------------------- */
+
+enum err tell_new_address(struct store_tx *tx, const struct caller *caller, struct slice address,
+                          int64_t now, struct error *reterr)
+{
+    struct telling self CLEANUP(telling_release);
+    enum err err = telling_begin(&self, tx, caller->organization_id, EVENT_NEW_ADDRESS, reterr);
+    if (err != ERR_NONE) {
+        return telling_none(err);
+    }
+    json_member_text(&self.json, "user", caller->email);
+    json_member_text(&self.json, "user_name", caller->name);
+    json_member_text(&self.json, "client_ip", address);
+    self.event.subject_id = caller->id;
+    self.event.path = SLICE("/admin/audit");
+    self.event.now = now;
+    self.event.summary =
+        arena_format(&self.arena, "%.*s signed in from an address that is new: %.*s",
+                     SLICE_ARG(caller->email), SLICE_ARG(address));
+    return telling_end(&self, tx, reterr);
+}

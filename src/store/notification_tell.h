@@ -5,6 +5,7 @@
 #ifndef GH_STORE_NOTIFICATION_TELL_H
 #define GH_STORE_NOTIFICATION_TELL_H
 
+#include "model/caller.h"
 #include "model/review.h"
 #include "model/session.h"
 #include "store/store.h"
@@ -31,5 +32,9 @@ enum err tell_guardrail_hit(struct store_tx *tx, const struct session *session,
 /* The agent had a link, and has none any more. */
 enum err tell_agent_gone(struct store_tx *tx, struct slice agent_id, int64_t now,
                          struct error *reterr) MUST_USE;
+
+/* Somebody signed in from an address that he had not before. */
+enum err tell_new_address(struct store_tx *tx, const struct caller *caller, struct slice address,
+                          int64_t now, struct error *reterr) MUST_USE;
 
 #endif

@@ -291,7 +291,7 @@ def sink(title, required=True):
                  ("localhost", "https://localhost/"), ("private", "http://10.1.2.3/"),
                  ("mapped", "http://[::ffff:192.168.0.1]/"), ("link-local", "http://[fe80::1]/"),
                  ("metadata", "http://169.254.169.254/"), ("backslash", "https://a.b\\@c/"))),
-        Field("events", "texts", ["review.requested"], required=True, nullable=False, count_max=8,
+        Field("events", "texts", ["review.requested"], required=True, nullable=False, count_max=9,
               item_max=64),
         Field("enabled", "bool", False),
         Field("statement_size", "int", 100, low=0, high=2000),

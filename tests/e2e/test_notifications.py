@@ -14,7 +14,8 @@ import time
 
 import pytest
 
-from api import Api, connection, register, unique
+from agent import Agent, make_agent, wait_connected
+from api import PASSWORD, Api, connection, login, register, unique
 from conftest import PATIENCE, Gateway, wait_for
 from native import credential
 from pgwire import Refused, Wire
@@ -354,6 +355,42 @@ def test_decisions_expiries_and_sessions_are_told(office, receiver, target):
         f"https://gate.example.com/sessions/{opened['data']['session_id']}")
     assert "forbidden" not in json.dumps([body for _, body in receiver.at(path)])
     office.remove(sink)
+
+
+def test_a_sign_in_from_a_new_address_is_told(office, receiver):
+    path, email = f"/good/{unique('place')}", f"{unique('ann')}@example.com"
+    sink = office.sink(path, ["sign_in.new_address"])
+    made = office.admin.post("/users", {"email": email, "password": PASSWORD})
+    assert made.status == 201, made
+    store = Store(office.gateway)
+
+    def sign_in():
+        assert login(office.gateway, email).get("/userinfo").status == 200
+    for _ in range(2):  # the first address of all is none that is new
+        sign_in()
+    assert store.ask("SELECT address FROM sign_in_place WHERE user_id = ?",
+                     made.json["id"]) == [["127.0.0.1"]]
+    store.ask("UPDATE sign_in_place SET address = '192.0.2.7' WHERE user_id = ?", made.json["id"])
+    for _ in range(2):
+        sign_in()
+    [(_, body)] = wait_for(lambda: receiver.at(path), what="the message")
+    assert body["data"]["user"] == email and body["data"]["client_ip"] == "127.0.0.1"
+    assert len(office.deliveries(sink)) == 1
+    office.remove(sink)
+
+
+def test_an_agent_that_goes_is_told(receiver, tmp_path):
+    gateway = Gateway(tmp_path / "gateway", "--notify-networks", HERE)
+    office = Office(gateway, register(gateway), receiver)
+    path = f"/good/{unique('agent')}"
+    sink, made = office.sink(path, ["agent.gone"]), make_agent(office.admin)
+    agent = Agent(str(tmp_path), "--token", made["token"])
+    wait_connected(office.admin, made, agent)
+    assert agent.stop() == 0, agent.text()
+    [(_, body)] = wait_for(lambda: receiver.at(path), what="the message")
+    assert body["data"]["agent_id"] == made["id"] and body["data"]["agent"] == made["name"]
+    office.remove(sink)
+    assert gateway.stop() == 0, gateway.text()
 
 
 def test_old_reviews_go_with_their_scripts(office):

@@ -63,3 +63,11 @@ CREATE INDEX notification_delivery_event ON notification_delivery (event_id);
 
 -- For what ends reviews that are over, and removes old ones.
 CREATE INDEX review_by_state ON review (state, pending_until);
+
+-- Where people have signed in from, so that a new address is told of.
+CREATE TABLE sign_in_place (
+    user_id @text NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
+    address @text NOT NULL,
+    seen_at @int NOT NULL,
+    PRIMARY KEY (user_id, address)
+) @strict;
