@@ -424,6 +424,7 @@
 #define LIMIT_NOTIFY_RETRY_MAX_MS   14400000 /* likewise, at most */
 #define LIMIT_NOTIFY_TRIES          12       /* which takes a day */
 #define LIMIT_NOTIFY_UPKEEP_MS      1000     /* until it is looked again what is over */
+#define LIMIT_NOTIFY_CLOCK_MS       600000   /* until a clock that was set is believed */
 #define LIMIT_NOTIFY_DELIVERED_DAYS 7        /* that one is listed */
 #define LIMIT_NOTIFY_DEAD_DAYS      30       /* likewise */
 #define LIMIT_NOTIFY_SWEEP          500      /* rows, at once */

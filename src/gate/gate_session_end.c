@@ -110,12 +110,13 @@ static void gate_session_on_told(struct gate_job *job)
 void gate_session_tell_finding(struct gate_session *session)
 {
     struct error error;
+    const struct guarded_request request = {.session = &session->session, .hit = session->guarded};
     if (session->guarded_count != 1 || session->telling != NULL || session->guarded_told > 0 ||
         session->enrolment != SESSION_ENROLLED) {
         return;
     }
-    if (guarded_job_start(session->worker, &session->session, &session->guarded[0],
-                          gate_session_on_told, session, &session->telling, &error) != ERR_NONE) {
+    if (guarded_job_start(session->worker, &request, gate_session_on_told, session,
+                          &session->telling, &error) != ERR_NONE) {
         session->telling = NULL;
     }
 }

@@ -387,10 +387,12 @@ static void guarded_run(struct gate_job *job)
                            JOB_OF(job, guarded_job), &job->error);
 }
 
-enum err guarded_job_start(struct gate_worker *worker, const struct session *session,
-                           const struct session_guarded *hit, gate_job_fn done, void *owner,
-                           struct gate_job **ret_job, struct error *reterr)
+enum err guarded_job_start(struct gate_worker *worker, const struct guarded_request *request,
+                           gate_job_fn done, void *owner, struct gate_job **ret_job,
+                           struct error *reterr)
 {
+    const struct session *session = request->session;
+    const struct session_guarded *hit = request->hit;
     struct guarded_job *self = gate_job_new(sizeof(*self), worker, owner);
     struct arena *arena = &self->job.arena;
     self->session = (struct session){

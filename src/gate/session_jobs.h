@@ -83,9 +83,14 @@ struct guarded_job {
     struct session_guarded hit;
 };
 
-enum err guarded_job_start(struct gate_worker *worker, const struct session *session,
-                           const struct session_guarded *hit, gate_job_fn done, void *owner,
-                           struct gate_job **ret_job, struct error *reterr) MUST_USE;
+struct guarded_request {
+    const struct session *session;
+    const struct session_guarded *hit;
+};
+
+enum err guarded_job_start(struct gate_worker *worker, const struct guarded_request *request,
+                           gate_job_fn done, void *owner, struct gate_job **ret_job,
+                           struct error *reterr) MUST_USE;
 
 struct leave_job {
     struct gate_job job;

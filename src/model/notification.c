@@ -129,6 +129,9 @@ enum err sink_check(struct sink *sink, struct error *reterr)
     if (sink->events.count == 0) {
         return fail(reterr, ERR_INPUT, "'events' must name at least one event");
     }
+    if (sink->url.at != NULL && sink->url.len == 0) {
+        return fail(reterr, ERR_INPUT, "'url' must not be empty");
+    }
     if (!sink->enabled.is_given) {
         sink->enabled = (struct shape_bool){.value = true, .is_given = true};
     }

@@ -295,8 +295,8 @@ static void *courier_run_failing(void *argument)
 static void *courier_run_upkeep(void *argument)
 {
     struct courier *courier = argument;
-    const struct upkeep upkeep = {.store = courier->settings.store,
-                                  .review_days = courier->settings.review_days};
+    struct upkeep upkeep = {.store = courier->settings.store,
+                            .review_days = courier->settings.review_days};
     do {
         upkeep_look(&upkeep);
     } while (courier_wait(courier, LIMIT_NOTIFY_UPKEEP_MS));

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "notify/upkeep.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/timestamp.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "store/notification_outbox.h"
 #include "store/review_sweep.h"
+
+#define CLOCK_MOVED_S 30 /* by less than that it is only set right */
 
 struct upkeep_turn {
     int64_t now;
@@ -42,10 +45,27 @@ static enum err upkeep_write_body(struct store_tx *tx, void *context, struct err
     return err;
 }
 
-void upkeep_look(const struct upkeep *upkeep)
+/* Both clocks count alike, unless one is set; a machine that slept looks like that, too. */
+static bool upkeep_believes(struct upkeep *upkeep, int64_t now)
+{
+    int64_t monotonic = clock_monotonic();
+    int64_t ahead = now - monotonic;
+    int64_t moved =
+        ahead > upkeep->clock_ahead ? ahead - upkeep->clock_ahead : upkeep->clock_ahead - ahead;
+    if (upkeep->clock_ahead != 0 && moved > CLOCK_MOVED_S * TIMESTAMP_SECOND) {
+        upkeep->settled_at = monotonic + LIMIT_NOTIFY_CLOCK_MS * (TIMESTAMP_SECOND / 1000);
+    }
+    upkeep->clock_ahead = ahead;
+    return monotonic >= upkeep->settled_at;
+}
+
+void upkeep_look(struct upkeep *upkeep)
 {
     struct error error = {0};
     int64_t now = clock_now();
+    if (!upkeep_believes(upkeep, now)) {
+        return;
+    }
     struct upkeep_turn turn = {
         .now = now,
         .old_before = upkeep->review_days > 0 ? now - upkeep->review_days * TIMESTAMP_DAY : 0,

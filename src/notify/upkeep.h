@@ -10,9 +10,13 @@
 struct upkeep {
     struct store *store;
     int64_t review_days; /* 0: for ever */
+    int64_t clock_ahead; /* of the monotonic one; 0: not looked at yet */
+    int64_t settled_at;  /* monotonic: until then the clock is not believed */
 };
 
-/* A portion of each. Blocks; what fails is logged, and comes again at the next look. */
-void upkeep_look(const struct upkeep *upkeep);
+/* A portion of each. Blocks; what fails is logged, and comes again at the next look. Nothing while
+ * the machine's clock was set LIMIT_NOTIFY_CLOCK_MS ago or less: it may be set back, and what is
+ * written here stays. */
+void upkeep_look(struct upkeep *upkeep);
 
 #endif

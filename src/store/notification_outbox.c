@@ -95,18 +95,24 @@ enum err outbox_put(struct store_tx *tx, struct arena *arena, const struct outbo
 
 /* Taking out ----------------------------------------------------------------------------------- */
 
+/* What lies further ahead than anything is put off was written by a clock that was set back since.
+ */
 #define OUTBOX_DUE                                                                                 \
     "FROM notification_delivery d JOIN notification_sink s ON s.id = d.sink_id "                   \
-    "WHERE d.state = 'pending' AND d.next_at <= $1 AND d.lease_until <= $1 "                       \
+    "WHERE d.state = 'pending' AND (d.next_at <= $1 OR d.next_at > $3) "                           \
+    "AND (d.lease_until <= $1 OR d.lease_until > $3) "                                             \
     "AND s.is_active = 1 AND CASE WHEN s.failing_since > 0 THEN 1 ELSE 0 END = $2 "
+#define OUTBOX_DUE_VALUES(question)                                                                \
+    store_int((question)->now), store_int((question)->is_failing ? 1 : 0),                         \
+        store_int((question)->now +                                                                \
+                  2 * (int64_t)LIMIT_NOTIFY_RETRY_MAX_MS * (TIMESTAMP_SECOND / 1000))
 
 enum err outbox_is_due(struct store_tx *tx, const struct outbox_question *question, bool *ret_is,
                        struct error *reterr)
 {
     int64_t count = 0;
-    enum err err = rows_number(
-        tx, "SELECT count(*) FROM (SELECT 1 " OUTBOX_DUE "LIMIT 1) w",
-        PARAMS(store_int(question->now), store_int(question->is_failing ? 1 : 0)), &count, reterr);
+    enum err err = rows_number(tx, "SELECT count(*) FROM (SELECT 1 " OUTBOX_DUE "LIMIT 1) w",
+                               PARAMS(OUTBOX_DUE_VALUES(question)), &count, reterr);
     *ret_is = count > 0;
     return err;
 }
@@ -127,12 +133,10 @@ static enum err outbox_read_due(struct store_tx *tx, const struct outbox_questio
         tx,
         "SELECT d.id, e.type, e.subject_id, e.summary, e.path, e.data, e.created_at, d.tries, "
         "s.id, s.organization_id FROM notification_event e JOIN (SELECT d.id, d.event_id, "
-        "d.sink_id, d.tries, d.next_at " OUTBOX_DUE "ORDER BY d.next_at, d.id LIMIT $3) d "
+        "d.sink_id, d.tries, d.next_at " OUTBOX_DUE "ORDER BY d.next_at, d.id LIMIT $4) d "
         "ON d.event_id = e.id JOIN notification_sink s ON s.id = d.sink_id "
         "ORDER BY d.next_at, d.id",
-        PARAMS(store_int(question->now), store_int(question->is_failing ? 1 : 0),
-               store_int(question->limit)),
-        &rows, reterr);
+        PARAMS(OUTBOX_DUE_VALUES(question), store_int(question->limit)), &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         struct outbox_row *row = rows_list_add(list);
         *row = (struct outbox_row){
