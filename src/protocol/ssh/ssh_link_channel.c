@@ -109,6 +109,7 @@ static void sshd_channel_on_exit_status(ssh_session session, ssh_channel handle,
     channel->exit.status = (uint32_t)status;
 }
 
+/* check-sizes: given parameters */
 static void sshd_channel_on_exit_signal(ssh_session session, ssh_channel handle, const char *name,
                                         int core, const char *words, const char *language,
                                         void *owner)
