@@ -368,6 +368,10 @@ enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct
     if (has_text(kind) && !filter->session.is_known) {
         return MYSQL_FILTER_ASKS;
     }
+    if (has_text(kind) && filter_wants_views(filter)) { /* before anything is found */
+        filter->wants_views = true;
+        return MYSQL_FILTER_ASKS;
+    }
     filter->number++;
     filter->is_preparing = false;
     switch (kind) {

@@ -88,6 +88,8 @@ bool filter_changes_session(struct slice text, const struct guard_facts *facts);
 bool filter_knows_views(const struct mysql_filter *filter);
 
 /* mysql_filter_reach.c */
+/* Whether rules for columns need to know of views what is not known. */
+bool filter_wants_views(const struct mysql_filter *filter);
 /* By the rules for columns. */
 enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
                                        const struct sql_settings *settings, bool is_read,

@@ -12,6 +12,12 @@ static uint64_t columns_id(const struct mask_rules *rules)
     return rules == NULL ? 0 : mask_rules_columns_id(rules);
 }
 
+bool filter_wants_views(const struct mysql_filter *filter)
+{
+    return columns_id(filter->policy.masking) != 0 && !filter->is_late &&
+           !filter_knows_views(filter);
+}
+
 /* What changes which relations there are. */
 void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts)
 {
