@@ -203,8 +203,11 @@ static void openapi_success(struct json_writer *json, struct arena *arena,
     json_member_text(json, "description", SLICE("done"));
     if (route->answer != API_NOTHING) {
         json_member_object(json, "content");
-        json_member_object(json,
-                           route->answer == API_TEXT ? "application/jsonl" : "application/json");
+        bool is_text = route->answer == API_TEXT;
+        bool is_plain = route->handler == metrics_get_for_admin;
+        json_member_object(json, is_plain  ? "text/plain"
+                                 : is_text ? "application/jsonl"
+                                           : "application/json");
         json_key(json, "schema");
         openapi_answer_schema(json, arena, route);
         json_end_object(json);
