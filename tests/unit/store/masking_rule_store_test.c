@@ -319,7 +319,7 @@ static void links(struct engine *engine)
     assert_int_equal(step.found.links[1].id.len, 36);
     assert_slice(step.found.links[1].warning,
                  "the connection 'raw' is of subtype 'tcp': only connections of subtype 'postgres' "
-                 "are masked");
+                 "or 'mysql' are masked");
     step.rule.id = SLICE("b");
     assert_int_equal(store_read(engine->store, get_body, &step, NULL), ERR_NONE);
     assert_int_equal(step.rule.warnings.count, 1);
