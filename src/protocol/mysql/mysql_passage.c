@@ -490,7 +490,10 @@ static const struct mask_counts *mysql_passage_masked(const struct passage *pass
 
 static void mysql_passage_stopped(struct passage *passage)
 {
-    mysql_answer_stopped(mysql_passage_of(passage)->answer); /* it has blocked one */
+    struct mysql_answer *answer = mysql_passage_of(passage)->answer;
+    if (answer != NULL) { /* else it was KILL that cancelled something */
+        mysql_answer_stopped(answer);
+    }
 }
 
 static enum err mysql_passage_last_words(const struct passage *passage,
