@@ -160,10 +160,15 @@ static const struct protocol *controls_protocol(const struct protocols *protocol
 }
 
 /* Of a protocol that has shells beside what is judged before it runs. */
-static void controls_write_shell(const struct protocol *protocol, struct json_writer *json)
+static void controls_write_shell(const struct controls_call *self, struct json_writer *json)
 {
+    const struct protocol *protocol = protocols_find(self->call->api->protocols, self->subtype);
+    if (protocol == NULL || protocol->replay == NULL || !protocol->replay->has_terminals) {
+        json_member_no_value(json, "shell");
+        return;
+    }
     struct controls controls = protocol_controls(protocol);
-    json_member_object(json, "terminal");
+    json_member_object(json, "shell");
     json_member_text(json, "input", control_word(CONTROL_OBSERVED));
     json_member_text(json, "output", control_word(CONTROL_OBSERVED));
     json_member_text(json, "guardrails", control_word(CONTROL_OBSERVED));
@@ -179,11 +184,6 @@ static void controls_write_shell(const struct protocol *protocol, struct json_wr
 /* On what has a terminal: what is typed and shown there is on record, and nothing holds it up. */
 static void controls_write_terminal(const struct controls_call *self, struct json_writer *json)
 {
-    const struct protocol *spoken = protocols_find(self->call->api->protocols, self->subtype);
-    if (spoken != NULL && spoken->replay != NULL && spoken->replay->has_terminals) {
-        controls_write_shell(spoken, json);
-        return;
-    }
     const struct protocol *terminal =
         protocols_find_terminal(self->call->api->protocols, self->subtype);
     if (terminal == NULL || !self->has_command) {
@@ -226,6 +226,7 @@ enum err connection_controls(struct api_call *call, struct error *reterr)
     json_member_text(&json, "recording", control_word(controls.recording));
     json_member_text(&json, "review", control_word(controls.review));
     controls_write_terminal(&self, &json);
+    controls_write_shell(&self, &json);
     json_member_text(&json, "held_statements", control_word(controls.held));
     json_member_object(&json, "access_requests");
     review_write_requirements(&json, "jit", &self.access);

@@ -23,7 +23,8 @@ def environment(**settings):
     """Ports that are free, and the program under test in the place of one that is built."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("GATEHOUSE_")}
     clean.update({"GATEHOUSE_LISTEN": "127.0.0.1:0", "GATEHOUSE_POSTGRES_LISTEN": "127.0.0.1:0",
-                  "GATEHOUSE_MYSQL_LISTEN": "127.0.0.1:0", "GATEHOUSE_BINARY": BINARY, **settings})
+                  "GATEHOUSE_MYSQL_LISTEN": "127.0.0.1:0",
+                  "GATEHOUSE_SSH_LISTEN": "127.0.0.1:0", "GATEHOUSE_BINARY": BINARY, **settings})
     if IS_SANITIZED:
         clean["GATEHOUSE_SANDBOX"] = "off"
     return clean

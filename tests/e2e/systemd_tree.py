@@ -59,7 +59,8 @@ class Tree:
         (clone / "try.target").write_text(TARGET)
         (clone / "environment").write_text(f"GATEHOUSE_LISTEN=127.0.0.1:{self.port}\n"
                                            "GATEHOUSE_POSTGRES_LISTEN=127.0.0.1:0\n"
-                                           "GATEHOUSE_MYSQL_LISTEN=127.0.0.1:0\n")
+                                           "GATEHOUSE_MYSQL_LISTEN=127.0.0.1:0\n"
+                                           "GATEHOUSE_SSH_LISTEN=127.0.0.1:0\n")
         self.output = folder / "output.txt"
         with open(self.output, "wb") as out:
             self.process = subprocess.Popen(

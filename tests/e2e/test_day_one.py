@@ -161,7 +161,8 @@ def test_the_provider_is_set_up_as_it_is_told(postgres, provider, tmp_path):
     script = script.replace("https://id.example.com/realms/staff", provider.issuer)
     script = script.replace("gatehouse serve", f"exec {BINARY} serve")
     gateway = Told(tmp_path, script, GATEHOUSE_LISTEN=f"127.0.0.1:{port}",
-                   GATEHOUSE_POSTGRES_LISTEN="127.0.0.1:0", GATEHOUSE_MYSQL_LISTEN="127.0.0.1:0")
+                   GATEHOUSE_POSTGRES_LISTEN="127.0.0.1:0", GATEHOUSE_MYSQL_LISTEN="127.0.0.1:0",
+                   GATEHOUSE_SSH_LISTEN="127.0.0.1:0")
     try:
         link = re.search(r"(http://\S+)/register#setup_code=(\S+)", gateway.text())
         assert link.group(1) == url

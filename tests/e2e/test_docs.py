@@ -109,5 +109,6 @@ def test_the_start_for_each_provider_is_one(place, page):
             said = place.type(text, url=HERE, GATEHOUSE_LISTEN="127.0.0.1:0",
                               GATEHOUSE_POSTGRES_LISTEN="127.0.0.1:0",
                               GATEHOUSE_MYSQL_LISTEN="127.0.0.1:0",
+                              GATEHOUSE_SSH_LISTEN="127.0.0.1:0",
                               GATEHOUSE_DATA_DIR=str(place.folder / "checked"))
             assert "it would start" in said

@@ -554,16 +554,13 @@ def raw_scramble(raw):
 def test_other_subtypes_and_rules_are_refused(gateway, admin, target):
     name = target.connection(admin)
     controls = admin.get(f"/connections/{name}/controls").json
-    assert controls["guardrails"] == {"structural": "enforced", "text": "enforced", "output": "impossible",
+    assert controls["guardrails"] == {"structural": "enforced", "text": "enforced", "output": "enforced",
                                       "read_only": "impossible"}
-    assert controls["masking"] == "impossible" and controls["recording"] == "enforced"
+    assert controls["masking"] == "enforced" and controls["recording"] == "enforced"
     ids = [admin.get(f"/connections/{name}").json["id"]]
     for path, rule in (
-            ("/guardrails", {"output": {"rules": [{"type": "deny_words_list", "words": ["drop"]}]}}),
-            ("/guardrails", {"output": {"rules": [{"type": "read_budget", "per": "session", "rows": 3}]}}),
             ("/guardrails", {"input": {"rules": [{"type": "sql", "operations": ["delete"], "max_rows": 2}]}}),
-            ("/guardrails", {"input": {"rules": [{"type": "sql", "read_only": True, "unknown": "allow"}]}}),
-            ("/datamasking-rules", {"supported_entity_types": [{"name": "PII", "entity_types": ["EMAIL_ADDRESS"]}]})):
+            ("/guardrails", {"input": {"rules": [{"type": "sql", "read_only": True, "unknown": "allow"}]}})):
         answer = admin.post(path, {"name": unique("rule"), "connection_ids": ids, **rule})
         assert answer.status == 400 and name in answer.message, answer
 

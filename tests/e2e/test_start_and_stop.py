@@ -168,7 +168,9 @@ def test_the_network_may_be_as_bad_as_it_likes(start):
     gateway = start("--fault", "short,again")
     for _ in range(5):
         assert gateway.get_json("/api/healthz") == (200, {"liveness": "OK"})
-    assert len(gateway.get("/sign-in")[2]) > 1000
+    script = re.search(rb'src="[^"]*(/assets/[^"]+)"', gateway.get("/sign-in")[2]).group(1).decode()
+    status, _, body = gateway.get(script)
+    assert status == 200 and len(body) > 10000
 
 
 def test_without_descriptors_it_waits_and_goes_on(start):

@@ -458,6 +458,10 @@ export type CredentialAccess = {
     database_name?: string;
     /* all of it in one, of a new credential, shown once */
     connection_string?: string;
+    /* of SSH: the line by which a client knows the gateway's host key */
+    known_hosts?: string;
+    /* of SSH: what a client's ssh_config says of the connection */
+    ssh_config?: string;
 };
 
 export type CredentialRequest = {
@@ -465,6 +469,8 @@ export type CredentialRequest = {
     access_duration_seconds?: number | null;
     /* those that one has for the connection stay good, and their sessions open */
     keep_others?: boolean | null;
+    /* what it is for, shown to those who must approve it: 'reason', a ticket's number */
+    metadata?: Record<string, string> | null;
 };
 
 export type CustomEntityType = {
@@ -934,6 +940,58 @@ export type MaskingStrategyRequest = {
 export type McpOauthWarning = {
     name: string;
     warning: string;
+};
+
+export type NotificationDelivery = {
+    /* the same however often it is sent: 'webhook-id' */
+    id: string;
+    event: string;
+    sink: string;
+    summary: string;
+    state: "pending" | "delivered" | "dead";
+    tries: number;
+    /* what the receiver answered last */
+    last_status: number | null;
+    last_error: string | null;
+    next_try_at: string | null;
+    created_at: string;
+    updated_at: string;
+};
+
+export type NotificationSink = {
+    id: string;
+    name: string;
+    /* webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these */
+    type: "webhook" | "slack" | "teams";
+    /* the URL as far as its host */
+    address: string;
+    /* what is told */
+    events: string[];
+    /* true when it is not given; one that is not enabled is told of nothing */
+    enabled: boolean;
+    /* how many bytes of the script or statement of a review stand in a message; 0, none, when it is not given */
+    statement_size: number;
+    /* of a webhook's signatures; shown when it is made, and never again */
+    secret?: string;
+    /* null: the last message was taken */
+    failing_since: string | null;
+    last_error: string | null;
+    created_at: string;
+    updated_at: string;
+};
+
+export type NotificationSinkRequest = {
+    name: string;
+    /* webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these */
+    type: "webhook" | "slack" | "teams";
+    /* where messages are sent to; kept sealed, and never shown; a replacement without it leaves it as it is */
+    url?: string;
+    /* what is told */
+    events: string[];
+    /* true when it is not given; one that is not enabled is told of nothing */
+    enabled?: boolean | null;
+    /* how many bytes of the script or statement of a review stand in a message; 0, none, when it is not given */
+    statement_size?: number | null;
 };
 
 export type OidcConfig = {

@@ -4,7 +4,6 @@
 import "@xterm/xterm/css/xterm.css";
 
 import { FitAddon } from "@xterm/addon-fit";
-import { SearchAddon } from "@xterm/addon-search";
 import { type ITheme, Terminal } from "@xterm/xterm";
 
 import { nonce } from "../../app/trusted";
@@ -38,7 +37,6 @@ function create(name: string, options?: ElementCreationOptions): HTMLElement {
 
 export interface Screen {
     terminal: Terminal;
-    search: SearchAddon;
     fit: () => void;
 }
 
@@ -48,7 +46,6 @@ export function openScreen(
 ): Screen {
     document.createElement = create as typeof document.createElement;
     const terminal = new Terminal({
-        allowProposedApi: true, /* what a search has found is marked */
         disableStdin: options.isReadOnly,
         cursorBlink: !options.isReadOnly,
         fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, "Noto Sans Mono", monospace',
@@ -60,9 +57,7 @@ export function openScreen(
         ...(options.rows !== undefined && { rows: options.rows }),
     });
     const fit = new FitAddon();
-    const search = new SearchAddon();
     terminal.loadAddon(fit);
-    terminal.loadAddon(search);
     terminal.open(place);
-    return { terminal, search, fit: () => fit.fit() };
+    return { terminal, fit: () => fit.fit() };
 }
