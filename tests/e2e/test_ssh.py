@@ -477,6 +477,22 @@ def test_a_host_key_must_be_known(gateway, admin, server, tmp_path, request, pla
         "id", options=("-o", "LogLevel=INFO")).stderr
 
 
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_a_connection_to_the_gateway_itself_opens_once(gateway, admin, server, tmp_path, request, place):
+    agent_id = request.getfixturevalue("elsewhere") if place == "elsewhere" else None
+    name = connection(admin, server.secret(), agent_id)
+    made = credential(admin, name)
+    client = Client(gateway, made, tmp_path)
+    assert client.ssh("echo there").stdout == b"there\n"  # it is a target like any other
+    key = made["connection_credentials"]["known_hosts"].split(" ", 1)[1]
+    secret = server.secret(PORT=str(ssh_port(gateway)), USER=name, PRIVATE_KEY=None, HOST_KEY=key,
+                           PASS=made["connection_credentials"]["password"])
+    assert admin.patch(f"/connections/{name}", {"secret": secret}).status == 200
+    done = client.ssh("true", options=("-o", "LogLevel=INFO"))
+    assert done.returncode == 255 and b"lead to itself" in done.stderr, done
+    assert len(admin.get(f"/sessions?connection={name}").json["data"]) <= 2
+
+
 # The way to the target --------------------------------------------------------------------------------
 
 

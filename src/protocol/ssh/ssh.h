@@ -20,6 +20,9 @@ struct opening *sshd_open_start(const struct dial_context *context,
 enum err sshd_place_prepare(struct arena *arena, struct place *place,
                             struct error *reterr) MUST_USE;
 
+/* What a front calls itself, by which a target knows that it is one. */
+#define SSHD_SOFTWARE "Gatehouse"
+
 #define SSHD_ANSWER_SIZE_MAX 8192
 
 /* The words of an answer as an SSH_MSG_DISCONNECT's frame without its transport, and back. */

@@ -329,6 +329,7 @@ static void sshd_front_set_up(const struct secret *key, struct sshd_link *link)
     must(bind != NULL); /* memory is out */
     must(ssh_options_set(sshd_link_session(link), SSH_OPTIONS_COMPRESSION, "no") == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_PROCESS_CONFIG, &no_files) == 0);
+    must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_BANNER, SSHD_SOFTWARE) == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_IMPORT_KEY, sshd_host_key_new(key)) == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_KEY_EXCHANGE, KEY_EXCHANGES) == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_CIPHERS_C_S, CIPHERS) == 0);

@@ -89,9 +89,21 @@ static void sshd_open_fail(struct sshd_open *self, enum target_stage stage, stru
 
 /* The sign-in --------------------------------------------------------------------------------- */
 
-static enum err sshd_open_check_key(struct sshd_open *self, struct error *reterr)
+/* A connection whose target is a gateway would open itself again and again. */
+static bool sshd_open_is_gateway(const struct sshd_open *self)
+{
+    const char *banner = ssh_get_serverbanner(sshd_link_session(self->link));
+    return banner != NULL && slice_equals(slice_of_text(banner), SLICE("SSH-2.0-" SSHD_SOFTWARE));
+}
+
+static enum err sshd_open_check_server(struct sshd_open *self, struct error *reterr)
 {
     ssh_key key = NULL;
+    if (sshd_open_is_gateway(self)) {
+        return fail(
+            reterr, ERR_INPUT,
+            "the target of the connection is a gateway's own port: it would lead to itself");
+    }
     if (ssh_get_server_publickey(sshd_link_session(self->link), &key) != SSH_OK) {
         return fail(reterr, ERR_UNAVAILABLE, "the server has no host key");
     }
@@ -209,7 +221,7 @@ static enum sshd_step sshd_open_step(void *owner)
     if (ssh_connect(sshd_link_session(self->link)) != SSH_OK) {
         return SSHD_STEP_WAIT;
     }
-    if (sshd_open_check_key(self, &error) != ERR_NONE) {
+    if (sshd_open_check_server(self, &error) != ERR_NONE) {
         sshd_open_fail(self, TARGET_STAGE_TLS, slice_of_text(error.message), &error);
         return SSHD_STEP_GONE;
     }
