@@ -208,7 +208,8 @@ static enum err query_take_event(struct mysql_query *self, const struct mysqlwir
 {
     struct error *reterr = &self->failure.error;
     bool is_part = event->kind == MYSQLWIRE_EVENT_PART;
-    size_t size = is_part ? event->bytes.len : MYSQLWIRE_HEADER_SIZE;
+    /* A piece is paid for by its header, so that how it was cut in reading makes no difference. */
+    size_t size = is_part ? 0 : MYSQLWIRE_HEADER_SIZE + (size_t)self->framer.size;
     uint64_t number = 0;
     enum err err = ERR_NONE;
     if (size > self->size_left) {
