@@ -279,15 +279,28 @@ static enum err credential_go_on(struct credential_call *self, struct store_tx *
     if (err != ERR_NONE) {
         return err;
     }
-    const struct review_taking taking = {
-        .person_id = self->call->caller.id, .hash = look.hash, .now = now, .is_shared = true};
+    struct review_hours hours;
+    err = review_store_hours(self->call->arena, &look.review, now, &hours, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const struct review_taking taking = {.person_id = self->call->caller.id,
+                                         .hash = look.hash,
+                                         .now = now,
+                                         .is_shared = true,
+                                         .is_out_of_hours = hours.are_over_now};
     self->is_waiting = progress.state == REVIEW_PENDING && look.why.len == 0;
     if (self->is_waiting) {
         return api_audit(self->call, tx, "request_review", 202,
                          review_payload_in(self->call->arena, &look.review), reterr);
     }
-    bool is_granted =
-        progress.state != REVIEW_PENDING && review_take(&progress, &taking) == REVIEW_DONE;
+    enum review_answer answer =
+        progress.state == REVIEW_PENDING ? REVIEW_OVER : review_take(&progress, &taking);
+    bool is_granted = answer == REVIEW_DONE;
+    if (answer == REVIEW_NOT_NOW) {
+        return fail(reterr, ERR_DENIED, "the connection cannot be used now: %.*s",
+                    SLICE_ARG(hours.words));
+    }
     if (progress.state == REVIEW_PENDING) {
         (void)review_move(&progress.state, REVIEW_WITHDRAW);
     }

@@ -291,6 +291,43 @@ static void review_write_script(const struct api_call *call, const struct review
     json_end_array(json);
 }
 
+static void review_write_window(struct json_writer *json, const struct time_window *window)
+{
+    char text[16];
+    const int32_t minutes[] = {window->start_minute, window->end_minute};
+    static const char *const names[] = {"start_time", "end_time"};
+    json_begin_object(json);
+    json_member_text(json, "type", SLICE("time_range"));
+    json_member_object(json, "configuration");
+    for (size_t i = 0; i < COUNT_OF(minutes); i++) {
+        (void)snprintf(text, sizeof(text), "%02d:%02d", minutes[i] / 60, minutes[i] % 60);
+        json_member_text(json, names[i], slice_of_text(text));
+    }
+    json_member_text(json, "time_zone", window->zone_name);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+/* Each who approves may name hours, and all of them hold: the first is shown where programs look
+ * for one. */
+static void review_write_hours(const struct api_call *call, const struct review *review,
+                               struct json_writer *json)
+{
+    struct time_windows windows = {0};
+    if (time_windows_read_in(call->arena, review->time_windows, &windows) != ERR_NONE ||
+        windows.count == 0) {
+        json_member_no_value(json, "time_window");
+    } else {
+        json_key(json, "time_window");
+        review_write_window(json, &windows.items[0]);
+    }
+    json_member_array(json, "time_windows");
+    for (size_t i = 0; i < windows.count; i++) {
+        review_write_window(json, &windows.items[i]);
+    }
+    json_end_array(json);
+}
+
 /* 'access_duration' is in nanoseconds, as programs know it. */
 void review_view_write(const struct api_call *call, const struct review_view *view,
                        struct json_writer *json)
@@ -322,7 +359,7 @@ void review_view_write(const struct api_call *call, const struct review_view *vi
     json_member_bool(json, "forced_review", review->is_forced);
     json_member_text(json, "reason", review->reason);
     json_member_text(json, "rejection_reason", is_rejected ? review->reason : SLICE(""));
-    json_member_no_value(json, "time_window");
+    review_write_hours(call, review, json);
     review_write_need(json, &view->need);
     review_write_groups(json, view);
     review_write_ballots(json, &view->ballots);

@@ -9,6 +9,7 @@
 #include "gate/execution.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "io/zone_file.h"
 #include "store/user_store.h"
 
 enum review_verb { VERB_APPROVE, VERB_REJECT, VERB_REVOKE, VERB_CANCEL, VERB_COUNT };
@@ -28,6 +29,7 @@ struct decision_call {
     struct review_request wanted;
     enum review_verb verb;
     struct slice reason;
+    struct slice hours; /* as text, of an approval that is for some of the day */
     struct slice issuer;
     struct review_look look;
     struct review_progress progress;
@@ -67,6 +69,37 @@ static enum err decision_read(struct decision_call *self, struct error *reterr)
                     "'reason' must say why the review is forced: it stands in the audit log");
     }
     return ERR_NONE;
+}
+
+static enum err decision_read_hours(struct decision_call *self, struct error *reterr)
+{
+    struct arena *arena = self->call->arena;
+    struct zone zone;
+    struct time_window window = {.zone_name = SLICE("UTC")};
+    if (self->wanted.time_window == NULL) {
+        self->hours = SLICE("");
+        return ERR_NONE;
+    }
+    if (self->verb != VERB_APPROVE) {
+        return fail(reterr, ERR_INPUT, "'time_window' is for approving");
+    }
+    const struct review_time_range *range = self->wanted.time_window->configuration;
+    if (!time_window_minute(range->start_time, &window.start_minute) ||
+        !time_window_minute(range->end_time, &window.end_minute) ||
+        window.start_minute == TIME_WINDOW_DAY || window.start_minute == window.end_minute) {
+        return fail(reterr, ERR_INPUT,
+                    "'start_time' and 'end_time' must be two times of the day, such as 09:00 and "
+                    "18:00; a window over midnight ends before it starts");
+    }
+    if (range->time_zone.len > 0) {
+        window.zone_name = range->time_zone;
+    }
+    enum err err = zone_file_read_in(arena, window.zone_name, &zone, reterr);
+    if (err == ERR_NONE) {
+        time_window_follow(&window, &zone, clock_now());
+        self->hours = time_window_text_in(arena, &window);
+    }
+    return err;
 }
 
 /* Who decides, as of now ----------------------------------------------------------------------- */
@@ -136,6 +169,34 @@ static int64_t decision_granted_until(const struct decision_call *self)
            (is_script ? self->call->api->review_us : review->duration_sec * TIMESTAMP_SECOND);
 }
 
+/* What nobody could ever use is not approved. */
+static enum err decision_add_hours(struct decision_call *self, int64_t granted_until,
+                                   struct error *reterr)
+{
+    struct arena *arena = self->call->arena;
+    struct review *review = &self->look.review;
+    struct review_hours hours;
+    if (self->hours.len == 0) {
+        return ERR_NONE;
+    }
+    if (slice_equals(review->kind, SLICE(REVIEW_HELD))) {
+        return fail(reterr, ERR_INPUT,
+                    "'time_window' must be left out: the statement waits in an open session");
+    }
+    review->time_windows =
+        arena_format(arena, "%.*s%.*s", SLICE_ARG(review->time_windows), SLICE_ARG(self->hours));
+    review->granted_until = granted_until;
+    enum err err = review_store_hours(arena, review, self->now, &hours, reterr);
+    if (err == ERR_NONE && time_windows_next(&hours.windows, true, self->now, granted_until) == 0) {
+        return fail(
+            reterr, ERR_INPUT,
+            "the approval would be over before its hours begin: %.*s, and %lld minutes in all",
+            SLICE_ARG(hours.words),
+            (long long)((granted_until - self->now) / (60 * TIMESTAMP_SECOND)));
+    }
+    return err;
+}
+
 static enum err decision_vote(struct decision_call *self, struct store_tx *tx, struct error *reterr)
 {
     struct api_call *call = self->call;
@@ -172,6 +233,10 @@ static enum err decision_vote(struct decision_call *self, struct store_tx *tx, s
     self->answer = review_decide(&self->progress, &vote);
     if (self->answer != REVIEW_DONE) {
         return ERR_NONE;
+    }
+    err = decision_add_hours(self, vote.granted_until, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
     review->is_forced = review->is_forced || vote.is_forced;
     const struct review_ballot_row ballot = {
@@ -222,6 +287,7 @@ static enum err decision_refuse(const struct decision_call *self, struct error *
                    : fail(reterr, ERR_DENIED, "access denied: none of your groups reviews this");
     case REVIEW_NO_FORCE:
         return fail(reterr, ERR_DENIED, "access denied: none of your groups may force this review");
+    case REVIEW_NOT_NOW:
     case REVIEW_CHANGED:
         return fail(reterr, ERR_CONFLICT, "the request is void: %.*s; it must be asked for again",
                     SLICE_ARG(self->look.why));
@@ -333,6 +399,9 @@ enum err reviews_put(struct api_call *call, struct error *reterr)
 {
     struct decision_call self = {.call = call};
     enum err err = decision_read(&self, reterr);
+    if (err == ERR_NONE) {
+        err = decision_read_hours(&self, reterr);
+    }
     if (err == ERR_NONE) {
         err = review_issuer(call->api, call->arena, &self.issuer, reterr);
     }

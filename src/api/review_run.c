@@ -98,10 +98,17 @@ enum err review_run_take(struct store_tx *tx, struct review_run *run, struct err
     if (err != ERR_NONE) {
         return err;
     }
+    struct review_hours hours;
+    err = review_store_hours(run->arena, &look->review, now, &hours, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    run->hours = hours.words;
     const struct review_taking taking = {
         .person_id = run->member_id,
         .hash = look->hash,
         .now = now,
+        .is_out_of_hours = hours.are_over_now,
         .granted_until = credential_expiry(&look->grant.connection.connection, &longest, now),
     };
     run->answer = review_take(&progress, &taking);
@@ -126,6 +133,10 @@ enum err review_run_refuse(const struct review_run *run, struct error *reterr)
     }
     if (run->answer == REVIEW_NOT_HIS) {
         return fail(reterr, ERR_DENIED, "only whoever asked for it runs a script");
+    }
+    if (run->answer == REVIEW_NOT_NOW) {
+        return fail(reterr, ERR_CONFLICT, "the script cannot be run now: %.*s",
+                    SLICE_ARG(run->hours));
     }
     return fail(reterr, ERR_CONFLICT, "the script cannot be run: its review is %.*s",
                 SLICE_ARG(review->state));

@@ -20,6 +20,7 @@ struct review_run {
     struct credential credential;
     struct shape_pairs metadata;
     enum review_answer answer;
+    struct slice hours; /* of REVIEW_NOT_NOW */
 };
 
 /* In a body. ERR_NONE with another answer than REVIEW_DONE: what is to be kept of that is written,

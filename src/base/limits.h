@@ -261,6 +261,8 @@
 #define LIMIT_REVIEW_PENDING     100           /* requests of one caller that wait */
 #define LIMIT_REVIEW_CLAIM_S     65            /* until a run that did not begin is taken again */
 
+#define LIMIT_ZONE_FILE_SIZE LIMIT_KIB(64) /* of the time zone database; the longest have 4 */
+
 /* the command line for people */
 #define LIMIT_CLIENT_CONTEXTS     64            /* gateways that one knows */
 #define LIMIT_CLIENT_FILE_SIZE    LIMIT_KIB(64) /* of contexts; of a token */

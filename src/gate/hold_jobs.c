@@ -138,6 +138,7 @@ static enum err hold_take(struct store_tx *tx, struct hold_job *self, struct rev
     case REVIEW_OWN:
     case REVIEW_NOT_HIS:
     case REVIEW_NO_FORCE:
+    case REVIEW_NOT_NOW:
     case REVIEW_OVER:
         break;
     }

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/review.h"
 
-#define TIMES_MAX 16
+#define TIMES_MAX     16
+#define TIME_ZONE_MAX 64
 
 static const struct shape_field time_range_fields[] = {
     {.name = "start_time",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_NULL_IN,
      .offset = offsetof(struct review_time_range, start_time),
-     .max = TIMES_MAX},
+     .max = TIMES_MAX,
+     .about = "HH:MM"},
     {.name = "end_time",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_NULL_IN,
      .offset = offsetof(struct review_time_range, end_time),
-     .max = TIMES_MAX},
+     .max = TIMES_MAX,
+     .about = "HH:MM, to 24:00; before 'start_time': on the day after"},
+    {.name = "time_zone",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_NULL_IN,
+     .offset = offsetof(struct review_time_range, time_zone),
+     .max = TIME_ZONE_MAX,
+     .about = "of the system's database, such as Europe/Berlin; UTC when it is left out"},
 };
 
 static const struct shape time_range_shape = {.name = "ReviewTimeRange",
@@ -25,7 +34,8 @@ static const struct shape_field window_fields[] = {
      .kind = SHAPE_TEXT,
      .flags = SHAPE_NULL_IN,
      .offset = offsetof(struct review_window, type),
-     .max = 64},
+     .max = 64,
+     .about = "time_range"},
     {.name = "configuration",
      .kind = SHAPE_OBJECT,
      .flags = SHAPE_NULL_IN,
@@ -68,7 +78,7 @@ static const struct shape_field review_request_fields[] = {
      .flags = SHAPE_NULL_IN,
      AT(time_window),
      .object = &window_shape,
-     .about = "refused: this gateway does not hold an approval to hours of the day"},
+     .about = "hours of the day in which what is approved may be used"},
 };
 
 const struct shape review_request_shape = {.name = "ReviewDecision",
@@ -90,10 +100,12 @@ const struct shape review_comment_request_shape = {.name = "ReviewCommentRequest
 
 enum err review_request_check(const struct review_request *request, struct error *reterr)
 {
-    if (request->time_window != NULL) {
+    const struct review_window *window = request->time_window;
+    if (window != NULL &&
+        (!slice_equals(window->type, SLICE("time_range")) || window->configuration == NULL)) {
         return fail(reterr, ERR_INPUT,
-                    "'time_window' must be left out: this gateway does not hold an approval to "
-                    "hours of the day");
+                    "'time_window' must have the 'type' time_range, and a 'configuration' with "
+                    "'start_time', 'end_time' and 'time_zone'");
     }
     if (request->reason.len > 0 && request->rejection_reason.len > 0) {
         return fail(reterr, ERR_INPUT, "'reason' and 'rejection_reason' are the same: send one");

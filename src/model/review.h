@@ -36,7 +36,8 @@ struct review {
     int64_t created_at;
     int64_t updated_at;
     int64_t pending_until;
-    int64_t granted_until; /* 0: nothing was granted */
+    int64_t granted_until;     /* 0: nothing was granted */
+    struct slice time_windows; /* as policy/time_window.h writes them: of each who approved */
     /* Of a script that was taken: */
     struct slice run_id; /* its session; empty: it was not */
     struct slice run_by; /* the process that has it */
@@ -70,6 +71,7 @@ struct review_comment {
 struct review_time_range {
     struct slice start_time;
     struct slice end_time;
+    struct slice time_zone;
 };
 
 struct review_window {

@@ -280,6 +280,9 @@ enum review_answer review_take(struct review_progress *progress, const struct re
         must(review_move(&progress->state, REVIEW_TAKE_AWAY));
         return REVIEW_CHANGED;
     }
+    if (taking->is_out_of_hours) {
+        return REVIEW_NOT_NOW;
+    }
     if (is_shared) {
         return REVIEW_DONE;
     }

@@ -114,6 +114,7 @@ enum review_answer {
     REVIEW_NOT_HIS,  /* this person's groups have no say in it */
     REVIEW_NO_FORCE, /* none of this person's groups may force it */
     REVIEW_CHANGED,  /* what was asked for is not what is there: it is void now */
+    REVIEW_NOT_NOW,  /* it is not the time of day for which it was approved: nothing changed */
     REVIEW_OVER,     /* its state does not allow that */
 };
 
@@ -141,6 +142,7 @@ struct review_taking {
     int64_t now;
     int64_t granted_until; /* from now on; 0: as it was granted */
     bool is_shared;        /* access for a time, which may be used again while it lasts */
+    bool is_out_of_hours;  /* see policy/time_window.h */
 };
 
 /* The requester uses what was granted: a script once, access as often as he likes. */

@@ -402,19 +402,22 @@ enum err credential_store_see(struct store_tx *tx, struct arena *arena,
     return err == ERR_NONE ? credential_store_read_connection(tx, arena, grant, reterr) : err;
 }
 
-/* With a review it must let this one; without one, none may be needed. */
+/* With a review it must let this one, and for no longer; without one, none may be needed. */
 static enum err credential_store_check_review(struct store_tx *tx, struct arena *arena,
                                               const struct credential_question *question,
-                                              const struct credential_grant *grant,
-                                              struct error *reterr)
+                                              struct credential_grant *grant, struct error *reterr)
 {
-    const struct credential *credential = &grant->credential;
+    struct credential *credential = &grant->credential;
     const struct review_use use = {.connection = &grant->connection.connection,
                                    .caller = &grant->caller,
                                    .is_command = credential_is_command(credential)};
     struct review_need need;
     if (credential->review_id.len > 0) {
-        return review_store_check(tx, arena, credential, question->now, reterr);
+        int64_t until = credential->expires_at;
+        enum err err = review_store_check(tx, arena, credential, question->now, &until, reterr);
+        bool is_sooner = credential->expires_at == 0 || until < credential->expires_at;
+        credential->expires_at = is_sooner ? until : credential->expires_at;
+        return err;
     }
     enum err err = review_need_load(tx, arena, &use, &need, reterr);
     return err == ERR_NONE && need.count > 0

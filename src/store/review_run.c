@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a review lets a session do, and what sessions tell it. */
 #include "base/memory.h"
+#include "base/timestamp.h"
 #include "store/review_internal.h"
 #include "store/rows.h"
 
@@ -14,8 +15,42 @@ static enum err review_run_refuse(const struct review *review, struct error *ret
     return fail(reterr, ERR_DENIED, "%s (review %.*s)", why, SLICE_ARG(review->id));
 }
 
+enum err review_store_hours(struct arena *arena, const struct review *review, int64_t now,
+                            struct review_hours *ret_hours, struct error *reterr)
+{
+    char next[TIMESTAMP_TEXT_SIZE];
+    struct review_hours hours = {0};
+    if (time_windows_read_in(arena, review->time_windows, &hours.windows) != ERR_NONE) {
+        return fail(reterr, ERR_INTERNAL, "a stored review is malformed");
+    }
+    hours.are_over_now = !time_windows_are_open(&hours.windows, now);
+    int64_t again = time_windows_next(&hours.windows, true, now, review->granted_until);
+    hours.words = arena_format(arena, "it is approved for %.*s%s%.*s",
+                               SLICE_ARG(time_windows_words_in(arena, &hours.windows)),
+                               again == 0 ? "" : ", from ",
+                               SLICE_ARG(again == 0 ? SLICE("") : timestamp_format(again, next)));
+    *ret_hours = hours;
+    return ERR_NONE;
+}
+
+static enum err review_run_check_hours(struct arena *arena, const struct review *review,
+                                       int64_t now, int64_t *ret_until, struct error *reterr)
+{
+    struct review_hours hours;
+    enum err err = review_store_hours(arena, review, now, &hours, reterr);
+    if (err == ERR_NONE && hours.are_over_now) {
+        return fail(reterr, ERR_DENIED, "%.*s (review %.*s)", SLICE_ARG(hours.words),
+                    SLICE_ARG(review->id));
+    }
+    int64_t end =
+        err == ERR_NONE ? time_windows_next(&hours.windows, false, now, review->granted_until) : 0;
+    *ret_until = end == 0 ? review->granted_until : end;
+    return err;
+}
+
 enum err review_store_check(struct store_tx *tx, struct arena *arena,
-                            const struct credential *credential, int64_t now, struct error *reterr)
+                            const struct credential *credential, int64_t now, int64_t *ret_until,
+                            struct error *reterr)
 {
     struct review review;
     struct review_secret secret;
@@ -48,7 +83,10 @@ enum err review_store_check(struct store_tx *tx, struct arena *arena,
                     "the connection is not what was approved any more (review %.*s): ask again",
                     SLICE_ARG(review.id));
     }
-    return err;
+    *ret_until = review.granted_until;
+    return err == ERR_NONE && !credential->is_execution
+               ? review_run_check_hours(arena, &review, now, ret_until, reterr)
+               : err;
 }
 
 static enum err review_run_id_in(struct store_tx *tx, struct arena *arena,

@@ -49,7 +49,8 @@ void review_store_take(struct arena *arena, const struct store_rows *rows, struc
         .begun_at = store_rows_int(rows, 25),
         .run_count = store_rows_int(rows, 26),
         .client_ip = rows_text_in(arena, rows, 27),
-        .sealed = arena_copy(arena, store_rows_view(rows, 28)),
+        .time_windows = rows_text_in(arena, rows, 28),
+        .sealed = arena_copy(arena, store_rows_view(rows, 29)),
     };
 }
 
@@ -216,18 +217,19 @@ enum err review_store_save(struct store_tx *tx, const struct review *review, str
     if (err != ERR_NONE) {
         return err;
     }
-    err = store_exec(
-        tx,
-        "UPDATE review SET state = $2, reason = $3, is_forced = $4, updated_at = $5, "
-        "granted_until = $6, run_id = $7, run_by = $8, claimed_at = $9, begun_at = $10, "
-        "run_count = $11 "
-        "WHERE id = $1",
-        PARAMS(store_text(review->id), store_text(review->state), store_text(review->reason),
-               store_int(review->is_forced ? 1 : 0), store_int(review->updated_at),
-               store_int(review->granted_until), store_text(review->run_id),
-               store_text(review->run_by), store_int(review->claimed_at),
-               store_int(review->begun_at), store_int(review->run_count)),
-        NULL, reterr);
+    err =
+        store_exec(tx,
+                   "UPDATE review SET state = $2, reason = $3, is_forced = $4, updated_at = $5, "
+                   "granted_until = $6, run_id = $7, run_by = $8, claimed_at = $9, begun_at = $10, "
+                   "run_count = $11, time_windows = $12 "
+                   "WHERE id = $1",
+                   PARAMS(store_text(review->id), store_text(review->state),
+                          store_text(review->reason), store_int(review->is_forced ? 1 : 0),
+                          store_int(review->updated_at), store_int(review->granted_until),
+                          store_text(review->run_id), store_text(review->run_by),
+                          store_int(review->claimed_at), store_int(review->begun_at),
+                          store_int(review->run_count), store_text(review->time_windows)),
+                   NULL, reterr);
     enum review_state state = REVIEW_PENDING;
     bool is_over = review_state_of(review->state, &state) && review_state_is_last(state);
     if (err == ERR_NONE && changes) {

@@ -7,6 +7,7 @@
 #include "model/caller.h"
 #include "model/credential.h"
 #include "model/review.h"
+#include "policy/time_window.h"
 #include "store/review_need.h"
 #include "store/store.h"
 
@@ -109,10 +110,21 @@ enum err review_store_sees(struct store_tx *tx, const struct review *review,
                            const struct caller *caller, bool *ret_sees,
                            struct error *reterr) MUST_USE;
 
-/* Whether the credential's review lets it open its connection now. ERR_DENIED: why it does not. */
+/* Whether the credential's review lets it open its connection now, and until when at most. A script
+ * begins in the hours that were approved, and may end after them. ERR_DENIED: why it does not. */
 enum err review_store_check(struct store_tx *tx, struct arena *arena,
-                            const struct credential *credential, int64_t now,
+                            const struct credential *credential, int64_t now, int64_t *ret_until,
                             struct error *reterr) MUST_USE;
+
+/* The hours of the day for which it was approved. */
+struct review_hours {
+    struct time_windows windows;
+    bool are_over_now;
+    struct slice words; /* which those are, and when they come next */
+};
+
+enum err review_store_hours(struct arena *arena, const struct review *review, int64_t now,
+                            struct review_hours *ret_hours, struct error *reterr) MUST_USE;
 
 /* The newest of the member's held statements on the connection that has this hash, and is pending,
  * or approved and not used. ERR_NOT_FOUND. */

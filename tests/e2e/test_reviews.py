@@ -240,10 +240,7 @@ def test_client_mistakes_are_no_faults_of_ours(crew):
                         ({"status": "REVOKED"}, "PENDING"),
                         ({"status": "APPROVED", "force_review": True}, "reason"),
                         ({"status": "REJECTED", "force_review": True, "reason": "x"}, "approving"),
-                        ({"status": "APPROVED", "time_window": {
-                            "type": "time_range", "configuration": {"start_time": "09:00",
-                                                                    "end_time": "18:00"}}},
-                         "time_window"), ({"status": "APPROVED", "x": 1}, "'x'")):
+                        ({"status": "APPROVED", "x": 1}, "'x'")):
         answer = crew.bob.put(path, body)
         assert answer.status == 400 and words in answer.message, answer
     assert crew.bob.put(f"/reviews/{unique('x')}", {"status": "APPROVED"}).status == 404
