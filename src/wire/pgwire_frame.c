@@ -314,13 +314,14 @@ bool pgwire_framer_is_between(const struct pgwire_framer *framer)
     return framer->left == 0 && framer->header_len == 0 && !framer->is_collecting;
 }
 
-size_t pgwire_framer_skip_same_type(struct pgwire_framer *framer, struct slice input,
-                                    uint64_t *count)
+/* Pieces -------------------------------------------------------------------------------------- */
+
+/* Those that have the type of the one before and are whole. Returns how many bytes they are. */
+static size_t skip_same_type(struct pgwire_framer *framer, struct slice input, uint64_t *count)
 {
     struct bounds bounds = bounds_of(framer->sender, framer->frame.type);
     struct reader reader = reader_of(input);
     size_t taken = 0;
-    must(pgwire_framer_is_between(framer) && framer->frame.packet == PGWIRE_MESSAGE);
     while (reader_left(&reader) >= PGWIRE_HEADER_SIZE) {
         char type = (char)reader_u8(&reader);
         /* A length below 4 becomes a size that no message may have. */
@@ -334,8 +335,53 @@ size_t pgwire_framer_skip_same_type(struct pgwire_framer *framer, struct slice i
         framer->frame.size = size;
         (*count)++;
     }
-    framer->is_collectable = false;
     return taken;
+}
+
+static bool comes_in_runs(const struct pgwire_framer *framer)
+{
+    char type = framer->frame.type;
+    return framer->sender == PGWIRE_FROM_CLIENT
+               ? type == PGWIRE_CLIENT_COPY_DATA
+               : type == PGWIRE_SERVER_DATA_ROW || type == PGWIRE_SERVER_COPY_DATA;
+}
+
+enum err pgwire_framer_cut(struct pgwire_framer *framer, struct slice *rest,
+                           struct pgwire_piece *ret_piece, struct error *reterr_error)
+{
+    struct slice front = *rest;
+    struct pgwire_event event;
+    size_t taken = 0;
+    must(!framer->is_starting && !framer->is_collecting);
+    enum err err = pgwire_framer_next(framer, front, &taken, &event, reterr_error);
+    *rest = slice_from(front, taken);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    *ret_piece = (struct pgwire_piece){
+        .kind = event.kind == PGWIRE_EVENT_HEADER ? PGWIRE_PIECE_HEADER : PGWIRE_PIECE_PART,
+        .is_last = event.is_last,
+        .frame = framer->frame,
+        .bytes = event.bytes,
+    };
+    bool is_at_hand = event.kind == PGWIRE_EVENT_HEADER && taken == PGWIRE_HEADER_SIZE;
+    framer->is_collectable = false;
+    if (is_at_hand && framer->left <= rest->len) {
+        size_t body = 0;
+        (void)take_part(framer, *rest, &body);
+        taken += body;
+        ret_piece->kind = PGWIRE_PIECE_MESSAGES;
+        ret_piece->is_last = true;
+        ret_piece->count = 1;
+        if (comes_in_runs(framer)) {
+            taken += skip_same_type(framer, slice_from(front, taken), &ret_piece->count);
+        }
+        *rest = slice_from(front, taken);
+    }
+    if (is_at_hand) {
+        ret_piece->bytes = slice_sub(front, 0, taken);
+    }
+    return ERR_NONE;
 }
 
 enum err pgwire_framer_collect(struct pgwire_framer *framer, struct buf *body,

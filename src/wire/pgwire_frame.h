@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where PostgreSQL messages begin and end, in one direction of a connection. The bytes may come in
  * any pieces; a header comes out as soon as it is whole and the body then in parts, as it arrives,
- * so that a row of a gigabyte costs no memory. Only what the caller asks for is collected. Checks
- * lengths, not contents. */
+ * so that a row of a gigabyte costs no memory. Only what the caller asks for is collected; what
+ * passes an open session is cut into pieces. Checks lengths, not contents. */
 #ifndef GH_WIRE_PGWIRE_FRAME_H
 #define GH_WIRE_PGWIRE_FRAME_H
 
@@ -69,12 +69,27 @@ enum err pgwire_framer_next(struct pgwire_framer *framer, struct slice input, si
 /* Where it stands behind the last byte that it was given. */
 bool pgwire_framer_is_between(const struct pgwire_framer *framer);
 
-/* Between two messages: takes, all at once, those at the front of 'input' that have the type of the
- * one before and are whole, for long runs of rows. Adds their number to *count and returns how many
- * bytes they are, with their headers; 0 when there is none. Says nothing of what is wrong with the
- * next one: pgwire_framer_next() does. */
-size_t pgwire_framer_skip_same_type(struct pgwire_framer *framer, struct slice input,
-                                    uint64_t *count);
+enum pgwire_piece_kind {
+    PGWIRE_PIECE_MESSAGES, /* whole ones: a single one, or several rows */
+    PGWIRE_PIECE_HEADER,   /* of a message whose body comes in parts, or that has none */
+    PGWIRE_PIECE_PART,     /* of its body; never empty */
+};
+
+/* What lies at the front of bytes, as large as it can be: so that whoever looks at it does so once
+ * a message, and once for many rows. */
+struct pgwire_piece {
+    enum pgwire_piece_kind kind;
+    bool is_last;              /* no part follows */
+    struct pgwire_frame frame; /* of several rows that of the first */
+    uint64_t count;            /* of PGWIRE_PIECE_MESSAGES */
+    struct slice bytes;        /* with headers; at == NULL: a header that came in pieces */
+};
+
+/* As pgwire_framer_next(), behind the start and where nothing is collected: takes one piece off the
+ * front of *rest. Several messages come in one piece only of DataRow and CopyData; what is wrong
+ * with the one behind them is said by the next call. */
+enum err pgwire_framer_cut(struct pgwire_framer *framer, struct slice *rest,
+                           struct pgwire_piece *ret_piece, struct error *reterr_error) MUST_USE;
 
 /* Right after a header: the body is to come whole, in one PGWIRE_EVENT_BODY (an empty one, too).
  * 'body' is empty, its maximum is the limit, and it is the caller's to clear afterwards. ERR_LIMIT

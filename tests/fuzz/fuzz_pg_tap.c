@@ -208,9 +208,11 @@ static void must_same(const struct told *a, const struct told *b)
 {
     must(a->err == b->err);
     must(slice_equals(buf_view(&a->log), buf_view(&b->log)));
-    must(memcmp(&a->counts, &b->counts, sizeof(a->counts)) == 0);
+    must(a->counts.statements == b->counts.statements && a->counts.errors == b->counts.errors &&
+         a->counts.rows == b->counts.rows && a->counts.row_bytes == b->counts.row_bytes);
     must(a->is_idle == b->is_idle && a->transaction == b->transaction);
     if (a->err == ERR_NONE) {
+        must(memcmp(a->counts.bytes, b->counts.bytes, sizeof(a->counts.bytes)) == 0);
         must(a->is_between[PUMP_CLIENT] == b->is_between[PUMP_CLIENT]);
         must(a->is_between[PUMP_TARGET] == b->is_between[PUMP_TARGET]);
     }

@@ -124,6 +124,7 @@ static void session_start(struct session *session)
     play_policy(&session->rules, 1, &filter.policy);
     filter.policy.judge = NULL;
     session->tap = pg_tap_new(&tap);
+    filter.tap = session->tap;
     session->filter = pg_filter_new(&filter);
 }
 
@@ -191,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (whole.err == ERR_NONE && pg_filter_may_begin(whole.tap)) {
         struct passage_policy policy;
         play_policy(&whole.rules, 1, &policy);
-        pg_filter_begin(whole.filter, &policy, whole.tap);
+        pg_filter_begin(whole.filter, &policy);
         session_run(&whole, bytes + half, size - half, 1 + bytes[0] % 16U);
     }
     session_end(&whole);

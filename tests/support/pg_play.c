@@ -367,6 +367,12 @@ static void on_unhold(void *owner)
     play->is_held = false;
 }
 
+static void on_record(void *owner, const struct pg_record *record)
+{
+    (void)owner;
+    (void)record;
+}
+
 void play_start(struct play *play)
 {
     const struct pg_filter_settings settings = {
@@ -381,8 +387,11 @@ void play_start(struct play *play)
         .owner = play,
     };
     struct pg_filter_settings own = settings;
+    const struct pg_tap_settings tap = {.row_limit = LIMIT_KIB(1), .on_record = on_record};
     play_policy(&play->rules, 1, &own.policy);
     play_server_start(&play->server, false, &play->rules);
+    play->tap = pg_tap_new(&tap);
+    own.tap = play->tap;
     play->filter = pg_filter_new(&own);
     buf_init(&play->client, SIZE_MAX_OF_ALL);
     buf_init(&play->got, SIZE_MAX_OF_ALL);
@@ -393,6 +402,7 @@ void play_start(struct play *play)
 void play_end(struct play *play)
 {
     pg_filter_free(play->filter);
+    pg_tap_free(play->tap);
     pg_facts_unref(play->facts);
     play->facts = NULL;
     play->is_known = false;

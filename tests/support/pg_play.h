@@ -82,6 +82,7 @@ enum play_answer { PLAY_UNDECIDED, PLAY_APPROVE, PLAY_DENY, PLAY_CANCEL };
 struct play {
     struct play_rules rules;
     struct play_server server;
+    struct pg_tap *tap;
     struct pg_filter *filter;
     struct buf client; /* what it has still to say */
     struct buf got;    /* by the client */

@@ -41,18 +41,30 @@ static void pg_filter_out_clear(struct pg_filter_out *out)
     buf_clear(&out->buf);
 }
 
-enum err pg_filter_next(struct pg_filter_direction *direction, struct slice *rest,
-                        struct pgwire_event *ret_event, struct error *reterr_error)
+void pg_filter_note_piece(struct pg_filter_direction *direction, const struct pgwire_piece *piece)
 {
-    struct slice front = *rest;
-    size_t taken = 0;
-    enum err err = pgwire_framer_next(&direction->framer, front, &taken, ret_event, reterr_error);
-    *rest = slice_from(front, taken);
-    if (err == ERR_NONE && ret_event->kind == PGWIRE_EVENT_HEADER) {
-        direction->start =
-            taken == PGWIRE_HEADER_SIZE ? front : SLICE_NONE; /* else it came in pieces */
+    if (piece->kind == PGWIRE_PIECE_PART) {
+        direction->left -= (uint32_t)piece->bytes.len;
+        return;
     }
-    return err;
+    direction->frame = piece->frame;
+    direction->left = piece->kind == PGWIRE_PIECE_HEADER ? piece->frame.size : 0;
+    direction->is_collected = false;
+    direction->is_masked = false;
+}
+
+enum err pg_filter_collect(struct pg_filter_direction *direction, struct slice part,
+                           struct slice *ret_body, struct error *reterr_error)
+{
+    if (direction->left == 0 && direction->body.len == 0) {
+        *ret_body = part;
+        return ERR_NONE;
+    }
+    if (buf_append(&direction->body, part) != ERR_NONE) {
+        return fail(reterr_error, ERR_LIMIT, "message of %u bytes", direction->frame.size);
+    }
+    *ret_body = buf_view(&direction->body);
+    return direction->left == 0 ? ERR_NONE : ERR_MORE;
 }
 
 enum err pg_filter_sent(struct pg_filter *filter, char type, size_t size, uint64_t *ret_id,
@@ -134,7 +146,7 @@ enum err pg_filter_send_query(struct pg_filter *filter, const char *text, uint64
 enum err pg_filter_tell(struct pg_filter *filter, struct slice message, struct error *reterr_error)
 {
     return buf_append(pg_filter_buf(&filter->directions[PUMP_TARGET].out), message) == ERR_NONE
-               ? ERR_NONE
+               ? pg_tap_write(filter->settings.tap, message, reterr_error)
                : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
 }
 
@@ -186,7 +198,6 @@ static void pg_filter_read_greeting(struct pg_filter *filter, struct slice greet
 
 struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
 {
-    static const enum pgwire_sender senders[] = {PGWIRE_FROM_CLIENT, PGWIRE_FROM_SERVER};
     struct pg_filter *filter = memory_new(sizeof(*filter));
     filter->settings = *settings;
     filter->settings.greeting = SLICE_NONE;
@@ -198,8 +209,6 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     filter->state.transaction = settings->transaction;
     for (int i = 0; i < 2; i++) {
         struct pg_filter_direction *direction = &filter->directions[i];
-        pgwire_framer_init(&direction->framer, senders[i]);
-        pgwire_framer_skip_start(&direction->framer);
         buf_init(&direction->body, LIMIT_PG_FILTER_MESSAGE_SIZE);
         buf_init(&direction->out.buf, LIMIT_PASSAGE_OUT_SIZE);
     }
@@ -282,35 +291,87 @@ static bool pg_filter_may_go_on(struct pg_filter *filter)
            (phase == PG_FILTER_UNLIMITED || phase == PG_FILTER_IN_BATCH);
 }
 
-/* All of 'bytes', or until the server has to say something first; the rest is kept. */
-static enum err pg_filter_run_client(struct pg_filter *filter, struct slice bytes,
-                                     struct error *reterr_error)
+static enum err pg_filter_keep(struct pg_filter *filter, const struct pgwire_piece *piece,
+                               struct error *reterr_error)
+{
+    bool is_cut_off = piece->kind == PGWIRE_PIECE_HEADER && piece->bytes.at == NULL;
+    enum err err = is_cut_off ? pgwire_header_write(&filter->pending, &piece->frame)
+                              : buf_append(&filter->pending, piece->bytes);
+    return err == ERR_NONE ? ERR_NONE
+                           : fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
+}
+
+/* The next piece of what was kept: its headers are whole and were found to be sound. */
+static struct pgwire_piece pg_filter_next_kept(const struct pg_filter_direction *direction,
+                                               struct slice *rest)
+{
+    struct pgwire_piece piece = {.kind = PGWIRE_PIECE_PART, .frame = direction->frame};
+    size_t size = direction->left;
+    if (size == 0) {
+        struct reader reader = reader_of(*rest);
+        piece.frame = (struct pgwire_frame){.packet = PGWIRE_MESSAGE, .is_known = true};
+        piece.frame.type = (char)reader_u8(&reader);
+        piece.frame.size = reader_u32(&reader) - (uint32_t)sizeof(uint32_t);
+        must(!reader.failed);
+        bool is_whole = piece.frame.size <= reader_left(&reader);
+        piece.kind = is_whole ? PGWIRE_PIECE_MESSAGES : PGWIRE_PIECE_HEADER;
+        piece.count = 1;
+        size = PGWIRE_HEADER_SIZE + (is_whole ? piece.frame.size : 0);
+    }
+    piece.bytes = slice_sub(*rest, 0, size);
+    piece.is_last = piece.kind == PGWIRE_PIECE_MESSAGES ||
+                    (piece.kind == PGWIRE_PIECE_PART && piece.bytes.len == direction->left);
+    *rest = slice_from(*rest, piece.bytes.len);
+    return piece;
+}
+
+/* What was kept, or until the server has to say something first; the rest is kept again. */
+static enum err pg_filter_run_kept(struct pg_filter *filter, struct slice kept,
+                                   struct error *reterr_error)
 {
     enum err err = ERR_NONE;
-    while (err == ERR_NONE && bytes.len > 0 && pg_filter_may_go_on(filter)) {
-        err = pg_filter_take_client(filter, &bytes, reterr_error);
+    while (err == ERR_NONE && kept.len > 0 && pg_filter_may_go_on(filter)) {
+        const struct pgwire_piece piece =
+            pg_filter_next_kept(&filter->directions[PUMP_CLIENT], &kept);
+        err = pg_filter_take_client(filter, &piece, reterr_error);
     }
-    if (err == ERR_MORE || err == ERR_AGAIN) {
+    if (err == ERR_AGAIN) {
         err = ERR_NONE;
     }
-    if (err == ERR_NONE && bytes.len > 0 && buf_append(&filter->pending, bytes) != ERR_NONE) {
+    if (err == ERR_NONE && buf_append(&filter->pending, kept) != ERR_NONE) {
         err = fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
     }
     return err;
 }
 
+/* The tap is told what the client says when it says it, also where it is looked at later. */
 static enum err pg_filter_pass_client(struct pg_filter *filter, struct slice bytes,
-                                      struct error *reterr_error)
+                                      bool is_looked_at, struct error *reterr_error)
 {
-    return filter->pending.len == 0 ? pg_filter_run_client(filter, bytes, reterr_error)
-                                    : pg_filter_hold(filter, bytes, reterr_error);
+    struct pg_tap *tap = filter->settings.tap;
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE) {
+        struct pgwire_piece piece;
+        err = pg_tap_next(tap, PUMP_CLIENT, &bytes, &piece, reterr_error);
+        err = err == ERR_NONE ? pg_tap_take(tap, PUMP_CLIENT, &piece, reterr_error) : err;
+        if (err != ERR_NONE) {
+            break;
+        }
+        err = is_looked_at && filter->pending.len == 0 && pg_filter_may_go_on(filter)
+                  ? pg_filter_take_client(filter, &piece, reterr_error)
+                  : pg_filter_keep(filter, &piece, reterr_error);
+        err = err == ERR_AGAIN ? ERR_NONE : err;
+    }
+    return err == ERR_MORE ? ERR_NONE : err;
 }
 
 enum err pg_filter_hold(struct pg_filter *filter, struct slice bytes, struct error *reterr_error)
 {
-    return buf_append(&filter->pending, bytes) == ERR_NONE
-               ? ERR_NONE
-               : fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
+    struct pg_tap *tap = filter->settings.tap;
+    pg_tap_begin(tap, PUMP_CLIENT);
+    enum err err = pg_filter_pass_client(filter, bytes, false, reterr_error);
+    pg_tap_finish(tap, PUMP_CLIENT);
+    return err;
 }
 
 /* What the server said may have been waited for. */
@@ -320,9 +381,8 @@ static enum err pg_filter_go_on(struct pg_filter *filter, struct error *reterr_e
     if (filter->pending.len > 0 && pg_filter_may_go_on(filter)) {
         struct buf pending CLEANUP(buf_wipe) = filter->pending;
         buf_init(&filter->pending, pending.size_max);
-        enum err err = pg_filter_run_client(filter, buf_view(&pending), reterr_error);
+        enum err err = pg_filter_run_kept(filter, buf_view(&pending), reterr_error);
         (void)pg_filter_buf(out); /* nothing points into what is freed */
-        filter->directions[PUMP_CLIENT].start = SLICE_NONE;
         if (err != ERR_NONE) {
             return err;
         }
@@ -337,9 +397,12 @@ static enum err pg_filter_go_on(struct pg_filter *filter, struct error *reterr_e
 static enum err pg_filter_run_target(struct pg_filter *filter, struct slice bytes,
                                      struct error *reterr_error)
 {
+    struct pg_tap *tap = filter->settings.tap;
     enum err err = ERR_NONE;
-    while (err == ERR_NONE && bytes.len > 0) {
-        err = pg_filter_take_target(filter, &bytes, reterr_error);
+    while (err == ERR_NONE) {
+        struct pgwire_piece piece;
+        err = pg_tap_next(tap, PUMP_TARGET, &bytes, &piece, reterr_error);
+        err = err == ERR_NONE ? pg_filter_take_target(filter, &piece, reterr_error) : err;
     }
     if (err == ERR_AGAIN) {
         err = buf_append(&filter->wait.rest, bytes) == ERR_NONE
@@ -370,8 +433,9 @@ static enum err pg_filter_pass_target(struct pg_filter *filter, struct slice byt
         struct buf rest CLEANUP(buf_wipe) = wait->rest;
         buf_init(&wait->rest, rest.size_max);
         err = pg_filter_run_target(filter, buf_view(&rest), reterr_error);
-        (void)pg_filter_buf(
-            &filter->directions[PUMP_TARGET].out); /* nothing points into what is freed */
+        /* Nothing points into what is freed. */
+        (void)pg_filter_buf(&filter->directions[PUMP_TARGET].out);
+        pg_tap_flush(filter->settings.tap, PUMP_TARGET);
     }
     return err == ERR_AGAIN ? ERR_NONE : err;
 }
@@ -391,19 +455,24 @@ enum err pg_filter_pass_behind(struct pg_filter *filter, enum pump_side side, st
     pg_filter_out_clear(&filter->directions[PUMP_CLIENT].out);
     pg_filter_out_clear(&filter->directions[PUMP_TARGET].out);
     pg_filter_put(&direction->out, seen);
+    pg_tap_begin(filter->settings.tap, side);
     if (side == PUMP_CLIENT) {
-        err = pg_filter_pass_client(filter, rest, reterr_error);
+        err = pg_filter_pass_client(filter, rest, true, reterr_error);
     } else {
         err = pg_filter_pass_target(filter, rest, reterr_error);
         err = err == ERR_NONE ? pg_filter_hold_tell(filter, reterr_error) : err;
         err = err == ERR_NONE ? pg_filter_go_on(filter, reterr_error) : err;
     }
-    direction->start = SLICE_NONE;
     *bytes = pg_filter_out_view(&direction->out);
     if (err == ERR_NONE && direction->out.is_full) {
         err = fail(reterr_error, ERR_LIMIT, "too much at once");
     }
-    return err;
+    if (err != ERR_NONE) {
+        pg_tap_flush(filter->settings.tap, side);
+        return err;
+    }
+    pg_tap_finish(filter->settings.tap, side);
+    return ERR_NONE;
 }
 
 struct slice pg_filter_words(const struct pg_filter *filter)

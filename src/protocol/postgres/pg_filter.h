@@ -9,8 +9,8 @@
  * it is rows is counted where a read budget applies.
  *
  * Fails closed: what is not understood, too large, or no longer known is judged as unknown. Memory
- * is bounded. Pure: no clock, no stream; whoever owns it carries the bytes. Knows the client's view
- * (pg_tap) only as far as what it passes on keeps the order that the protocol asks for. */
+ * is bounded. Pure: no clock, no stream; whoever owns it carries the bytes. The tap has the
+ * client's view: what it says, and of the server's what goes on to it. */
 #ifndef GH_POSTGRES_PG_FILTER_H
 #define GH_POSTGRES_PG_FILTER_H
 
@@ -24,6 +24,7 @@
 #include "wire/pgwire.h"
 
 struct pg_filter_settings {
+    struct pg_tap *tap; /* cuts what comes, and is told what goes on; outlives the filter */
     /* Without 'judge' there are no rules yet: what passes is shown to pg_filter_watch(), and what
      * names stand for is followed, with 'analyze', up to pg_filter_begin(). */
     struct passage_policy policy;
@@ -70,8 +71,7 @@ void pg_filter_watch_unrecorded(struct pg_filter *filter, char type, uint64_t re
 bool pg_filter_may_begin(const struct pg_tap *tap);
 /* All that comes behind what the tap has seen comes to pg_filter_pass(). What was defined before,
  * and could not be followed, is judged as unknown. */
-void pg_filter_begin(struct pg_filter *filter, const struct passage_policy *policy,
-                     const struct pg_tap *tap);
+void pg_filter_begin(struct pg_filter *filter, const struct passage_policy *policy);
 
 /* Puts into *bytes what goes on to the other side: the same where nothing is changed, valid until
  * the next call. What is to be said to the side itself beside that are pg_filter_words().
@@ -82,7 +82,7 @@ enum err pg_filter_pass(struct pg_filter *filter, enum pump_side side, struct sl
 /* The same, where 'seen', right before the bytes, goes on as it came. */
 enum err pg_filter_pass_behind(struct pg_filter *filter, enum pump_side side, struct slice seen,
                                struct slice *bytes, struct error *reterr_error) MUST_USE;
-/* What the client said is looked at when the server has said more, behind all that waits. */
+/* What the client said is told, and looked at when the server has said more. */
 enum err pg_filter_hold(struct pg_filter *filter, struct slice bytes,
                         struct error *reterr_error) MUST_USE;
 /* For the server, after a pg_filter_pass() of what it said; valid until the next call. */

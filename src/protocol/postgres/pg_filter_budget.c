@@ -353,6 +353,7 @@ static enum err budget_put_some(struct pg_filter *filter, struct slice messages,
 {
     enum err err = ERR_NONE;
     size_t *left = &filter->reading.left;
+    filter->reading.count = filter->reading.count > 0 ? 1 : 0;
     while (messages.len > 0 && err == ERR_NONE && !filter->is_blocked) {
         bool is_begun = *left > 0;
         bool passes = true;

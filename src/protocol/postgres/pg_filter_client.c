@@ -279,21 +279,18 @@ static enum err pg_filter_take_whole(struct pg_filter *filter,
     must(false);
 }
 
-/* What the server must not get before something else was answered is looked at once more then. */
-static enum err pg_filter_take_body(struct pg_filter *filter, struct slice body,
+/* What the server must not get before something else was answered is looked at once more then.
+ * 'bytes': all of it, if it lies in one piece. */
+static enum err pg_filter_take_body(struct pg_filter *filter, struct slice bytes, struct slice body,
                                     struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
-    struct pg_filter_message message = {.type = direction->framer.frame.type, .body = body};
-    if (direction->start.at != NULL && body.at == direction->start.at + PGWIRE_HEADER_SIZE) {
-        message.bytes = slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE + body.len);
-    }
+    const struct pg_filter_message message = {
+        .type = direction->frame.type, .body = body, .bytes = bytes};
     enum err err = pg_filter_take_whole(filter, &message, reterr_error);
     if (err == ERR_AGAIN) {
-        const struct pgwire_frame frame = {
-            .packet = PGWIRE_MESSAGE, .type = message.type, .size = (uint32_t)body.len};
         filter->is_waiting = true;
-        if (pgwire_header_write(&filter->pending, &frame) != ERR_NONE ||
+        if (pgwire_header_write(&filter->pending, &direction->frame) != ERR_NONE ||
             buf_append(&filter->pending, body) != ERR_NONE) {
             err = fail(reterr_error, ERR_LIMIT, "the client sends too much at once");
         }
@@ -309,43 +306,51 @@ static enum err pg_filter_take_body(struct pg_filter *filter, struct slice body,
     return err;
 }
 
-/* A message whose body passes in parts, or not at all. */
-static enum err pg_filter_take_head(struct pg_filter *filter, struct error *reterr_error)
+/* What passes as it comes: whole messages, or the header of one whose parts do. */
+static enum err pg_filter_pass_piece(struct pg_filter *filter, const struct pgwire_piece *piece,
+                                     uint64_t count, struct error *reterr_error)
 {
-    struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
-    const struct pgwire_frame *frame = &direction->framer.frame;
+    struct pg_filter_out *out = &filter->directions[PUMP_CLIENT].out;
     uint64_t id = 0;
-    enum err err = pg_filter_sent(filter, frame->type, frame->size, &id, reterr_error);
+    enum err err = pg_filter_sent(filter, piece->frame.type, piece->frame.size, &id, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
-    filter->number++;
-    if (direction->start.at != NULL) {
-        pg_filter_put(&direction->out, slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE));
+    pgwire_state_more_data(&filter->state, count - 1);
+    filter->number += count;
+    if (piece->bytes.at != NULL) {
+        pg_filter_put(out, piece->bytes);
         return ERR_NONE;
     }
-    return pgwire_header_write(pg_filter_buf(&direction->out), frame);
+    return pgwire_header_write(pg_filter_buf(out), &piece->frame);
 }
 
-static enum err pg_filter_take_header(struct pg_filter *filter, struct error *reterr_error)
+/* Whole messages, or the header of one. */
+static enum err pg_filter_begin_message(struct pg_filter *filter, const struct pgwire_piece *piece,
+                                        struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
-    const struct pgwire_frame *frame = &direction->framer.frame;
+    const struct pgwire_frame *frame = &piece->frame;
     size_t max = pg_filter_collected_max(pgwire_client_kind_of(frame));
+    uint64_t count = piece->kind == PGWIRE_PIECE_MESSAGES ? piece->count : 1;
     direction->is_dropped = filter->is_discarding && frame->type != PGWIRE_CLIENT_SYNC &&
                             frame->type != PGWIRE_CLIENT_TERMINATE;
     if (direction->is_dropped) {
-        filter->number++;
+        filter->number += count;
         return ERR_NONE;
     }
     if (frame->type == PGWIRE_CLIENT_SYNC) {
         filter->is_discarding = false;
     }
     if (max == 0) {
-        return pg_filter_take_head(filter, reterr_error);
+        return pg_filter_pass_piece(filter, piece, count, reterr_error);
     }
     if (frame->size <= max) {
-        return pgwire_framer_collect(&direction->framer, &direction->body, reterr_error);
+        direction->is_collected = !piece->is_last;
+        return piece->is_last
+                   ? pg_filter_take_body(filter, piece->bytes,
+                                         slice_from(piece->bytes, PGWIRE_HEADER_SIZE), reterr_error)
+                   : ERR_NONE;
     }
     direction->is_dropped = true;
     enum err err = pg_filter_refuse_for(filter, frame->type, "54000",
@@ -354,40 +359,22 @@ static enum err pg_filter_take_header(struct pg_filter *filter, struct error *re
     return err;
 }
 
-/* Behind what a client copies comes, as a rule, more of it. */
-static void pg_filter_hop(struct pg_filter *filter, struct slice *rest)
-{
-    struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
-    uint64_t count = 0;
-    size_t taken = pgwire_framer_skip_same_type(&direction->framer, *rest, &count);
-    if (taken > 0) {
-        pg_filter_put(&direction->out, slice_sub(*rest, 0, taken));
-        pgwire_state_more_data(&filter->state, count);
-        filter->number += count;
-        *rest = slice_from(*rest, taken);
-    }
-}
-
-enum err pg_filter_take_client(struct pg_filter *filter, struct slice *rest,
+enum err pg_filter_take_client(struct pg_filter *filter, const struct pgwire_piece *piece,
                                struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_CLIENT];
-    struct pgwire_event event;
-    enum err err = pg_filter_next(direction, rest, &event, reterr_error);
-    if (err != ERR_NONE) {
-        return err;
+    struct slice body = SLICE_NONE;
+    pg_filter_note_piece(direction, piece);
+    if (piece->kind != PGWIRE_PIECE_PART) {
+        return pg_filter_begin_message(filter, piece, reterr_error);
     }
-    if (event.kind == PGWIRE_EVENT_HEADER) {
-        err = pg_filter_take_header(filter, reterr_error);
-    } else if (event.kind == PGWIRE_EVENT_BODY) {
-        err = pg_filter_take_body(filter, event.bytes, reterr_error);
-    } else if (!direction->is_dropped) {
-        pg_filter_put(&direction->out, event.bytes);
+    if (!direction->is_collected) {
+        pg_filter_put(&direction->out, direction->is_dropped ? SLICE_NONE : piece->bytes);
+        return ERR_NONE;
     }
-    bool is_copied = event.is_last && !direction->is_dropped &&
-                     direction->framer.frame.type == PGWIRE_CLIENT_COPY_DATA;
-    if (err == ERR_NONE && is_copied && rest->len > 0) {
-        pg_filter_hop(filter, rest);
+    enum err err = pg_filter_collect(direction, piece->bytes, &body, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_take_body(filter, SLICE_NONE, body, reterr_error);
     }
-    return err;
+    return err == ERR_MORE ? ERR_NONE : err;
 }

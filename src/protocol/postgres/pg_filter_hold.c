@@ -252,7 +252,8 @@ enum err pg_filter_hold_tell(struct pg_filter *filter, struct error *reterr_erro
     if (pg_filter_is_on_hold(filter) && filter->state.is_skipping) {
         hold_give_up(filter);
     }
-    if (notice->len == 0 || !pgwire_framer_is_between(&filter->directions[PUMP_TARGET].framer)) {
+    const struct pgwire_framer *framer = pg_tap_framer(filter->settings.tap, PUMP_TARGET);
+    if (notice->len == 0 || !pgwire_framer_is_between(framer)) {
         return ERR_NONE;
     }
     enum err err = pg_filter_tell(filter, buf_view(notice), reterr_error);

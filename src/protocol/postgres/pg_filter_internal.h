@@ -116,11 +116,12 @@ struct pg_filter_out {
 };
 
 struct pg_filter_direction {
-    struct pgwire_framer framer;
-    struct buf body;    /* of a message that is collected */
-    struct slice start; /* the message under way from its header on, if that is at hand */
-    bool is_dropped;    /* the message under way does not go on */
-    bool is_masked;     /* it is a large one, its parts go to pg_mask */
+    struct pgwire_frame frame; /* of the message under way, or the last one */
+    uint32_t left;             /* of its body, that was not looked at */
+    bool is_collected;         /* it is looked at when it is whole */
+    bool is_dropped;           /* it does not go on */
+    bool is_masked;            /* it is a large one, its parts go to pg_mask */
+    struct buf body;           /* what is collected */
     struct pg_filter_out out;
 };
 
@@ -165,8 +166,9 @@ struct pg_filter_limit {
 struct pg_filter_wait {
     bool is_for_cancel; /* the batch whose answer was blocked */
     bool is_large;      /* a header was taken, pg_mask_large() is due */
-    struct buf message; /* one or more whole ones, decided on */
-    struct buf rest;
+    struct buf message; /* one or more whole ones of a type, decided on */
+    uint64_t count;     /* of them */
+    struct buf rest;    /* not cut yet */
 };
 
 /* The answer at hand. */
@@ -197,7 +199,8 @@ struct pg_filter_reading {
     bool has_next;
     uint64_t next_from;
     struct read_amount session; /* since it has had budgets */
-    uint64_t count;             /* of the messages at hand; 0: nobody has counted */
+    uint64_t count;             /* of the messages at hand, whole ones of a type; 0: nobody has cut
+                                   them, as they were written here */
     size_t left;                /* of a row, which goes on, that pg_mask has not said yet */
 };
 
@@ -296,9 +299,12 @@ struct pg_filter_judgement;
 void pg_filter_put(struct pg_filter_out *out, struct slice bytes); /* of what came */
 /* Behind what was put; write there, then go on with pg_filter_put(). */
 struct buf *pg_filter_buf(struct pg_filter_out *out);
-/* The next event of a direction, and where its message begins. */
-enum err pg_filter_next(struct pg_filter_direction *direction, struct slice *rest,
-                        struct pgwire_event *ret_event, struct error *reterr_error) MUST_USE;
+/* A piece of the direction is looked at now. */
+void pg_filter_note_piece(struct pg_filter_direction *direction, const struct pgwire_piece *piece);
+/* Another part of a message that is collected. ERR_MORE: it is not whole yet; *ret_body is valid
+ * until direction->body is cleared. */
+enum err pg_filter_collect(struct pg_filter_direction *direction, struct slice part,
+                           struct slice *ret_body, struct error *reterr_error) MUST_USE;
 /* The server gets a message now: what follows is put out by the caller. */
 enum err pg_filter_sent(struct pg_filter *filter, char type, size_t size, uint64_t *ret_id,
                         struct error *reterr_error) MUST_USE;
@@ -315,9 +321,9 @@ enum err pg_filter_tell(struct pg_filter *filter, struct slice message,
 /* The one of that identifier, which is the last that was sent. */
 struct pg_filter_request *pg_filter_request_add(struct pg_filter *filter, uint64_t id);
 void pg_filter_request_drop(struct pg_filter *filter, struct pg_filter_request *request);
-/* pg_filter_client.c: takes one event; ERR_MORE: all was used; ERR_AGAIN: the message at hand is to
- * be looked at again later. */
-enum err pg_filter_take_client(struct pg_filter *filter, struct slice *rest,
+/* pg_filter_client.c: takes one piece; ERR_AGAIN: the message at hand is to be looked at again
+ * later, and was kept for that. */
+enum err pg_filter_take_client(struct pg_filter *filter, const struct pgwire_piece *piece,
                                struct error *reterr_error) MUST_USE;
 /* For pg_filter_extended.c: whether the verdict lets the message pass; if not, it was refused. */
 enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct guard_verdict *verdict,
@@ -361,23 +367,25 @@ enum err pg_filter_refuse_malformed(struct pg_filter *filter, char type, const s
 /* The client was told why the answer at hand ends; what the server does on is not for it. */
 void pg_filter_block(struct pg_filter *filter);
 
-/* pg_filter_target.c */
-enum err pg_filter_take_target(struct pg_filter *filter, struct slice *rest,
+/* pg_filter_target.c: takes one piece; ERR_AGAIN: nothing more, until what waits goes on. */
+enum err pg_filter_take_target(struct pg_filter *filter, const struct pgwire_piece *piece,
                                struct error *reterr_error) MUST_USE;
 /* A CommandComplete says what became of names; 'request' is what it answers, if that is known. */
 void pg_filter_learn_tag(struct pg_filter *filter, struct pg_filter_request *request,
                          struct slice body);
 void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body);
 
-/* Goes on as it is, 'is_lasting' if it lies in what came. */
+/* Goes on as it is, 'is_lasting' if it lies in what came: filter->reading.count whole messages, or
+ * bytes that were written here. */
 enum err pg_filter_put_message(struct pg_filter *filter, struct slice message, bool is_lasting,
                                struct error *reterr_error) MUST_USE;
 /* Whole messages of one type that were decided on go on, masked. ERR_AGAIN: they wait in
  * filter->wait. */
 enum err pg_filter_pass_messages(struct pg_filter *filter, struct slice messages, bool is_lasting,
                                  struct error *reterr_error) MUST_USE;
-/* The header of the message under way, which passes in parts. */
-enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
+/* The header of the message under way, which passes in parts; at == NULL: it is not at hand. */
+enum err pg_filter_put_header(struct pg_filter *filter, struct slice header,
+                              struct error *reterr_error) MUST_USE;
 
 /* pg_filter_mask.c */
 void pg_filter_mask_init(struct pg_filter *filter);
@@ -395,8 +403,9 @@ enum err pg_filter_mask_pass(struct pg_filter *filter, struct slice messages, bo
 /* What does not go on, but changes what is known. */
 enum err pg_filter_mask_note(struct pg_filter *filter, struct slice message,
                              struct error *reterr_error) MUST_USE;
-/* The message under way, of which only the header has come. ERR_AGAIN as above. */
-enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
+/* The message under way, of which only the header has come, as above. ERR_AGAIN as above. */
+enum err pg_filter_mask_large(struct pg_filter *filter, struct slice header,
+                              struct error *reterr_error) MUST_USE;
 enum err pg_filter_mask_part(struct pg_filter *filter, struct slice part,
                              struct error *reterr_error) MUST_USE;
 /* Whether the catalog was asked, and has not answered. */

@@ -330,6 +330,7 @@ static enum err pg_filter_follow(struct pg_filter *filter, enum pg_mask_verdict 
         return pg_filter_put_masked(filter, reterr_error);
     case PG_MASK_WAIT:
         err = buf_append(&filter->wait.message, messages);
+        filter->wait.count += filter->reading.count;
         return err == ERR_NONE ? ERR_AGAIN : fail(reterr_error, err, "too much for the client");
     case PG_MASK_BLOCKED:
         err = pg_filter_put_masked(filter, reterr_error);
@@ -382,14 +383,14 @@ enum err pg_filter_mask_note(struct pg_filter *filter, struct slice message,
 /* Large ones ------------------------------------------------------------------------------------
  */
 
-enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_error)
+enum err pg_filter_mask_large(struct pg_filter *filter, struct slice header,
+                              struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
     enum pg_mask_verdict verdict = PG_MASK_SAME;
     if (filter->answered.is_of_mask) {
-        enum err err =
-            pg_mask_large(filter->mask, filter->answered.request, &direction->framer.frame,
-                          &filter->masked, &verdict, reterr_error);
+        enum err err = pg_mask_large(filter->mask, filter->answered.request, &direction->frame,
+                                     &filter->masked, &verdict, reterr_error);
         if (err != ERR_NONE) {
             return err;
         }
@@ -399,7 +400,7 @@ enum err pg_filter_mask_large(struct pg_filter *filter, struct error *reterr_err
         return ERR_AGAIN;
     }
     if (verdict == PG_MASK_SAME) {
-        return pg_filter_put_header(filter, reterr_error);
+        return pg_filter_put_header(filter, header, reterr_error);
     }
     direction->is_masked = verdict == PG_MASK_CHANGED;
     direction->is_dropped = verdict == PG_MASK_BLOCKED;
@@ -427,11 +428,16 @@ enum err pg_filter_mask_again(struct pg_filter *filter, struct error *reterr_err
     buf_init(&filter->wait.message, message.size_max);
     if (filter->wait.is_large) {
         filter->wait.is_large = false;
-        return pg_filter_mask_large(filter, reterr_error);
+        return pg_filter_mask_large(filter, SLICE_NONE, reterr_error);
     }
-    return message.len == 0
-               ? ERR_NONE
-               : pg_filter_pass_messages(filter, buf_view(&message), false, reterr_error);
+    if (message.len == 0) {
+        return ERR_NONE;
+    }
+    filter->reading.count = filter->wait.count;
+    filter->wait.count = 0;
+    enum err err = pg_filter_pass_messages(filter, buf_view(&message), false, reterr_error);
+    filter->reading.count = 0;
+    return err;
 }
 
 bool pg_filter_waits(const struct pg_filter *filter)

@@ -265,132 +265,165 @@ static bool pg_filter_is_collected(const struct pgwire_frame *frame)
     return is_wanted && frame->size > 0 && frame->size <= LIMIT_PG_FILTER_WORDS_SIZE / 2;
 }
 
-enum err pg_filter_put_header(struct pg_filter *filter, struct error *reterr_error)
+enum err pg_filter_put_header(struct pg_filter *filter, struct slice header,
+                              struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
-    const struct pgwire_frame *frame = &direction->framer.frame;
-    if (pg_filter_budget_counts(filter, frame->type)) {
+    const struct pgwire_piece piece = {.kind = PGWIRE_PIECE_HEADER,
+                                       .is_last = direction->frame.size == 0,
+                                       .frame = direction->frame,
+                                       .bytes = header};
+    if (pg_filter_budget_counts(filter, piece.frame.type)) {
         bool passes = false;
-        enum err err = pg_filter_budget_put_header(filter, frame->size, &passes, reterr_error);
+        enum err err = pg_filter_budget_put_header(filter, piece.frame.size, &passes, reterr_error);
         direction->is_dropped = !passes;
         if (err != ERR_NONE || !passes) {
             return err;
         }
     }
-    if (direction->start.at != NULL) {
-        pg_filter_put(&direction->out, slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE));
-        return ERR_NONE;
+    if (header.at != NULL) {
+        pg_filter_put(&direction->out, header);
+    } else if (pgwire_header_write(pg_filter_buf(&direction->out), &piece.frame) != ERR_NONE) {
+        return fail(reterr_error, ERR_LIMIT, "too much for the client at once");
     }
-    return pgwire_header_write(pg_filter_buf(&direction->out), frame) == ERR_NONE
-               ? ERR_NONE
-               : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
+    return pg_tap_take(filter->settings.tap, PUMP_TARGET, &piece, reterr_error);
 }
 
-enum err pg_filter_put_message(struct pg_filter *filter, struct slice message, bool is_lasting,
+/* Messages that were cut are told as that: it need not be found out again where they begin. What
+ * 'frame' says of the size is true of a single one; of rows nobody asks. */
+static enum err pg_filter_tell_tap(struct pg_filter *filter, struct slice messages, bool is_lasting,
+                                   struct error *reterr_error)
+{
+    const struct pgwire_piece piece = {
+        .kind = PGWIRE_PIECE_MESSAGES,
+        .is_last = true,
+        .frame = {.packet = PGWIRE_MESSAGE,
+                  .type = messages.at[0],
+                  .is_known = true,
+                  .size = (uint32_t)messages.len - PGWIRE_HEADER_SIZE},
+        .count = filter->reading.count,
+        .bytes = messages,
+    };
+    enum err err = pg_tap_take(filter->settings.tap, PUMP_TARGET, &piece, reterr_error);
+    if (!is_lasting) {
+        pg_tap_flush(filter->settings.tap, PUMP_TARGET);
+    }
+    return err;
+}
+
+enum err pg_filter_put_message(struct pg_filter *filter, struct slice messages, bool is_lasting,
                                struct error *reterr_error)
 {
     struct pg_filter_out *out = &filter->directions[PUMP_TARGET].out;
     if (is_lasting) {
-        pg_filter_put(out, message);
-        return ERR_NONE;
+        pg_filter_put(out, messages);
+    } else if (buf_append(pg_filter_buf(out), messages) != ERR_NONE) {
+        return fail(reterr_error, ERR_LIMIT, "too much for the client at once");
     }
-    return buf_append(pg_filter_buf(out), message) == ERR_NONE
-               ? ERR_NONE
-               : fail(reterr_error, ERR_LIMIT, "too much for the client at once");
+    return filter->reading.count > 0
+               ? pg_filter_tell_tap(filter, messages, is_lasting, reterr_error)
+               : pg_tap_write(filter->settings.tap, messages, reterr_error);
 }
 
-static enum err pg_filter_take_target_body(struct pg_filter *filter, struct slice body,
-                                           struct error *reterr_error)
+static bool pg_filter_looks_into(const struct pg_filter *filter, const struct pgwire_frame *frame)
+{
+    return pg_filter_mask_wants(filter, frame->type) || pg_filter_is_collected(frame);
+}
+
+/* Whole messages of one type. */
+static enum err pg_filter_take_messages(struct pg_filter *filter, const struct pgwire_piece *piece,
+                                        bool is_lasting, struct error *reterr_error)
+{
+    bool passes = false;
+    bool is_looked_into = pg_filter_looks_into(filter, &piece->frame);
+    struct slice body =
+        slice_sub(piece->bytes, PGWIRE_HEADER_SIZE, is_looked_into ? piece->frame.size : 0);
+    enum err err = pg_filter_decide(filter, &piece->frame, body, &passes, reterr_error);
+    filter->directions[PUMP_TARGET].is_dropped = !passes;
+    filter->reading.count = piece->count;
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_pass_messages(filter, piece->bytes, is_lasting, reterr_error);
+    } else if (err == ERR_NONE && filter->mask != NULL && is_looked_into) {
+        err = pg_filter_mask_note(filter, piece->bytes, reterr_error);
+    }
+    filter->reading.count = 0;
+    return err;
+}
+
+/* One that came in parts. */
+static enum err pg_filter_take_collected(struct pg_filter *filter, struct slice body,
+                                         struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
-    bool is_whole =
-        direction->start.at != NULL && body.at == direction->start.at + PGWIRE_HEADER_SIZE;
-    bool passes = false;
-    struct slice message = SLICE_NONE;
-    enum err err = pg_filter_decide(filter, &direction->framer.frame, body, &passes, reterr_error);
-    if (err == ERR_NONE && is_whole) {
-        message = slice_sub(direction->start, 0, PGWIRE_HEADER_SIZE + body.len);
-    } else if (err == ERR_NONE) {
-        if (pgwire_header_write(&filter->whole, &direction->framer.frame) != ERR_NONE ||
-            buf_append(&filter->whole, body) != ERR_NONE) {
-            err = fail(reterr_error, ERR_LIMIT, "too much for the client at once");
-        }
-        message = buf_view(&filter->whole);
+    struct pgwire_piece piece = {
+        .kind = PGWIRE_PIECE_MESSAGES, .is_last = true, .frame = direction->frame, .count = 1};
+    enum err err = pgwire_header_write(&filter->whole, &direction->frame);
+    err = err == ERR_NONE ? buf_append(&filter->whole, body) : err;
+    if (err != ERR_NONE) {
+        return fail(reterr_error, ERR_LIMIT, "too much for the client at once");
     }
-    direction->is_dropped = !passes;
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_pass_messages(filter, message, is_whole, reterr_error);
-    } else if (err == ERR_NONE && filter->mask != NULL) {
-        err = pg_filter_mask_note(filter, message, reterr_error);
-    }
+    piece.bytes = buf_view(&filter->whole);
+    err = pg_filter_take_messages(filter, &piece, false, reterr_error);
     buf_clear(&filter->whole);
     buf_clear(&direction->body);
     return err;
 }
 
-static enum err pg_filter_take_target_header(struct pg_filter *filter, struct error *reterr_error)
+static enum err pg_filter_take_target_header(struct pg_filter *filter, struct slice header,
+                                             struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
-    const struct pgwire_frame *frame = &direction->framer.frame;
+    const struct pgwire_frame *frame = &direction->frame;
     bool passes = false;
-    bool is_wanted = pg_filter_mask_wants(filter, frame->type);
-    bool is_large = is_wanted && frame->size > LIMIT_MASK_MESSAGE_SIZE;
-    direction->is_masked = false;
-    if ((is_wanted && !is_large) || pg_filter_is_collected(frame)) {
-        /* Behind an empty body nothing may come for long: it is taken with its header. */
-        return frame->size > 0
-                   ? pgwire_framer_collect(&direction->framer, &direction->body, reterr_error)
-                   : pg_filter_take_target_body(
-                         filter, slice_sub(direction->start, PGWIRE_HEADER_SIZE, 0), reterr_error);
+    bool is_large =
+        pg_filter_mask_wants(filter, frame->type) && frame->size > LIMIT_MASK_MESSAGE_SIZE;
+    if (pg_filter_looks_into(filter, frame) && !is_large) {
+        direction->is_collected = true;
+        /* Behind an empty body nothing may come for long. */
+        return frame->size > 0 ? ERR_NONE
+                               : pg_filter_take_collected(filter, SLICE_NONE, reterr_error);
     }
     enum err err = pg_filter_decide(filter, frame, SLICE_NONE, &passes, reterr_error);
     direction->is_dropped = !passes;
     if (err != ERR_NONE || !passes) {
         return err;
     }
-    return is_large ? pg_filter_mask_large(filter, reterr_error)
-                    : pg_filter_put_header(filter, reterr_error);
+    return is_large ? pg_filter_mask_large(filter, header, reterr_error)
+                    : pg_filter_put_header(filter, header, reterr_error);
 }
 
-/* Behind a row come, as a rule, many more, with which the same is done. */
-static enum err pg_filter_hop_rows(struct pg_filter *filter, struct slice *rest,
-                                   struct error *reterr_error)
+static enum err pg_filter_take_target_part(struct pg_filter *filter,
+                                           const struct pgwire_piece *part,
+                                           struct error *reterr_error)
 {
     struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
-    uint64_t count = 0;
-    size_t taken = pgwire_framer_skip_same_type(&direction->framer, *rest, &count);
-    struct slice rows = slice_sub(*rest, 0, taken);
-    *rest = slice_from(*rest, taken);
-    if (direction->is_dropped || filter->is_blocked || taken == 0) {
+    struct slice body = SLICE_NONE;
+    if (direction->is_collected) {
+        enum err err = pg_filter_collect(direction, part->bytes, &body, reterr_error);
+        err = err == ERR_NONE ? pg_filter_take_collected(filter, body, reterr_error) : err;
+        return err == ERR_MORE ? ERR_NONE : err;
+    }
+    if (direction->is_dropped) {
         return ERR_NONE;
     }
-    filter->reading.count = count;
-    enum err err = pg_filter_pass_messages(filter, rows, true, reterr_error);
-    filter->reading.count = 0;
-    return err;
+    if (direction->is_masked) {
+        return pg_filter_mask_part(filter, part->bytes, reterr_error);
+    }
+    pg_filter_put(&direction->out, part->bytes);
+    return pg_tap_take(filter->settings.tap, PUMP_TARGET, part, reterr_error);
 }
 
-enum err pg_filter_take_target(struct pg_filter *filter, struct slice *rest,
+enum err pg_filter_take_target(struct pg_filter *filter, const struct pgwire_piece *piece,
                                struct error *reterr_error)
 {
-    struct pg_filter_direction *direction = &filter->directions[PUMP_TARGET];
-    struct pgwire_event event;
-    enum err err = pg_filter_next(direction, rest, &event, reterr_error);
-    if (err != ERR_NONE) {
-        return err;
+    pg_filter_note_piece(&filter->directions[PUMP_TARGET], piece);
+    switch (piece->kind) {
+    case PGWIRE_PIECE_MESSAGES:
+        return pg_filter_take_messages(filter, piece, true, reterr_error);
+    case PGWIRE_PIECE_HEADER:
+        return pg_filter_take_target_header(filter, piece->bytes, reterr_error);
+    case PGWIRE_PIECE_PART:
+        return pg_filter_take_target_part(filter, piece, reterr_error);
     }
-    if (event.kind == PGWIRE_EVENT_HEADER) {
-        err = pg_filter_take_target_header(filter, reterr_error);
-    } else if (event.kind == PGWIRE_EVENT_BODY) {
-        err = pg_filter_take_target_body(filter, event.bytes, reterr_error);
-    } else if (!direction->is_dropped) {
-        err = direction->is_masked ? pg_filter_mask_part(filter, event.bytes, reterr_error)
-                                   : pg_filter_put_message(filter, event.bytes, true, reterr_error);
-    }
-    char type = direction->framer.frame.type;
-    bool is_row = type == PGWIRE_SERVER_DATA_ROW || type == PGWIRE_SERVER_COPY_DATA;
-    if (err == ERR_NONE && event.is_last && is_row && rest->len > 0) {
-        err = pg_filter_hop_rows(filter, rest, reterr_error);
-    }
-    return err;
+    must(false);
 }

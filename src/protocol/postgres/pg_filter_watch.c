@@ -410,13 +410,15 @@ static void watch_put_unnamed(struct pg_filter *filter, struct map *names,
     }
 }
 
-void pg_filter_begin(struct pg_filter *filter, const struct passage_policy *policy,
-                     const struct pg_tap *tap)
+void pg_filter_begin(struct pg_filter *filter, const struct passage_policy *policy)
 {
+    const struct pg_tap *tap = filter->settings.tap;
     pgwire_state_release(&filter->state);
     pgwire_state_copy(&filter->state, pg_tap_state(tap));
     for (int side = 0; side < 2; side++) {
-        filter->directions[side].framer = *pg_tap_framer(tap, (enum pump_side)side);
+        const struct pgwire_framer *framer = pg_tap_framer(tap, (enum pump_side)side);
+        filter->directions[side].frame = framer->frame;
+        filter->directions[side].left = framer->left;
         buf_clear(&filter->directions[side].body);
     }
     filter->number = filter->state.next_id;

@@ -195,6 +195,7 @@ static struct pg_filter *passage_filter_new(struct pg_passage *self,
                                             const struct passage_settings *settings)
 {
     struct pg_filter_settings filter = {
+        .tap = self->tap,
         .policy = {.is_empty = true, .analyze = sql_analyze},
         .greeting = settings->arrival->greeting,
         .transaction = PGWIRE_IDLE,
@@ -220,7 +221,7 @@ static void passage_begin_rules(struct pg_passage *self)
 {
     if (self->has_policy && pg_filter_may_begin(self->tap)) {
         self->has_policy = false;
-        pg_filter_begin(self->filter, &self->policy, self->tap);
+        pg_filter_begin(self->filter, &self->policy);
     }
 }
 
@@ -287,35 +288,22 @@ static enum err passage_watch(struct pg_passage *self, enum pump_side side, stru
     return ERR_NONE;
 }
 
-static enum err passage_pass_client(struct pg_passage *self, struct slice seen, struct slice *bytes,
-                                    struct error *reterr)
-{
-    enum err err = pg_tap_pass(self->tap, PUMP_CLIENT, *bytes, reterr);
-    *bytes = slice_sub(*bytes, 0, bytes->len - pg_tap_surplus(self->tap));
-    return err == ERR_NONE ? pg_filter_pass_behind(self->filter, PUMP_CLIENT, seen, bytes, reterr)
-                           : err;
-}
-
 /* What the client said while the first rules waited comes first. */
-static enum err passage_pass_target(struct pg_passage *self, struct slice seen, struct slice *bytes,
-                                    struct slice *ret_back, struct error *reterr)
+static enum err passage_filter(struct pg_passage *self, enum pump_side side, struct slice seen,
+                               struct slice *bytes, struct slice *ret_back, struct error *reterr)
 {
     enum err err = ERR_NONE;
-    if (self->held.len > 0) {
-        struct slice held = buf_view(&self->held);
-        err = pg_tap_pass(self->tap, PUMP_CLIENT, held, reterr);
-        held = slice_sub(held, 0, held.len - pg_tap_surplus(self->tap));
-        err = err == ERR_NONE ? pg_filter_hold(self->filter, held, reterr) : err;
+    if (side == PUMP_TARGET && self->held.len > 0) {
+        err = pg_filter_hold(self->filter, buf_view(&self->held), reterr);
         buf_wipe(&self->held);
     }
     if (err == ERR_NONE) {
-        err = pg_filter_pass_behind(self->filter, PUMP_TARGET, seen, bytes, reterr);
+        err = pg_filter_pass_behind(self->filter, side, seen, bytes, reterr);
     }
-    if (err != ERR_NONE) {
-        return err;
+    if (err == ERR_NONE && side == PUMP_TARGET) {
+        *ret_back = pg_filter_words(self->filter);
     }
-    *ret_back = pg_filter_words(self->filter);
-    return pg_tap_pass(self->tap, PUMP_TARGET, slice_from(*bytes, seen.len), reterr);
+    return err;
 }
 
 static enum err passage_pass(struct passage *passage, enum pump_side side, struct slice *bytes,
@@ -338,8 +326,7 @@ static enum err passage_pass(struct passage *passage, enum pump_side side, struc
             return err;
         }
     }
-    return side == PUMP_CLIENT ? passage_pass_client(self, seen, bytes, reterr)
-                               : passage_pass_target(self, seen, bytes, ret_back, reterr);
+    return passage_filter(self, side, seen, bytes, ret_back, reterr);
 }
 
 static unsigned passage_state(const struct passage *passage)

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/reader.h"
 
 /* A server holds answers back until it is asked for them or has 8 KiB; they have 5 bytes at least.
  */
@@ -16,8 +17,9 @@ _Static_assert(OWED_MAX > SERVER_HOLDS_MAX, "a client that is stopped would wait
 /* One direction. */
 struct tap_way {
     enum pump_side side;
-    bool is_between;
+    bool is_between; /* after the last reading */
     bool was_between;
+    bool is_amid;  /* what was taken last is not the end of a message */
     bool is_told;  /* the message under way is recorded as it comes */
     bool is_begun; /* its first record was told */
     bool is_cut;   /* of the statement's rows some are not recorded */
@@ -27,13 +29,16 @@ struct tap_way {
     uint64_t rows_request;
     struct slice run; /* rows of the bytes at hand that are to be told; empty between two calls */
     uint64_t run_request;
-    struct pgwire_framer framer;
+    struct pgwire_frame frame; /* of the message that was taken last */
+    struct pgwire_framer
+        framer; /* of what comes; of the target's, rules may change what is taken */
 };
 
 struct pg_tap {
     struct pg_tap_settings settings;
     struct pgwire_state state;
     struct tap_way directions[2]; /* by the side that sends */
+    struct pgwire_framer written; /* of what the gateway says in the place of the target */
     struct passage_counts counts;
     bool has_failed;
     size_t surplus; /* of the client's last bytes */
@@ -145,9 +150,9 @@ static void tell_bytes(const struct pg_tap *tap, struct tap_way *way, struct sli
     tell(tap, &(struct pg_record){
                   .kind = way->is_begun ? PG_RECORD_MORE : PG_RECORD_MESSAGE,
                   .side = way->side,
-                  .type = way->framer.frame.type,
+                  .type = way->frame.type,
                   .request = way->request,
-                  .size = way->framer.frame.size,
+                  .size = way->frame.size,
                   .is_last = is_last,
                   .bytes = bytes,
               });
@@ -177,46 +182,55 @@ static void add_to_run(const struct pg_tap *tap, struct tap_way *way, struct sli
     way->run_request = request;
 }
 
-/* A row whose header has come; 'front' are the bytes at hand from there on, or none when the header
- * came in pieces. Its body's bytes need not be looked at if it is whole. */
-static void begin_row(struct pg_tap *tap, struct tap_way *way, struct slice front)
+/* A row that comes in parts. */
+static void begin_row(struct pg_tap *tap, struct tap_way *way)
 {
-    size_t size = PGWIRE_HEADER_SIZE + (size_t)way->framer.frame.size;
-    if (way->rows == 0) {
-        way->rows_request = way->request;
-    }
-    count_rows(tap, way, 1, size);
+    count_rows(tap, way, 1, PGWIRE_HEADER_SIZE + (size_t)way->frame.size);
     way->is_cut = way->is_cut || way->row_bytes > tap->settings.row_limit;
     way->is_told = !way->is_cut;
-    if (way->is_told && size <= front.len) {
-        way->is_told = false;
-        add_to_run(tap, way, slice_sub(front, 0, size), way->request);
-    } else if (way->is_told && size == PGWIRE_HEADER_SIZE) {
+    if (way->is_told && way->frame.size == 0) {
         tell_bytes(tap, way, SLICE_NONE, true);
     }
 }
 
-/* Behind a row come, as a rule, many more of the kind. What the state says of the first holds for
- * them, as nothing else came of this side since. Returns how many bytes they are. */
-static size_t hop_rows(struct pg_tap *tap, struct tap_way *way, struct slice rest)
+/* The first of these rows, as many as there is room for. */
+static struct slice rows_within(struct slice rows, uint64_t room)
 {
-    uint64_t count = 0;
+    size_t size = 0;
+    if (rows.len <= room) {
+        return rows;
+    }
+    for (size_t next = 0; next <= room;) {
+        struct reader reader = reader_of(slice_from(rows, next + 1));
+        size = next;
+        next += 1 + (size_t)reader_u32(&reader);
+        must(!reader.failed && next > size);
+    }
+    return slice_sub(rows, 0, size);
+}
+
+/* What the state says of the first holds for all, as nothing else came of this side in between. */
+static void take_rows(struct pg_tap *tap, struct tap_way *way, const struct pgwire_piece *rows)
+{
+    if (way->rows == 0) {
+        way->rows_request = way->request;
+    }
+    if (rows->kind == PGWIRE_PIECE_HEADER) {
+        begin_row(tap, way);
+        return;
+    }
     if (!way->is_cut) {
-        rest = slice_sub(rest, 0, tap->settings.row_limit - way->row_bytes);
+        struct slice told = rows_within(rows->bytes, tap->settings.row_limit - way->row_bytes);
+        way->is_cut = told.len < rows->bytes.len;
+        if (told.len > 0) {
+            add_to_run(tap, way, told, way->request);
+        }
     }
-    rest.len = pgwire_framer_skip_same_type(&way->framer, rest, &count);
-    if (count == 0) {
-        return 0;
-    }
-    count_rows(tap, way, count, rest.len);
-    if (!way->is_cut) {
-        add_to_run(tap, way, rest, way->request + (way->side == PUMP_CLIENT));
-    }
+    count_rows(tap, way, rows->count, rows->bytes.len);
     if (way->side == PUMP_CLIENT) {
-        pgwire_state_more_data(&tap->state, count);
-        way->request += count;
+        pgwire_state_more_data(&tap->state, rows->count - 1);
+        way->request += rows->count - 1;
     }
-    return rest.len;
 }
 
 /* Messages ------------------------------------------------------------------------------------ */
@@ -225,7 +239,7 @@ static enum err ask_client_state(struct pg_tap *tap, struct tap_way *way,
                                  struct error *reterr_error)
 {
     struct pgwire_step step;
-    enum err err = pgwire_state_client(&tap->state, &way->framer.frame, &step, reterr_error);
+    enum err err = pgwire_state_client(&tap->state, &way->frame, &step, reterr_error);
     way->request = step.id;
     return err;
 }
@@ -236,8 +250,7 @@ static void tell_late_sync(struct pg_tap *tap, struct tap_way *way)
 {
     static const char of_copies[] = {PGWIRE_CLIENT_COPY_DATA, PGWIRE_CLIENT_COPY_DONE,
                                      PGWIRE_CLIENT_COPY_FAIL, '\0'};
-    if (tap->is_synced && !pg_tap_is_idle(tap) &&
-        strchr(of_copies, way->framer.frame.type) == NULL) {
+    if (tap->is_synced && !pg_tap_is_idle(tap) && strchr(of_copies, way->frame.type) == NULL) {
         tell_run(tap, way);
         tell(tap, &(struct pg_record){
                       .kind = PG_RECORD_MESSAGE,
@@ -247,56 +260,17 @@ static void tell_late_sync(struct pg_tap *tap, struct tap_way *way)
                       .is_last = true,
                   });
     }
-    tap->is_synced = way->framer.frame.type == PGWIRE_CLIENT_SYNC;
+    tap->is_synced = way->frame.type == PGWIRE_CLIENT_SYNC;
 }
 
 static enum err ask_server_state(struct pg_tap *tap, struct tap_way *way, struct slice body,
                                  struct error *reterr_error)
 {
     struct pgwire_answer answer;
-    enum err err =
-        pgwire_state_server(&tap->state, &way->framer.frame, body, &answer, reterr_error);
+    enum err err = pgwire_state_server(&tap->state, &way->frame, body, &answer, reterr_error);
     bool has_asker = answer.request.kind != PGWIRE_REQUEST_NONE;
     way->request = has_asker ? answer.request.id : PG_RECORD_NOBODY;
     return err;
-}
-
-static enum err take_header(struct pg_tap *tap, struct tap_way *way, struct slice front,
-                            struct error *reterr_error)
-{
-    const struct pgwire_frame *frame = &way->framer.frame;
-    way->is_told = false;
-    way->is_begun = false;
-    if (way->side == PUMP_TARGET && frame->type == PGWIRE_SERVER_READY) {
-        return ERR_NONE; /* means nothing without its body, which is a byte and never in pieces */
-    }
-    if (way->side == PUMP_CLIENT) {
-        tell_late_sync(tap, way);
-    }
-    enum err err = way->side == PUMP_CLIENT ? ask_client_state(tap, way, reterr_error)
-                                            : ask_server_state(tap, way, SLICE_NONE, reterr_error);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    if (is_row(way->side, frame->type)) {
-        begin_row(tap, way, front);
-        return ERR_NONE;
-    }
-    if (ends_rows(way->side, frame->type)) {
-        tell_count(tap, way);
-    }
-    if (way->side == PUMP_TARGET) {
-        tap->counts.statements += frame->type == PGWIRE_SERVER_COMMAND_COMPLETE;
-        tap->counts.errors += frame->type == PGWIRE_SERVER_ERROR;
-    }
-    way->is_told = is_recorded(way->side, frame->type);
-    if (tap->settings.on_unrecorded != NULL && has_trait(way->side, frame->type, TAP_TOLD)) {
-        tap->settings.on_unrecorded(tap->settings.owner, frame->type, way->request);
-    }
-    if (way->is_told && frame->size == 0) {
-        tell_bytes(tap, way, SLICE_NONE, true);
-    }
-    return ERR_NONE;
 }
 
 static enum err take_ready(struct pg_tap *tap, struct tap_way *way, struct slice body,
@@ -313,40 +287,63 @@ static enum err take_ready(struct pg_tap *tap, struct tap_way *way, struct slice
     return ERR_NONE;
 }
 
-static enum err take_part(struct pg_tap *tap, struct tap_way *way, const struct pgwire_event *event,
-                          struct error *reterr_error)
+/* What is none of a row: a whole message, or the header of one. */
+static void take_other(struct pg_tap *tap, struct tap_way *way, const struct pgwire_piece *piece)
 {
-    if (way->side == PUMP_TARGET && way->framer.frame.type == PGWIRE_SERVER_READY) {
-        return take_ready(tap, way, event->bytes, reterr_error);
+    const struct pgwire_frame *frame = &way->frame;
+    if (ends_rows(way->side, frame->type)) {
+        tell_count(tap, way);
     }
-    if (way->is_told) {
-        tell_bytes(tap, way, event->bytes, event->is_last);
+    if (way->side == PUMP_TARGET) {
+        tap->counts.statements += frame->type == PGWIRE_SERVER_COMMAND_COMPLETE;
+        tap->counts.errors += frame->type == PGWIRE_SERVER_ERROR;
     }
-    return ERR_NONE;
+    way->is_told = is_recorded(way->side, frame->type);
+    if (tap->settings.on_unrecorded != NULL && has_trait(way->side, frame->type, TAP_TOLD)) {
+        tap->settings.on_unrecorded(tap->settings.owner, frame->type, way->request);
+    }
+    if (way->is_told && piece->is_last) {
+        tell_bytes(tap, way, slice_from(piece->bytes, PGWIRE_HEADER_SIZE), true);
+    }
 }
 
-/* One event, and the rows behind it. */
-static enum err take(struct pg_tap *tap, struct tap_way *way, struct slice *rest,
-                     struct error *reterr_error)
+static enum err take_begin(struct pg_tap *tap, struct tap_way *way,
+                           const struct pgwire_piece *piece, struct error *reterr_error)
 {
-    struct pgwire_event event;
-    struct slice front = *rest;
-    size_t taken = 0;
-    enum err err = pgwire_framer_next(&way->framer, front, &taken, &event, reterr_error);
-    *rest = slice_from(front, taken);
-    if (err != ERR_NONE) {
-        return err;
+    enum err err = ERR_NONE;
+    way->frame = piece->frame;
+    way->is_told = false;
+    way->is_begun = false;
+    if (way->side == PUMP_TARGET && way->frame.type == PGWIRE_SERVER_READY) {
+        /* Means nothing without its body, which is a byte and never in pieces. */
+        return piece->is_last ? take_ready(tap, way, slice_from(piece->bytes, PGWIRE_HEADER_SIZE),
+                                           reterr_error)
+                              : ERR_NONE;
     }
-    if (event.kind == PGWIRE_EVENT_HEADER) {
-        bool is_whole = taken == PGWIRE_HEADER_SIZE;
-        err = take_header(tap, way, is_whole ? front : SLICE_NONE, reterr_error);
+    if (way->side == PUMP_CLIENT) {
+        tell_late_sync(tap, way);
+        err = ask_client_state(tap, way, reterr_error);
     } else {
-        err = take_part(tap, way, &event, reterr_error);
+        err = ask_server_state(tap, way, SLICE_NONE, reterr_error);
     }
-    if (err == ERR_NONE && event.is_last && is_row(way->side, way->framer.frame.type)) {
-        *rest = slice_from(*rest, hop_rows(tap, way, *rest));
+    if (err == ERR_NONE && is_row(way->side, way->frame.type)) {
+        take_rows(tap, way, piece);
+    } else if (err == ERR_NONE) {
+        take_other(tap, way, piece);
     }
     return err;
+}
+
+static enum err take_part(struct pg_tap *tap, struct tap_way *way, const struct pgwire_piece *part,
+                          struct error *reterr_error)
+{
+    if (way->side == PUMP_TARGET && way->frame.type == PGWIRE_SERVER_READY) {
+        return take_ready(tap, way, part->bytes, reterr_error);
+    }
+    if (way->is_told) {
+        tell_bytes(tap, way, part->bytes, part->is_last);
+    }
+    return ERR_NONE;
 }
 
 /* From outside -------------------------------------------------------------------------------- */
@@ -366,6 +363,7 @@ struct pg_tap *pg_tap_new(const struct pg_tap_settings *settings)
                            way->side == PUMP_CLIENT ? PGWIRE_FROM_CLIENT : PGWIRE_FROM_SERVER);
         pgwire_framer_skip_start(&way->framer);
     }
+    pgwire_framer_init(&tap->written, PGWIRE_FROM_SERVER);
     return tap;
 }
 
@@ -377,30 +375,87 @@ void pg_tap_free(struct pg_tap *tap)
     }
 }
 
+void pg_tap_begin(struct pg_tap *tap, enum pump_side side)
+{
+    tap->directions[side].was_between = tap->directions[side].is_between;
+}
+
+enum err pg_tap_next(struct pg_tap *tap, enum pump_side side, struct slice *rest,
+                     struct pgwire_piece *ret_piece, struct error *reterr_error)
+{
+    if (tap->has_failed) {
+        return fail(reterr_error, ERR_INPUT, "the session broke the protocol before");
+    }
+    if (rest->len == 0 || (side == PUMP_CLIENT && tap->state.has_ended)) {
+        return ERR_MORE;
+    }
+    enum err err = pgwire_framer_cut(&tap->directions[side].framer, rest, ret_piece, reterr_error);
+    tap->has_failed = err != ERR_NONE && err != ERR_MORE;
+    return err;
+}
+
+enum err pg_tap_take(struct pg_tap *tap, enum pump_side side, const struct pgwire_piece *piece,
+                     struct error *reterr_error)
+{
+    struct tap_way *way = &tap->directions[side];
+    bool is_header = piece->kind == PGWIRE_PIECE_HEADER;
+    enum err err = piece->kind == PGWIRE_PIECE_PART ? take_part(tap, way, piece, reterr_error)
+                                                    : take_begin(tap, way, piece, reterr_error);
+    if (err != ERR_NONE) {
+        tap->has_failed = true;
+        return err;
+    }
+    tap->counts.bytes[side] += is_header ? PGWIRE_HEADER_SIZE : piece->bytes.len;
+    way->is_amid = !piece->is_last;
+    return ERR_NONE;
+}
+
+enum err pg_tap_write(struct pg_tap *tap, struct slice bytes, struct error *reterr_error)
+{
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE && bytes.len > 0) {
+        struct pgwire_piece piece;
+        err = pgwire_framer_cut(&tap->written, &bytes, &piece, reterr_error);
+        err = err == ERR_NONE ? pg_tap_take(tap, PUMP_TARGET, &piece, reterr_error) : err;
+    }
+    pg_tap_flush(tap, PUMP_TARGET);
+    return err == ERR_MORE ? ERR_NONE : err;
+}
+
+void pg_tap_flush(struct pg_tap *tap, enum pump_side side)
+{
+    tell_run(tap, &tap->directions[side]);
+}
+
+void pg_tap_finish(struct pg_tap *tap, enum pump_side side)
+{
+    struct tap_way *way = &tap->directions[side];
+    tell_run(tap, way);
+    way->is_between = !way->is_amid;
+    if (way->is_amid && way->is_told && !way->is_begun) {
+        tell_bytes(tap, way, SLICE_NONE, false);
+    }
+}
+
 enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes,
                      struct error *reterr_error)
 {
     struct tap_way *way = &tap->directions[side];
     enum err err = ERR_NONE;
-    if (tap->has_failed) {
-        return fail(reterr_error, ERR_INPUT, "the session broke the protocol before");
-    }
-    way->was_between = way->is_between;
-    while (err == ERR_NONE && bytes.len > 0 && (side != PUMP_CLIENT || !tap->state.has_ended)) {
-        tap->counts.bytes[side] += bytes.len;
-        err = take(tap, way, &bytes, reterr_error);
-        tap->counts.bytes[side] -= bytes.len;
+    pg_tap_begin(tap, side);
+    while (err == ERR_NONE) {
+        struct pgwire_piece piece;
+        err = pg_tap_next(tap, side, &bytes, &piece, reterr_error);
+        err = err == ERR_NONE ? pg_tap_take(tap, side, &piece, reterr_error) : err;
     }
     tap->surplus = side == PUMP_CLIENT ? bytes.len : 0;
-    tell_run(tap, way);
-    if (err != ERR_NONE && err != ERR_MORE) {
-        tap->has_failed = true;
+    if (err != ERR_MORE) {
+        pg_tap_flush(tap, side);
         return err;
     }
-    way->is_between = pgwire_framer_is_between(&way->framer);
-    if (!way->is_between && way->is_told && !way->is_begun) {
-        tell_bytes(tap, way, SLICE_NONE, false);
-    }
+    pg_tap_finish(tap, side);
+    /* Of a header that is not whole yet what there is has passed, too. */
+    way->is_between = way->is_between && pgwire_framer_is_between(&way->framer);
     return ERR_NONE;
 }
 

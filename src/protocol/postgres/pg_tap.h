@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watches a PostgreSQL session whose start is over, both directions, as its bytes are about to be
- * passed on: tells what is worth recording, in order, and knows where both directions stand.
+ * passed on: cuts them into messages, once, for itself and for the rules, tells what is worth
+ * recording, in order, and knows where both directions stand.
  * Constant memory whatever passes: nothing is collected, large messages come in pieces.
  *
  * Recorded whole is what says what was run, with which values, and what came of it: all messages of
@@ -64,21 +65,39 @@ struct pg_tap;
 struct pg_tap *pg_tap_new(const struct pg_tap_settings *settings);
 void pg_tap_free(struct pg_tap *tap);
 
-/* These bytes of the side are about to be passed on: in any pieces, but in the order in which both
- * sides' are. All that they say has been told when it returns. ERR_INPUT, ERR_LIMIT: they break the
- * protocol and must not pass, the session ends; what is sound before that was told already. */
+/* Without rules: these bytes of the side are about to be passed on, in any pieces, but in the order
+ * in which both sides' are. All that they say has been told when it returns. ERR_INPUT, ERR_LIMIT:
+ * they break the protocol and must not pass, the session ends; what is sound before that was told
+ * already. */
 enum err pg_tap_pass(struct pg_tap *tap, enum pump_side side, struct slice bytes,
                      struct error *reterr_error) MUST_USE;
+
+/* The same in steps, for rules, which look at what is cut here before it is told, or after it; of
+ * the target only what goes on is told. Each reading is between a begin and a finish. */
+void pg_tap_begin(struct pg_tap *tap, enum pump_side side);
+/* The next piece of what the side says, off *rest. ERR_MORE: that was all, but for what is surplus.
+ */
+enum err pg_tap_next(struct pg_tap *tap, enum pump_side side, struct slice *rest,
+                     struct pgwire_piece *ret_piece, struct error *reterr_error) MUST_USE;
+/* A piece goes on, in the order of its messages; its bytes are there up to the next flush. */
+enum err pg_tap_take(struct pg_tap *tap, enum pump_side side, const struct pgwire_piece *piece,
+                     struct error *reterr_error) MUST_USE;
+/* What the gateway itself says in the place of the target, in any pieces. It is told. */
+enum err pg_tap_write(struct pg_tap *tap, struct slice bytes, struct error *reterr_error) MUST_USE;
+/* What was taken is told, and may go. */
+void pg_tap_flush(struct pg_tap *tap, enum pump_side side);
+void pg_tap_finish(struct pg_tap *tap, enum pump_side side);
+
 /* Of the client's last bytes those behind its Terminate: a server ignores them, and they were not
  * looked at. They must not pass. */
 size_t pg_tap_surplus(const struct pg_tap *tap);
 /* The session is over: rows that were counted and not told yet are. */
 void pg_tap_end(struct pg_tap *tap);
 
-/* Whether that direction stands between two messages, after what passed so far: what made
- * pg_tap_pass() fail did not. */
+/* Whether that direction stands between two messages, after what passed so far: a reading that
+ * failed did not. */
 bool pg_tap_is_between(const struct pg_tap *tap, enum pump_side side);
-/* The same before the last pg_tap_pass() of that side, for when its bytes are held back after all,
+/* The same before the last reading of that side, for when its bytes are held back after all,
  * for good: nothing more may be given to the tap then. */
 bool pg_tap_was_between(const struct pg_tap *tap, enum pump_side side);
 

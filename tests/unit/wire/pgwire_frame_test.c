@@ -339,43 +339,65 @@ static void headers_are_written_as_they_were_read(void **state)
     }
 }
 
-/* A row with its body, then what is to be hopped over. */
-static void check_hop(struct slice input, size_t hopped, uint64_t count)
+/* A row in pieces, then so many messages, in so many bytes, as one. */
+static void check_run(struct slice input, size_t size, uint64_t count)
 {
     struct pgwire_framer framer;
-    struct pgwire_event event;
-    size_t taken = 0;
+    struct pgwire_piece piece;
+    struct slice rest = SLICE("D\0\0");
     pgwire_framer_init(&framer, PGWIRE_FROM_SERVER);
     assert_true(pgwire_framer_is_between(&framer));
-    assert_int_equal(pgwire_framer_next(&framer, SLICE("D\0\0"), &taken, &event, NULL), ERR_MORE);
+    assert_int_equal(pgwire_framer_cut(&framer, &rest, &piece, NULL), ERR_MORE);
     assert_false(pgwire_framer_is_between(&framer));
-    assert_int_equal(pgwire_framer_next(&framer, SLICE("\0\6"), &taken, &event, NULL), ERR_NONE);
+    rest = SLICE("\0\6");
+    assert_int_equal(pgwire_framer_cut(&framer, &rest, &piece, NULL), ERR_NONE);
+    assert_int_equal(piece.kind, PGWIRE_PIECE_HEADER);
+    assert_null(piece.bytes.at);
+    assert_int_equal(piece.frame.type, 'D');
+    assert_int_equal(piece.frame.size, 2);
     assert_false(pgwire_framer_is_between(&framer));
-    assert_int_equal(pgwire_framer_next(&framer, SLICE("\0\0"), &taken, &event, NULL), ERR_NONE);
+    rest = SLICE("\0\0");
+    assert_int_equal(pgwire_framer_cut(&framer, &rest, &piece, NULL), ERR_NONE);
+    assert_int_equal(piece.kind, PGWIRE_PIECE_PART);
+    assert_true(piece.is_last);
+    assert_int_equal(piece.bytes.len, 2);
     assert_true(pgwire_framer_is_between(&framer));
-    uint64_t counted = 7;
-    assert_int_equal(pgwire_framer_skip_same_type(&framer, input, &counted), hopped);
-    assert_int_equal(counted, 7 + count);
-    assert_true(pgwire_framer_is_between(&framer));
+    rest = input;
+    enum err err = pgwire_framer_cut(&framer, &rest, &piece, NULL);
+    if (count > 0) {
+        assert_int_equal(err, ERR_NONE);
+        assert_int_equal(piece.kind, PGWIRE_PIECE_MESSAGES);
+        assert_true(piece.is_last);
+        assert_int_equal(piece.count, count);
+        assert_ptr_equal(piece.bytes.at, input.at);
+        assert_int_equal(piece.bytes.len, size);
+        assert_int_equal(input.len - rest.len, size);
+        assert_true(pgwire_framer_is_between(&framer));
+    } else {
+        assert_true(err != ERR_NONE || piece.kind == PGWIRE_PIECE_HEADER);
+    }
 }
 
-static void rows_that_are_whole_are_hopped_over(void **state)
+static void rows_that_are_whole_come_as_one_piece(void **state)
 {
     (void)state;
-    check_hop(SLICE(""), 0, 0);
-    check_hop(SLICE("D"), 0, 0);
-    check_hop(SLICE("D\0\0\0\6\0"), 0, 0);
-    check_hop(SLICE("D\0\0\0\6\0\0"), 7, 1);
-    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0\010\0\1xy"), 7 + 9, 2);
-    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0\010\0\1x"), 7, 1);
-    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0"), 7, 1);
-    check_hop(SLICE("D\0\0\0\6\0\0C\0\0\0\6\0\0D\0\0\0\6\0\0"), 7, 1);
-    check_hop(SLICE("d\0\0\0\6\0\0"), 0, 0);
-    /* What no row may be is left to those who say so. */
-    check_hop(SLICE("D\0\0\0\6\0\0D\0\0\0\5\0D\0\0\0\6\0\0"), 7, 1);
-    check_hop(SLICE("D\0\0\0\0\0\0\0\0"), 0, 0);
-    check_hop(SLICE("D\0\0\0\3\0\0\0\0"), 0, 0);
-    check_hop(SLICE("D\xff\xff\xff\xff\0\0\0\0"), 0, 0);
+    check_run(SLICE(""), 0, 0);
+    check_run(SLICE("D"), 0, 0);
+    check_run(SLICE("D\0\0\0\6\0"), 0, 0);
+    check_run(SLICE("D\0\0\0\6\0\0"), 7, 1);
+    check_run(SLICE("D\0\0\0\6\0\0D\0\0\0\010\0\1xy"), 7 + 9, 2);
+    check_run(SLICE("D\0\0\0\6\0\0D\0\0\0\010\0\1x"), 7, 1);
+    check_run(SLICE("D\0\0\0\6\0\0D\0\0\0"), 7, 1);
+    check_run(SLICE("D\0\0\0\6\0\0C\0\0\0\6\0\0D\0\0\0\6\0\0"), 7, 1);
+    check_run(SLICE("d\0\0\0\6\0\0d\0\0\0\4D\0\0\0\6\0\0"), 7 + 5, 2);
+    /* Others come one by one. */
+    check_run(SLICE("1\0\0\0\0041\0\0\0\4"), 5, 1);
+    check_run(SLICE("Z\0\0\0\5IZ\0\0\0\5I"), 6, 1);
+    /* What no row may be is left to the next call. */
+    check_run(SLICE("D\0\0\0\6\0\0D\0\0\0\5\0D\0\0\0\6\0\0"), 7, 1);
+    check_run(SLICE("D\0\0\0\0\0\0\0\0"), 0, 0);
+    check_run(SLICE("D\0\0\0\3\0\0\0\0"), 0, 0);
+    check_run(SLICE("D\xff\xff\xff\xff\0\0\0\0"), 0, 0);
 }
 
 int main(void)
@@ -393,7 +415,7 @@ int main(void)
         cmocka_unit_test(nothing_may_follow_what_must_be_answered_first),
         cmocka_unit_test(kinds_depend_on_the_direction),
         cmocka_unit_test(headers_are_written_as_they_were_read),
-        cmocka_unit_test(rows_that_are_whole_are_hopped_over),
+        cmocka_unit_test(rows_that_are_whole_come_as_one_piece),
     };
     return cmocka_run_group_tests_name("wire/pgwire_frame", tests, NULL, NULL);
 }

@@ -321,7 +321,7 @@ static void a_warning_comes_once_for_each_time(void **state)
     stage->play.hour.rows = 0;
     query(stage, "select 1");
     query(stage, "select 3");
-    must_be_told(stage, "T D C(SELECT 1) Z(I) T D N D D C(SELECT 3) Z(I) ");
+    must_be_told(stage, "T D C(SELECT 1) Z(I) T N D D D C(SELECT 3) Z(I) ");
     must_be(buf_view(&stage->play.events), "found;found;");
 }
 
