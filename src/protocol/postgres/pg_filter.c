@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "protocol/postgres/pg_filter_hold.h"
+#include "protocol/postgres/pg_filter_internal.h"
 
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/reader.h"
+#include "protocol/postgres/pg_filter_budget.h"
+#include "protocol/postgres/pg_filter_client.h"
+#include "protocol/postgres/pg_filter_hold.h"
+#include "protocol/postgres/pg_filter_known.h"
+#include "protocol/postgres/pg_filter_limit.h"
+#include "protocol/postgres/pg_filter_mask.h"
+#include "protocol/postgres/pg_filter_names.h"
+#include "protocol/postgres/pg_filter_read_only.h"
+#include "protocol/postgres/pg_filter_target.h"
 
 /* What goes on ----------------------------------------------------------------------------------
  */

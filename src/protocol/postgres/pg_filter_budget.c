@@ -4,10 +4,14 @@
  * are counted here, those of an hour by the owner, who knows the user's other sessions. A budget
  * that only warns or observes is found when more was read than it has, and again when less was and
  * then more. */
+#include "protocol/postgres/pg_filter_budget.h"
+
 #include "base/limits.h"
 #include "base/must.h"
 #include "base/reader.h"
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_judge.h"
+#include "protocol/postgres/pg_filter_refuse.h"
+#include "protocol/postgres/pg_filter_target.h"
 
 #define MINUTE_MS 60000
 

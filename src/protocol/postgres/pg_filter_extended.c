@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The messages of the extended protocol: which reach the server. */
+#include "protocol/postgres/pg_filter_client.h"
+
 #include "base/limits.h"
 #include "base/must.h"
+#include "protocol/postgres/pg_filter_budget.h"
 #include "protocol/postgres/pg_filter_hold.h"
+#include "protocol/postgres/pg_filter_judge.h"
+#include "protocol/postgres/pg_filter_known.h"
+#include "protocol/postgres/pg_filter_limit.h"
+#include "protocol/postgres/pg_filter_mask.h"
+#include "protocol/postgres/pg_filter_names.h"
+#include "protocol/postgres/pg_filter_read_only.h"
+#include "protocol/postgres/pg_filter_refuse.h"
 
 /* A Parse runs nothing: what needs a review is held when it is bound. What SQL prepares would not
  * be bound under this name. */

@@ -5,9 +5,12 @@
  * it was approved it is judged once more, and goes on as it came. What cannot be shown to people as
  * what it is, or would run by another message than the one that they see, is refused. */
 #include "protocol/postgres/pg_filter_hold.h"
+
 #include "base/limits.h"
 #include "base/must.h"
 #include "base/text.h"
+#include "protocol/postgres/pg_filter_judge.h"
+#include "protocol/postgres/pg_filter_refuse.h"
 
 #define BATCH_FAILED "the batch that it is part of has failed"
 #define OF_NAMES     (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a text is found to be: its verdict, what limits its rows, what depends on names. */
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_judge.h"
 
 #include "base/must.h"
+#include "protocol/postgres/pg_filter_known.h"
+#include "protocol/postgres/pg_filter_names.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * seen there: until its end nothing is known, unless only relations can have been made. What would
  * be blocked, or held, for a name is asked about once more, as the catalog may be another one by
  * now. */
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_known.h"
 
 /* What makes, or may make, other things than relations, or gives them other names. */
 #define MAKES_ANYTHING                                                                             \

@@ -9,9 +9,14 @@
  * when the COMMIT was. Extended protocol: BEGIN stands right before the Execute, by names of ours;
  * the client's portals live on, for it is the same transaction. COMMIT or ROLLBACK come when the
  * Sync was answered. What else is executed in the batch shares its fate, as it would have. */
+#include "protocol/postgres/pg_filter_limit.h"
+
 #include "base/limits.h"
 #include "base/must.h"
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_judge.h"
+#include "protocol/postgres/pg_filter_mask.h"
+#include "protocol/postgres/pg_filter_names.h"
+#include "protocol/postgres/pg_filter_refuse.h"
 
 #define IN_BATCH                                                                                   \
     "a statement with a limit on its rows was sent before, and no Sync behind it: nothing may "    \

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What pg_mask is told of the two ways, and what becomes of what it says. */
+#include "protocol/postgres/pg_filter_mask.h"
+
 #include "base/limits.h"
 #include "base/must.h"
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_budget.h"
+#include "protocol/postgres/pg_filter_judge.h"
+#include "protocol/postgres/pg_filter_known.h"
+#include "protocol/postgres/pg_filter_refuse.h"
+#include "protocol/postgres/pg_filter_target.h"
 
 /* Of the server's, whose effect is to be known even where they do not go on. */
 #define NOTED "123CTnZ"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What prepared statements and portals stand for. A name means what the server has said it means:
  * a definition holds when it was answered, for one that fails leaves an earlier one in place. */
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_names.h"
 
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/text.h"
+#include "protocol/postgres/pg_filter_judge.h"
+#include "protocol/postgres/pg_filter_refuse.h"
 
 /* Statements ------------------------------------------------------------------------------------
  */

@@ -8,7 +8,9 @@
  * of each change before their ReadyForQuery; with others it is set each time. And nothing that the
  * client sends at once goes on into another transaction: what stands behind a COMMIT in the same
  * text or batch is refused, and so is a block of code that may COMMIT by itself. */
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_read_only.h"
+
+#include "protocol/postgres/pg_filter_refuse.h"
 
 #define BECOMES_READ_ONLY "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
 #define IS_AS_BEFORE      "RESET default_transaction_read_only"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the server gets in the place of what it must not get, and the end of answers that the client
  * must not get. */
+#include "protocol/postgres/pg_filter_refuse.h"
+
 #include "base/limits.h"
 #include "base/must.h"
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_judge.h"
 
 /* What errs where the message stands: as its own kind is answered. Simple ones end with a
  * ReadyForQuery, all others are skipped up to the Sync. */

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The messages of the server: which go on to the client, and what does in the place of others. */
+#include "protocol/postgres/pg_filter_target.h"
+
 #include "base/limits.h"
 #include "base/must.h"
 #include "base/reader.h"
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_budget.h"
+#include "protocol/postgres/pg_filter_known.h"
+#include "protocol/postgres/pg_filter_limit.h"
+#include "protocol/postgres/pg_filter_mask.h"
+#include "protocol/postgres/pg_filter_names.h"
+#include "protocol/postgres/pg_filter_read_only.h"
 
 /* What the start and the session say of the server's settings. */
 void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body)

@@ -2,10 +2,14 @@
 /* A session that has no rules yet: what names stand for is followed, for rules may come. Nothing
  * waits and nothing is refused: what cannot be followed is forgotten, so that rules that come later
  * judge it as unknown. */
+#include "protocol/postgres/pg_filter_names.h"
+
 #include "base/limits.h"
 #include "base/must.h"
 #include "base/text.h"
-#include "protocol/postgres/pg_filter_internal.h"
+#include "protocol/postgres/pg_filter_client.h"
+#include "protocol/postgres/pg_filter_known.h"
+#include "protocol/postgres/pg_filter_target.h"
 
 /* Of no rules: what was defined under it is judged before it runs under others. */
 #define UNJUDGED UINT64_MAX
