@@ -259,7 +259,13 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_hold_bind(filter, &bind, statement, &judgement, &passes, reterr_error);
+    passes = true;
+    if (statement == NULL || judgement.facts.executes) {
+        err = pg_filter_check_lost(filter, message->type, &passes, reterr_error);
+    }
+    if (err == ERR_NONE && passes) {
+        err = pg_filter_hold_bind(filter, &bind, statement, &judgement, &passes, reterr_error);
+    }
     if (err == ERR_NONE && passes) {
         err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
                                       reterr_error);

@@ -257,14 +257,15 @@ struct pg_filter {
     struct map statements;
     struct map portals;
     struct pg_filter_watched unnamed; /* without rules they stand here, not in the maps */
-    size_t text_size;                 /* of all statements */
-    size_t changing_count;            /* changes of statements that do not hold yet */
-    uint64_t ended_count;             /* of statements that the client, or SQL, has ended */
-    uint64_t sent_batch;              /* that the last message was part of */
-    uint64_t number;                  /* of the client's message at hand, and then of the next */
-    uint64_t batch;                   /* how many messages were sent that ReadyForQuery answers */
-    bool has_run;                     /* something was executed in the open batch */
-    bool has_begun;                   /* in it, a transaction block */
+    bool has_lost_names;   /* statements may be prepared of which nothing is known any more */
+    size_t text_size;      /* of all statements */
+    size_t changing_count; /* changes of statements that do not hold yet */
+    uint64_t ended_count;  /* of statements that the client, or SQL, has ended */
+    uint64_t sent_batch;   /* that the last message was part of */
+    uint64_t number;       /* of the client's message at hand, and then of the next */
+    uint64_t batch;        /* how many messages were sent that ReadyForQuery answers */
+    bool has_run;          /* something was executed in the open batch */
+    bool has_begun;        /* in it, a transaction block */
     bool has_controlled;
     bool is_discarding; /* what the client says does not go on, up to a Sync */
     bool is_muted;      /* what the server says does not go on, up to ReadyForQuery */

@@ -133,6 +133,19 @@ enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice 
                                               reterr_error);
 }
 
+enum err pg_filter_check_lost(struct pg_filter *filter, char type, bool *ret_passes,
+                              struct error *reterr_error)
+{
+    *ret_passes =
+        !filter->has_lost_names || !filter->policy.asks_review || filter->policy.is_reviewed;
+    return *ret_passes ? ERR_NONE
+                       : pg_filter_refuse_for(filter, type, "42501",
+                                              "what the name stands for is not known any more, and "
+                                              "may need a review: end all with DEALLOCATE ALL, and "
+                                              "prepare them again",
+                                              reterr_error);
+}
+
 enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
                                       const struct pg_filter_judgement *judgement, bool *ret_passes,
                                       struct error *reterr_error)
@@ -146,6 +159,9 @@ enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
             "what it prepares or executes depends on how the server reads a "
             "backslash, which is not certain here",
             reterr_error);
+    }
+    if (judgement->facts.executes) {
+        err = pg_filter_check_lost(filter, type, ret_passes, reterr_error);
     }
     for (size_t i = 0; i < script->count && err == ERR_NONE && *ret_passes; i++) {
         err = pg_filter_check_name(filter, type, script->statements[i].prepared, ret_passes,

@@ -29,6 +29,10 @@ bool pg_filter_find(struct pg_filter *filter, enum pg_filter_definition kind, st
  * what is owed was answered. */
 enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice name,
                               bool *ret_passes, struct error *reterr_error) MUST_USE;
+/* Whether what runs by a name may run, where that name may be a lost one: what it stands for may
+ * need a review, which rules of texts ask for when it is prepared. If not, it was refused. */
+enum err pg_filter_check_lost(struct pg_filter *filter, char type, bool *ret_passes,
+                              struct error *reterr_error) MUST_USE;
 /* Of all that its PREPARE, EXECUTE and DEALLOCATE name. */
 enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
                                       const struct pg_filter_judgement *judgement, bool *ret_passes,

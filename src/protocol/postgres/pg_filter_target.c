@@ -118,6 +118,7 @@ static void pg_filter_learn_end(struct pg_filter *filter, const struct pg_filter
     struct slice tag = slice_cut(body, '\0', &rest);
     if (slice_equals(tag, SLICE("DEALLOCATE ALL")) || slice_equals(tag, SLICE("DISCARD ALL"))) {
         pg_filter_forget(filter, PG_FILTER_DEFINES_STATEMENT);
+        filter->has_lost_names = false;
     } else if (pg_filter_is_of_name(tag) && (request == NULL || list_is_empty(&request->changes))) {
         pg_filter_lose_names(filter); /* nobody knows which one */
     }

@@ -39,6 +39,7 @@ void pg_filter_lose_names(struct pg_filter *filter)
         pg_filter_changes_drop(filter, LIST_ITEM(link, struct pg_filter_request, link));
     }
     filter->ended_count++;
+    filter->has_lost_names = true;
     watch_lose_unnamed(filter);
     pg_filter_forget(filter, PG_FILTER_DEFINES_STATEMENT);
     pg_filter_forget(filter, PG_FILTER_DEFINES_PORTAL);
@@ -145,6 +146,7 @@ static void watch_parse(struct pg_filter *filter, uint64_t id, const struct watc
         statement->generation = UNJUDGED;
         statement->facts.prepares = watch_names_something(parse->text);
     }
+    filter->has_lost_names = filter->has_lost_names || statement == NULL;
     if (parse->statement.len == 0) {
         watch_set(filter, &filter->unnamed.statement, statement);
         return;

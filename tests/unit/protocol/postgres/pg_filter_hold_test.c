@@ -269,6 +269,30 @@ static void a_word_is_found_behind_a_name(void **state)
     must_have_run(play, "");
 }
 
+/* Nobody can tell which name an EXECUTE of DEALLOCATE has ended. */
+static void what_a_lost_name_stood_for_does_not_run(void **state)
+{
+    struct play *play = *state;
+    play->next = PLAY_APPROVE;
+    play_parse(&play->client, "a", "worded");
+    play_parse(&play->client, "b", "deallocate b");
+    play_sync(&play->client);
+    play_query(&play->client, "execute b");
+    must_tell(play, "1 1 Z(I) C(DEALLOCATE) Z(I) ");
+    play_bind(&play->client, "", "a");
+    play_execute(&play->client, "", 0);
+    play_sync(&play->client);
+    play_query(&play->client, "execute a");
+    play_extended(&play->client, "execute a");
+    play_sync(&play->client);
+    must_tell(play, "E(42501) Z(I) E(42501) Z(I) E(42501) Z(I) ");
+    play_extended(&play->client, "select 1");
+    play_sync(&play->client);
+    must_tell(play, "1 2 D C(SELECT 1) Z(I) ");
+    must_have_held(play, "");
+    must_have_run(play, "execute b\ndeallocate b\nselect 1\n");
+}
+
 static void what_was_bound_before_the_rule_is_bound_again(void **state)
 {
     struct play *play = *state;
@@ -387,6 +411,7 @@ int main(void)
         TEST(a_value_is_reviewed_as_well),
         TEST(what_sql_prepares_or_executes_by_name_is_refused),
         TEST(a_word_is_found_behind_a_name),
+        TEST(what_a_lost_name_stood_for_does_not_run),
         TEST(what_was_bound_before_the_rule_is_bound_again),
         TEST(who_was_reviewed_as_a_whole_is_not_held),
         cmocka_unit_test(pieces_of_any_size_come_to_the_same),
