@@ -346,40 +346,56 @@ static bool comes_in_runs(const struct pgwire_framer *framer)
                : type == PGWIRE_SERVER_DATA_ROW || type == PGWIRE_SERVER_COPY_DATA;
 }
 
+static enum err cut_part(struct pgwire_framer *framer, struct slice *rest,
+                         struct pgwire_piece *ret_piece)
+{
+    size_t taken = 0;
+    ret_piece->kind = PGWIRE_PIECE_PART;
+    ret_piece->frame = framer->frame;
+    ret_piece->bytes = take_part(framer, *rest, &taken);
+    ret_piece->is_last = framer->left == 0;
+    *rest = slice_from(*rest, taken);
+    return taken == 0 ? ERR_MORE : ERR_NONE;
+}
+
 enum err pgwire_framer_cut(struct pgwire_framer *framer, struct slice *rest,
                            struct pgwire_piece *ret_piece, struct error *reterr_error)
 {
     struct slice front = *rest;
-    struct pgwire_event event;
+    struct slice header = SLICE_NONE;
     size_t taken = 0;
     must(!framer->is_starting && !framer->is_collecting);
-    enum err err = pgwire_framer_next(framer, front, &taken, &event, reterr_error);
+    framer->is_collectable = false;
+    if (framer->left > 0) {
+        return cut_part(framer, rest, ret_piece);
+    }
+    bool is_whole = take_header(framer, front, PGWIRE_HEADER_SIZE, &taken, &header);
     *rest = slice_from(front, taken);
+    if (!is_whole) {
+        return ERR_MORE;
+    }
+    enum err err = parse_message(framer, header, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
-    *ret_piece = (struct pgwire_piece){
-        .kind = event.kind == PGWIRE_EVENT_HEADER ? PGWIRE_PIECE_HEADER : PGWIRE_PIECE_PART,
-        .is_last = event.is_last,
-        .frame = framer->frame,
-        .bytes = event.bytes,
-    };
-    bool is_at_hand = event.kind == PGWIRE_EVENT_HEADER && taken == PGWIRE_HEADER_SIZE;
-    framer->is_collectable = false;
-    if (is_at_hand && framer->left <= rest->len) {
-        size_t body = 0;
-        (void)take_part(framer, *rest, &body);
-        taken += body;
+    bool is_at_hand = header.at == front.at;
+    uint32_t size = framer->frame.size;
+    ret_piece->kind = PGWIRE_PIECE_HEADER;
+    ret_piece->is_last = size == 0;
+    ret_piece->frame = framer->frame;
+    ret_piece->bytes = is_at_hand ? header : SLICE_NONE;
+    framer->left = size;
+    if (is_at_hand && size <= rest->len) {
+        framer->left = 0;
+        taken += size;
         ret_piece->kind = PGWIRE_PIECE_MESSAGES;
         ret_piece->is_last = true;
         ret_piece->count = 1;
         if (comes_in_runs(framer)) {
             taken += skip_same_type(framer, slice_from(front, taken), &ret_piece->count);
         }
-        *rest = slice_from(front, taken);
-    }
-    if (is_at_hand) {
         ret_piece->bytes = slice_sub(front, 0, taken);
+        *rest = slice_from(front, taken);
     }
     return ERR_NONE;
 }
