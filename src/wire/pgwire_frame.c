@@ -321,20 +321,22 @@ static size_t skip_same_type(struct pgwire_framer *framer, struct slice input, u
 {
     struct bounds bounds = bounds_of(framer->sender, framer->frame.type);
     struct reader reader = reader_of(input);
+    const char wanted = framer->frame.type;
+    uint64_t found = 0;
     size_t taken = 0;
     while (reader_left(&reader) >= PGWIRE_HEADER_SIZE) {
         char type = (char)reader_u8(&reader);
         /* A length below 4 becomes a size that no message may have. */
         uint32_t size = reader_u32(&reader) - LENGTH_SIZE;
-        if (type != framer->frame.type || size < bounds.min || size > bounds.max ||
+        if (type != wanted || size < bounds.min || size > bounds.max ||
             size > reader_left(&reader)) {
             break;
         }
         reader_skip(&reader, size);
         taken = reader.index;
-        framer->frame.size = size;
-        (*count)++;
+        found++;
     }
+    *count += found;
     return taken;
 }
 
