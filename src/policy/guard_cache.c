@@ -281,6 +281,7 @@ static struct guard_facts cache_facts_of(const struct sql_script *script, struct
     }
     facts.is_counted_write = cache_is_counted_write(script, text);
     for (const struct sql_script *other = script->other; other != NULL; other = other->other) {
+        facts.is_counted_write = facts.is_counted_write && cache_is_counted_write(other, text);
         for (size_t i = 0; i < other->count; i++) {
             facts.operations |= other->statements[i].operations;
             facts.is_unknown = facts.is_unknown || other->statements[i].is_unknown;

@@ -232,6 +232,8 @@ void sql_statement_execute_in(struct arena *arena, struct sql_statement *stateme
     statement->operations = (statement->operations & ~SQL_BIT(SQL_EXECUTE)) | inner;
     statement->without_where = statement->without_where || prepared->without_where;
     statement->rewrites_rows = statement->rewrites_rows || prepared->rewrites_rows;
+    statement->lets_write = statement->lets_write || prepared->lets_write;
+    statement->locks = statement->locks || prepared->locks;
     statement->is_unknown = prepared->is_unknown;
     statement->why = prepared->why;
     statement->needs_no_transaction =
