@@ -223,14 +223,21 @@ static void review_write_relations(struct json_writer *json, const char *name,
     json_end_array(json);
 }
 
+/* Quotes inside of values are escaped, so none looks like it. */
+static bool review_pins(struct slice pinned, struct slice member)
+{
+    return slice_find(pinned, member) < pinned.len;
+}
+
 static void review_write_analysis(const struct api_call *call, const struct review_view *view,
                                   struct json_writer *json)
 {
+    struct slice pinned = view->secret.pinned;
     const struct sql_settings settings = {
-        .dialect = SQL_POSTGRES,
-        .is_backslash_quoted =
-            slice_find(view->secret.pinned, SLICE("\"backslash_escapes\":true")) <
-            view->secret.pinned.len,
+        .dialect = review_pins(pinned, SLICE("\"dialect\":\"mysql\"")) ? SQL_MYSQL : SQL_POSTGRES,
+        .is_backslash_quoted = review_pins(pinned, SLICE("\"backslash_escapes\":true")),
+        .is_ansi_quoted = review_pins(pinned, SLICE("\"ansi_quotes\":true")),
+        .database = SLICE(""),
     };
     struct sql_script script = sql_analyze(call->arena, &settings, view->secret.script);
     uint64_t operations = 0;

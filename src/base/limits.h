@@ -167,6 +167,7 @@
 #define LIMIT_GATE_LINK_LOOK_MS       50   /* between two looks */
 #define LIMIT_GATE_HELD               1024 /* statements that wait for people, of all sessions */
 #define LIMIT_GATE_HELD_LOOK_MS       400  /* until it is asked again what was decided */
+#define LIMIT_GATE_HELD_LOOKS         25   /* of these, until the target is told that it goes on */
 #define LIMIT_GATE_HELD_VALUES_SIZE   LIMIT_MIB(2) /* of parameters, as people are shown them */
 #define LIMIT_GATE_HELD_GRANT_S       3600         /* an approval waits, if no rule says less */
 #define LIMIT_GATE_WATCH_MS           400          /* until it is asked again who may go on */

@@ -23,6 +23,7 @@ struct gate_hold {
     struct slice link;
     int64_t until; /* by clock_monotonic() */
     int64_t seconds;
+    uint64_t look_count;
     bool has_locks;
     struct timer look;
     struct loop_task gone;
@@ -94,8 +95,13 @@ static enum err hold_pinned_in(struct arena *arena, const struct gate_session *s
     buf_init(&buf, LIMIT_GATE_HELD_VALUES_SIZE);
     struct json_writer json = json_writer_to(&buf);
     json_begin_object(&json);
-    json_member_text(&json, "database", session->database);
+    json_member_text(&json, "database",
+                     held->database.at == NULL ? session->database : held->database);
     json_member_bool(&json, "backslash_escapes", held->is_backslash_quoted);
+    if (held->dialect != NULL) {
+        json_member_text(&json, "dialect", slice_of_text(held->dialect));
+        json_member_bool(&json, "ansi_quotes", held->is_ansi_quoted);
+    }
     json_member_array(&json, "parameters");
     for (size_t i = 0; i < held->value_count; i++) {
         hold_write_value(arena, &json, &held->values[i]);
@@ -165,6 +171,10 @@ static void hold_on_time(void *owner)
     if (clock_monotonic() >= hold->until) {
         hold_time_out(hold);
         return;
+    }
+    if (++hold->look_count % LIMIT_GATE_HELD_LOOKS == 0 && session->passage->ops->held_on != NULL) {
+        session->passage->ops->held_on(session->passage);
+        gate_session_go_on(session);
     }
     struct hold_job *job = hold_job_new(session->worker, hold, &session->session);
     job->review_id = arena_copy(&job->job.arena, hold->review_id);

@@ -93,7 +93,10 @@ struct held_statement {
     const struct held_value *values;
     size_t value_count;
     bool is_backslash_quoted;
-    bool has_locks; /* a transaction is open at the target */
+    const char *dialect;   /* NULL: PostgreSQL's */
+    bool is_ansi_quoted;   /* of MySQL's: "…" is a name */
+    struct slice database; /* in which it would run; at == NULL: the session's */
+    bool has_locks;        /* a transaction is open at the target */
 };
 
 enum hold_end {
@@ -224,6 +227,9 @@ struct passage_ops {
      * none is held. NULL: the protocol holds none. */
     void (*hold_notice)(struct passage *passage, struct slice message, struct slice hint);
     void (*decided)(struct passage *passage, const struct hold_answer *answer);
+    /* Some seconds of waiting are over: the target may be told that the session lives. NULL: its
+     * server does not end those that are silent. */
+    void (*held_on)(struct passage *passage);
     /* What the client is told at the end, in the protocol's bytes. 'is_discarded': what the target
      * said last will not pass. ERR_AGAIN: words cannot stand where the target's messages are. */
     enum err (*last_words)(const struct passage *passage, const struct ending_words *words,
