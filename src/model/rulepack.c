@@ -45,7 +45,8 @@ static const char no_unbounded_write_guardrail[] =
     "\"delete\"],\"max_rows\":10000,\"unknown\":\"allow\",\"message\":\"write in portions, or "
     "inside of a transaction\"}]}}";
 
-/* Of MySQL, where the server itself is not told to refuse, and no rows are taken back. */
+/* Of MySQL, by what texts say alone: for targets whose tables cannot be rolled back, or whose
+ * sessions are not to be made READ ONLY. */
 static const char mysql_no_unbounded_write_guardrail[] =
     "{\"name\":\"mysql-no-unbounded-write\",\"description\":\"no write meets a whole table\","
     "\"input\":{\"rules\":["

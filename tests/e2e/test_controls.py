@@ -34,11 +34,11 @@ WORDS = {
             "masking": "impossible", "held_statements": "impossible", "recording": "enforced",
             "review": "enforced"},
     # Its recording is proven in test_mysql.py, its guard rails in test_mysql_guard.py, masking in
-    # test_mysql_mask.py, budgets and rules for output in test_mysql_reading.py.
-    "mysql": {"structural": "enforced", "text": "enforced", "output": "enforced",
-              "read_only": "impossible",
-              "row_limits": "impossible", "read_budgets": "enforced", "masking": "enforced",
-              "held_statements": "impossible", "recording": "enforced", "review": "enforced"},
+    # test_mysql_mask.py, budgets and rules for output in test_mysql_reading.py, the others in
+    # test_mysql_read_only.py, test_mysql_limit.py and test_mysql_held.py.
+    "mysql": {"structural": "enforced", "text": "enforced", "output": "enforced", "read_only": "enforced",
+              "row_limits": "enforced", "read_budgets": "enforced", "masking": "enforced",
+              "held_statements": "enforced", "recording": "enforced", "review": "enforced"},
     # Its sessions are those of test_ssh.py, its rules are proven in test_ssh_rules.py.
     "ssh": {**dict.fromkeys(("structural", "row_limits", "read_budgets", "masking", "held_statements"),
                             "impossible"),

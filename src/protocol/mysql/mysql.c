@@ -10,12 +10,12 @@
 #include "protocol/mysql/mysql_replay.h"
 #include "protocol/mysql/mysql_run.h"
 
-/* No limit on changed rows is held, no session made one that only reads, and no statement waits. */
 const struct protocol mysql_protocol = {
     .subtype = SLICE_INIT("mysql"),
     .name = "MySQL",
     .url = "mysql",
-    .can = CAN_CANCEL | CAN_GUARD | CAN_GUARD_TEXT | CAN_GUARD_OUTPUT | CAN_BUDGET | CAN_MASK,
+    .can = CAN_CANCEL | CAN_GUARD | CAN_GUARD_TEXT | CAN_GUARD_OUTPUT | CAN_BUDGET | CAN_MASK |
+           CAN_READ_ONLY | CAN_LIMIT_ROWS | CAN_HOLD,
     .stops_abandoned = true,
     .proof = NATIVE_PROOF_MYSQL,
     .row_limit = LIMIT_RECORDED_ROWS_SIZE,

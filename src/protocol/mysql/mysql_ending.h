@@ -7,14 +7,15 @@
 #include "protocol/protocol.h"
 #include "wire/mysqlwire_answer.h"
 
-#define MYSQL_ERROR_HANDSHAKE 1043
-#define MYSQL_ERROR_DATABASE  1044
-#define MYSQL_ERROR_ACCESS    1045
-#define MYSQL_ERROR_UNKNOWN   1105
-#define MYSQL_ERROR_NO_THREAD 1094
-#define MYSQL_ERROR_BLOCKED   1227 /* access denied, a privilege is needed */
-#define MYSQL_ERROR_REFUSED   1235 /* not supported yet */
-#define MYSQL_ERROR_NEEDS_TLS 3159
+#define MYSQL_ERROR_HANDSHAKE   1043
+#define MYSQL_ERROR_DATABASE    1044
+#define MYSQL_ERROR_ACCESS      1045
+#define MYSQL_ERROR_UNKNOWN     1105
+#define MYSQL_ERROR_NO_THREAD   1094
+#define MYSQL_ERROR_BLOCKED     1227 /* access denied, a privilege is needed */
+#define MYSQL_ERROR_REFUSED     1235 /* not supported yet */
+#define MYSQL_ERROR_INTERRUPTED 1317
+#define MYSQL_ERROR_NEEDS_TLS   3159
 
 /* The number and SQLSTATE of an ending. */
 uint16_t mysql_ending_number(const struct ending_words *words);

@@ -25,7 +25,10 @@ static void verdict_join(struct guard_verdict *verdict, const struct guard_verdi
         }
     }
     verdict->action = more->action > verdict->action ? more->action : verdict->action;
-    verdict->max_rows = more->max_rows >= 0 ? more->max_rows : verdict->max_rows;
+    if (more->max_rows >= 0) {
+        verdict->max_rows = more->max_rows;
+        verdict->max_rows_rule = more->max_rows_rule;
+    }
 }
 
 static struct slice clean(struct slice text)
@@ -33,7 +36,7 @@ static struct slice clean(struct slice text)
     return slice_sub(text, 0, slice_find_byte(text, '\0'));
 }
 
-static void write_words(struct buf *words, const struct guard_finding *reason)
+void filter_write_words(struct buf *words, const struct guard_finding *reason)
 {
     struct arena arena CLEANUP(arena_release);
     arena_init(&arena);
@@ -49,7 +52,7 @@ static void write_words(struct buf *words, const struct guard_finding *reason)
     (void)!buf_append(words, text);
 }
 
-static enum mysql_filter_outcome refuse(struct mysql_filter *filter, const char *why,
+enum mysql_filter_outcome filter_refuse(struct mysql_filter *filter, const char *why,
                                         struct buf *words)
 {
     const struct guard_event event = {
@@ -60,9 +63,7 @@ static enum mysql_filter_outcome refuse(struct mysql_filter *filter, const char 
     return MYSQL_FILTER_REFUSES;
 }
 
-/* On record, and told if it is blocked. */
-static enum mysql_filter_outcome enforce(struct mysql_filter *filter,
-                                         const struct guard_verdict *verdict, struct buf *words)
+void filter_tell_findings(struct mysql_filter *filter, const struct guard_verdict *verdict)
 {
     for (size_t i = 0; i < verdict->count; i++) {
         const struct guard_event event = {.kind = GUARD_EVENT_FINDING,
@@ -70,13 +71,24 @@ static enum mysql_filter_outcome enforce(struct mysql_filter *filter,
                                           .finding = &verdict->findings[i]};
         filter->events->on_finding(filter->owner, &event);
     }
-    if (verdict->action >= GUARD_REVIEW) { /* nobody can be asked here */
-        write_words(words, guard_verdict_reason(verdict));
+}
+
+/* On record, and told if it is blocked. */
+static enum mysql_filter_outcome enforce(struct mysql_filter *filter, struct guard_verdict *verdict,
+                                         struct buf *words)
+{
+    bool was_told = filter->hold.phase == FILTER_APPROVED && verdict->action <= GUARD_REVIEW;
+    if (filter->policy.is_reviewed && verdict->action == GUARD_REVIEW) {
+        guard_verdict_drop_reviews(verdict);
+    }
+    if (!was_told) {
+        filter_tell_findings(filter, verdict);
+    }
+    if (verdict->action == GUARD_BLOCK) {
+        filter_write_words(words, guard_verdict_reason(verdict));
         return MYSQL_FILTER_REFUSES;
     }
-    return verdict->max_rows >= 0
-               ? refuse(filter, "a limit on rows cannot be held on this protocol", words)
-               : MYSQL_FILTER_PASSES;
+    return MYSQL_FILTER_PASSES;
 }
 
 /* Texts ---------------------------------------------------------------------------------------- */
@@ -106,25 +118,18 @@ static void judge_read(struct mysql_filter *filter, const struct sql_settings *s
     }
 }
 
-static void judge_text(struct mysql_filter *filter, struct slice text,
-                       struct guard_verdict *verdict, struct guard_facts *ret_facts)
-{
-    struct sql_settings settings;
-    bool is_read = filter_settings(filter, &settings);
-    judge_read(filter, &settings, is_read, text, verdict, ret_facts);
-}
-
 /* As it was read when it was prepared; a server that reads it again does so by what holds now. */
-static void judge_prepared(struct mysql_filter *filter, const struct filter_statement *statement,
-                           struct guard_verdict *verdict, struct guard_facts *ret_facts)
+static void settings_of(const struct mysql_filter *filter, const struct filter_statement *statement,
+                        struct filter_subject *ret_subject)
 {
     struct sql_settings now;
     struct sql_settings settings = statement->settings;
     settings.database = statement->database.len > 0 ? buf_view(&statement->database) : SLICE("");
-    bool is_same = filter_settings(filter, &now) && statement->is_read &&
-                   now.is_backslash_quoted == settings.is_backslash_quoted &&
-                   now.is_ansi_quoted == settings.is_ansi_quoted && now.charset == settings.charset;
-    judge_read(filter, &settings, is_same, buf_view(&statement->text), verdict, ret_facts);
+    ret_subject->is_read = filter_settings(filter, &now) && statement->is_read &&
+                           now.is_backslash_quoted == settings.is_backslash_quoted &&
+                           now.is_ansi_quoted == settings.is_ansi_quoted &&
+                           now.charset == settings.charset;
+    ret_subject->settings = settings;
 }
 
 static void judge_value(struct mysql_filter *filter, struct slice value,
@@ -139,20 +144,30 @@ static void judge_value(struct mysql_filter *filter, struct slice value,
 
 /* What guard rails let pass, by the rules for columns; and what is to be known of its answer. */
 static enum mysql_filter_outcome follow(struct mysql_filter *filter,
-                                        const struct sql_settings *settings, bool is_read,
-                                        struct slice text, struct buf *words)
+                                        const struct filter_subject *subject, struct buf *words)
 {
     const char *why = "";
-    enum mysql_filter_outcome outcome = filter_reach(filter, settings, is_read, text, &why);
-    return outcome == MYSQL_FILTER_REFUSES ? refuse(filter, why, words) : outcome;
+    enum mysql_filter_outcome outcome =
+        filter_reach(filter, &subject->settings, subject->is_read, subject->text, &why);
+    return outcome == MYSQL_FILTER_REFUSES ? filter_refuse(filter, why, words) : outcome;
 }
 
-static enum mysql_filter_outcome follow_text(struct mysql_filter *filter, struct slice text,
-                                             struct buf *words)
+/* What was judged and is to run, by all that is no verdict: people, what the session may, how many
+ * rows it may change, what it reaches. */
+static enum mysql_filter_outcome admit(struct mysql_filter *filter,
+                                       const struct filter_subject *subject,
+                                       struct guard_verdict *verdict, struct buf *words)
 {
-    struct sql_settings settings;
-    bool is_read = filter_settings(filter, &settings);
-    return follow(filter, &settings, is_read, text, words);
+    if (filter_hold_asks(filter, verdict)) {
+        return filter_hold(filter, subject, verdict, words);
+    }
+    enum mysql_filter_outcome outcome = enforce(filter, verdict, words);
+    if (outcome != MYSQL_FILTER_PASSES) {
+        return outcome;
+    }
+    const char *why = filter_read_only_check(filter, subject);
+    why = why == NULL ? filter_limit(filter, subject, verdict) : why;
+    return why != NULL ? filter_refuse(filter, why, words) : follow(filter, subject, words);
 }
 
 static bool may_read(const struct guard_facts *facts)
@@ -169,64 +184,78 @@ static enum mysql_filter_outcome take_query(struct mysql_filter *filter, struct 
 {
     struct guard_verdict verdict = verdict_none;
     struct guard_facts facts;
-    judge_text(filter, text, &verdict, &facts);
-    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
-    if (outcome == MYSQL_FILTER_PASSES) {
-        outcome = follow_text(filter, text, words);
-    }
+    struct filter_subject subject = {.text = text, .facts = &facts};
+    subject.is_read = filter_settings(filter, &subject.settings);
+    judge_read(filter, &subject.settings, subject.is_read, text, &verdict, &facts);
+    enum mysql_filter_outcome outcome = admit(filter, &subject, &verdict, words);
     filter->reads = may_read(&facts);
     filter->may_change_session =
         outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
     if (outcome == MYSQL_FILTER_PASSES) {
         filter_reach_note(filter, &facts);
+        filter_limit_note(filter, &facts, text);
     }
     return outcome;
 }
 
+/* It runs nothing: what people decide on is its EXECUTE. */
 static enum mysql_filter_outcome take_prepare(struct mysql_filter *filter, struct slice text,
                                               struct buf *words)
 {
     struct guard_verdict verdict = verdict_none;
     struct guard_facts facts;
+    struct filter_subject subject = {.text = text, .facts = &facts};
     filter->last_id = 0;
     if (!filter_has_room(filter, text.len)) {
-        return refuse(filter, "more prepared statements than rules can follow", words);
+        return filter_refuse(filter, "more prepared statements than rules can follow", words);
     }
-    judge_text(filter, text, &verdict, &facts);
-    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
+    subject.is_read = filter_settings(filter, &subject.settings);
+    judge_read(filter, &subject.settings, subject.is_read, text, &verdict, &facts);
+    bool waits = verdict.action == GUARD_REVIEW;
+    enum mysql_filter_outcome outcome =
+        waits ? MYSQL_FILTER_PASSES : enforce(filter, &verdict, words);
     if (outcome == MYSQL_FILTER_PASSES) {
-        outcome = follow_text(filter, text, words);
+        const char *why = filter_read_only_check(filter, &subject);
+        why = why == NULL && verdict.max_rows >= 0 ? filter_limit_check(&facts) : why;
+        outcome = why != NULL ? filter_refuse(filter, why, words) : follow(filter, &subject, words);
     }
     buf_clear(&filter->preparing);
     filter->is_preparing = outcome == MYSQL_FILTER_PASSES;
     if (filter->is_preparing) {
-        struct sql_settings *settings = &filter->prepared_settings;
-        filter->is_prepared_read = filter_settings(filter, settings);
+        filter->prepared_settings = subject.settings;
+        filter->is_prepared_read = subject.is_read;
         buf_clear(&filter->prepared_database);
-        must(buf_append(&filter->prepared_database, settings->database) == ERR_NONE);
+        must(buf_append(&filter->prepared_database, subject.settings.database) == ERR_NONE);
         must(buf_append(&filter->preparing, text) == ERR_NONE);
     }
     return outcome;
 }
 
-/* As it was read when it was prepared, and is now. */
-static enum mysql_filter_outcome follow_prepared(struct mysql_filter *filter,
-                                                 const struct filter_statement *statement,
-                                                 struct buf *words)
+/* What was prepared before there were rules: nobody knows its text. */
+static enum mysql_filter_outcome take_unseen(struct mysql_filter *filter, struct buf *words)
 {
-    struct sql_settings now;
-    struct sql_settings settings = statement->settings;
-    settings.database = statement->database.len > 0 ? buf_view(&statement->database) : SLICE("");
-    bool is_same = filter_settings(filter, &now) && statement->is_read &&
-                   now.is_backslash_quoted == settings.is_backslash_quoted &&
-                   now.is_ansi_quoted == settings.is_ansi_quoted && now.charset == settings.charset;
-    return follow(filter, &settings, is_same, buf_view(&statement->text), words);
+    struct guard_verdict verdict = verdict_none;
+    const struct guard_facts facts = {.is_unknown = true, .statement_count = 1};
+    const struct filter_subject subject = {
+        .text = SLICE(""),
+        .facts = &facts,
+        .settings = {.dialect = SQL_MYSQL, .database = SLICE("")},
+    };
+    judge_unknown(filter, SLICE(""), &verdict);
+    filter->may_change_session = true;
+    filter->reads = true;
+    return admit(filter, &subject, &verdict, words);
 }
 
-static enum mysql_filter_outcome follow_unknown(struct mysql_filter *filter, struct buf *words)
+/* Its values stay where the target has been sent some that it keeps: for what runs next. */
+static void end_execute(struct mysql_filter *filter, struct filter_statement *statement,
+                        enum mysql_filter_outcome outcome)
 {
-    const struct sql_settings settings = {.dialect = SQL_MYSQL, .database = SLICE("")};
-    return follow(filter, &settings, false, SLICE(""), words);
+    if (outcome == MYSQL_FILTER_REFUSES) {
+        buf_clear(&statement->types); /* the target was not told them */
+    } else {
+        filter_clear_values(filter, statement);
+    }
 }
 
 /* As the text would be judged now; and the values, where rules look for text. */
@@ -238,42 +267,37 @@ static enum mysql_filter_outcome take_execute(struct mysql_filter *filter, struc
     struct reader reader = reader_of(body);
     uint32_t id = mysqlwire_read_u32(&reader);
     if (reader.failed || (id == UINT32_MAX && filter->last_id == 0)) {
-        return refuse(filter, "there is no statement that was prepared", words);
+        return filter_refuse(filter, "there is no statement that was prepared", words);
     }
     struct filter_statement *statement =
         filter_find(filter, id == UINT32_MAX ? filter->last_id : id);
-    if (statement == NULL) { /* from before there were rules */
-        judge_unknown(filter, SLICE(""), &verdict);
-        filter->may_change_session = true;
-        filter->reads = true;
-        enum mysql_filter_outcome found = enforce(filter, &verdict, words);
-        return found == MYSQL_FILTER_PASSES ? follow_unknown(filter, words) : found;
+    if (statement == NULL) {
+        return take_unseen(filter, words);
     }
     struct slice text = buf_view(&statement->text);
-    judge_prepared(filter, statement, &verdict, &facts);
+    struct filter_subject subject = {
+        .text = text, .facts = &facts, .statement = statement, .values = body};
+    settings_of(filter, statement, &subject);
+    judge_read(filter, &subject.settings, subject.is_read, text, &verdict, &facts);
     if (statement->is_broken) {
-        return refuse(filter, "values that are longer than what rules can look through", words);
+        return filter_refuse(filter, "values that are longer than what rules can look through",
+                             words);
     }
     if (filter->policy.looks_at_values &&
         !filter_each_value(filter, statement, body, judge_value, &verdict)) {
-        return refuse(filter, "the values of a statement cannot be read", words);
+        return filter_refuse(filter, "the values of a statement cannot be read", words);
     }
-    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
-    if (outcome == MYSQL_FILTER_PASSES) {
-        outcome = follow_prepared(filter, statement, words);
-    }
-    if (outcome == MYSQL_FILTER_ASKS) {
+    enum mysql_filter_outcome outcome = admit(filter, &subject, &verdict, words);
+    if (outcome == MYSQL_FILTER_ASKS || outcome == MYSQL_FILTER_HOLDS) {
         return outcome; /* it is judged again */
     }
-    filter_clear_values(filter, statement);
+    end_execute(filter, statement, outcome);
     filter->may_change_session = filter_changes_session(text, &facts);
     filter->reads = may_read(&facts);
     filter->executed = statement->id;
     if (outcome == MYSQL_FILTER_PASSES) {
         filter_reach_note(filter, &facts);
-    }
-    if (outcome == MYSQL_FILTER_REFUSES) {
-        buf_clear(&statement->types); /* the target was not told them */
+        filter_limit_note(filter, &facts, text);
     }
     return outcome;
 }
@@ -322,13 +346,17 @@ static enum mysql_filter_outcome take_other(struct mysql_filter *filter, struct 
     struct guard_facts facts;
     arena_init(&arena);
     struct slice text = command_text_in(&arena, command);
-    const struct sql_settings settings = {
-        .dialect = SQL_MYSQL, .is_backslash_quoted = true, .database = SLICE("")};
-    judge_read(filter, &settings, true, text, &verdict, &facts);
-    enum mysql_filter_outcome outcome = enforce(filter, &verdict, words);
-    if (outcome == MYSQL_FILTER_PASSES) {
-        outcome = follow(filter, &settings, true, text, words);
-    }
+    const struct filter_subject subject = {
+        .text = text,
+        .settings = {.dialect = SQL_MYSQL, .is_backslash_quoted = true, .database = SLICE("")},
+        .is_read = true,
+        .facts = &facts,
+    };
+    judge_read(filter, &subject.settings, true, text, &verdict, &facts);
+    enum mysql_filter_outcome outcome =
+        verdict.max_rows >= 0
+            ? filter_refuse(filter, "a limit on rows cannot be held for this command", words)
+            : admit(filter, &subject, &verdict, words);
     filter_reach_note(filter, &facts);
     filter->may_change_session =
         outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
@@ -354,25 +382,31 @@ static bool is_about_last(struct slice command)
 }
 
 enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct slice command,
-                                             struct buf *words)
+                                             uint16_t status, struct buf *words)
 {
     uint8_t kind = (uint8_t)command.at[0];
     struct slice body = slice_from(command, 1);
     filter->executed = 0;
     filter->reads = false;
-    filter->wants_views = false;
+    filter->status = status;
+    filter->limit.max_rows = -1;
+    filter->read_only.sets_first = false;
+    filter->wants = FILTER_ASK_SESSION;
     if (is_about_last(command)) {
         const char *why = filter_reach_errors(filter);
-        return why == NULL ? MYSQL_FILTER_PASSES : refuse(filter, why, words);
+        return why == NULL ? MYSQL_FILTER_PASSES : filter_refuse(filter, why, words);
     }
     if (has_text(kind) && !filter->session.is_known) {
         return MYSQL_FILTER_ASKS;
     }
     if (has_text(kind) && filter_wants_views(filter)) { /* before anything is found */
-        filter->wants_views = true;
+        filter->wants = FILTER_ASK_VIEWS;
         return MYSQL_FILTER_ASKS;
     }
-    filter->number++;
+    if (has_text(kind) && filter_read_only_asks(filter)) {
+        return MYSQL_FILTER_ASKS;
+    }
+    filter->number += filter->hold.phase == FILTER_UNHELD ? 1 : 0;
     filter->is_preparing = false;
     switch (kind) {
     case MYSQLWIRE_QUERY:
@@ -421,11 +455,12 @@ void mysql_filter_judge_long(struct mysql_filter *filter, uint8_t command, struc
     struct slice why = arena_format(&arena, "%s is longer than the %u MiB that guard rails look at",
                                     command == MYSQLWIRE_QUERY ? "a statement" : "a command",
                                     (unsigned)(LIMIT_MYSQL_JUDGED_SIZE / LIMIT_MIB(1)));
-    (void)refuse(filter, arena_text(&arena, why), words);
+    (void)filter_refuse(filter, arena_text(&arena, why), words);
 }
 
 void mysql_filter_answered(struct mysql_filter *filter, const struct mysqlwire_prepared *prepared)
 {
+    filter->hold.phase = FILTER_UNHELD;
     if (filter->may_change_session || !filter->question.has_row) { /* or nobody told it */
         filter->session.is_known = false;
         filter->may_change_session = false;
@@ -455,8 +490,9 @@ bool mysql_filter_looks_at(const struct mysql_filter *filter, uint8_t command)
     case MYSQLWIRE_SET_OPTION:
     case MYSQLWIRE_STMT_FETCH: /* in turn, where answers are looked at */
         return mysql_answer_is_needed(&filter->policy);
-    default:
-        return !filter->policy.is_empty && mysqlwire_answers_of(command) != MYSQLWIRE_NOT_SERVED;
+    default: /* also to undo what a rule was there for */
+        return (!filter->policy.is_empty || filter->read_only.is_ours) &&
+               mysqlwire_answers_of(command) != MYSQLWIRE_NOT_SERVED;
     }
 }
 
@@ -470,7 +506,11 @@ struct mysql_filter *mysql_filter_new(const struct mysql_filter_settings *settin
     buf_init(&filter->preparing, LIMIT_MYSQL_JUDGED_SIZE);
     buf_init(&filter->session.database, LIMIT_KIB(1));
     buf_init(&filter->prepared_database, LIMIT_KIB(1));
-    buf_init(&filter->question.body, LIMIT_KIB(64));
+    mysql_aside_init(&filter->question.aside, settings->capabilities);
+    buf_init(&filter->hold.words, LIMIT_KIB(4));
+    buf_init(&filter->limit_question, LIMIT_MIB(1));
+    filter->read_only.covers = !settings->is_late;
+    filter_read_only_set(filter, settings->policy);
     buf_init(&filter->views.names, LIMIT_MYSQL_VIEWS_SIZE);
     mysql_reach_init(&filter->reach);
     filter->is_late = settings->is_late && settings->policy->masking != NULL &&
@@ -488,7 +528,9 @@ void mysql_filter_free(struct mysql_filter *filter)
     buf_wipe(&filter->preparing);
     buf_release(&filter->session.database);
     buf_release(&filter->prepared_database);
-    buf_release(&filter->question.body);
+    mysql_aside_release(&filter->question.aside);
+    buf_release(&filter->hold.words);
+    buf_release(&filter->limit_question);
     buf_release(&filter->views.names);
     mysql_reach_release(&filter->reach);
     memory_free(filter);
@@ -502,5 +544,6 @@ void mysql_filter_set_policy(struct mysql_filter *filter, const struct passage_p
         filter->session.is_known = false;
     }
     filter_reach_set(filter, policy, true);
+    filter_read_only_set(filter, policy);
     filter->policy = *policy;
 }

@@ -25,6 +25,15 @@ enum mysql_filter_outcome {
     MYSQL_FILTER_PASSES,
     MYSQL_FILTER_ASKS,    /* first the session's settings, or views, have to be known */
     MYSQL_FILTER_REFUSES, /* 'words' say why, for the client */
+    MYSQL_FILTER_HOLDS,   /* people decide first: mysql_filter_decided() */
+};
+
+/* How many rows a command may change; see mysql_limit.h. */
+struct mysql_filter_limit {
+    int64_t max_rows; /* -1: any number */
+    struct guard_finding rule;
+    struct slice question;  /* which of its tables cannot be rolled back */
+    bool is_in_transaction; /* of the client's */
 };
 
 struct mysql_filter *mysql_filter_new(const struct mysql_filter_settings *settings);
@@ -35,10 +44,10 @@ bool mysql_filter_is_idle(const struct mysql_filter *filter);
 /* Whether a command of this kind has to be whole, and the ones before it answered. */
 bool mysql_filter_looks_at(const struct mysql_filter *filter, uint8_t command);
 
-/* A whole command, from its first byte on; everything before it is answered. 'words' gets what the
- * client is told. */
+/* A whole command, from its first byte on; everything before it is answered, and 'status' is what
+ * the target said last. 'words' gets what the client is told. */
 enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct slice command,
-                                             struct buf *words);
+                                             uint16_t status, struct buf *words);
 /* One that is too long to be looked at. */
 void mysql_filter_judge_long(struct mysql_filter *filter, uint8_t command, struct buf *words);
 /* It is answered; 'prepared' when that says so of a statement, else NULL. */
@@ -51,6 +60,18 @@ const struct mysql_reach *mysql_filter_reach(const struct mysql_filter *filter);
 uint32_t mysql_filter_executed(const struct mysql_filter *filter);
 uint64_t mysql_filter_number(const struct mysql_filter *filter);
 bool mysql_filter_reads(const struct mysql_filter *filter);
+/* Valid until the next command. */
+const struct mysql_filter_limit *mysql_filter_limit(const struct mysql_filter *filter);
+/* The question stands right before it, and is not waited for. */
+bool mysql_filter_sets_first(const struct mysql_filter *filter);
+
+/* People decide on the command at hand; then it is judged again. */
+bool mysql_filter_is_on_hold(const struct mysql_filter *filter);
+void mysql_filter_decided(struct mysql_filter *filter, const struct hold_answer *answer);
+/* Of the command that is refused: people did, or the client gave it up; then that it is told. */
+bool mysql_filter_was_denied(const struct mysql_filter *filter);
+void mysql_filter_refused(struct mysql_filter *filter);
+bool mysql_filter_was_cancelled(const struct mysql_filter *filter);
 
 /* The question, as a packet; then what the target says goes to 'take', until it is no longer asked.
  */

@@ -4,9 +4,8 @@
 #define GH_MYSQL_MYSQL_FILTER_INTERNAL_H
 
 #include "base/limits.h"
+#include "protocol/mysql/mysql_aside.h"
 #include "protocol/mysql/mysql_filter.h"
-#include "wire/mysqlwire_frame.h"
-#include "wire/mysqlwire_state.h"
 
 /* A value that was sent before its EXECUTE. */
 struct filter_long_value {
@@ -37,16 +36,41 @@ struct filter_session {
     struct buf database;
 };
 
+/* What the gateway has the target say, or do, before a command. */
+enum filter_ask {
+    FILTER_ASK_SESSION, /* how it reads texts */
+    FILTER_ASK_VIEWS,
+    FILTER_ASK_READ_ONLY, /* to become one that only reads */
+    FILTER_ASK_WRITABLE,  /* to be as it was */
+};
+
 struct filter_question {
-    bool is_asked;
-    bool is_about_views; /* else about the session */
-    bool is_broken;      /* a row of it cannot be read */
-    struct mysqlwire_framer framer;
-    struct mysqlwire_state state;
-    enum mysqlwire_kind kind;
-    bool has_kind;
+    struct mysql_aside aside;
+    enum filter_ask about;
     bool has_row;
-    struct buf body;
+};
+
+/* A rule has the session run in READ ONLY transactions. */
+struct filter_read_only {
+    bool is_wanted;
+    bool is_ours;    /* the session was made so */
+    bool is_held;    /* and the target agreed, once */
+    bool has_failed; /* it did not */
+    bool covers;     /* the transaction that is open began since */
+    bool sets_first; /* what was judged goes behind the setting */
+};
+
+enum filter_hold_phase {
+    FILTER_UNHELD,
+    FILTER_HELD,     /* people are asked about the command at hand */
+    FILTER_APPROVED, /* it is to go on */
+    FILTER_DENIED,   /* 'words' say why */
+};
+
+struct filter_hold {
+    enum filter_hold_phase phase;
+    bool is_cancelled;
+    struct buf words;
 };
 
 struct mysql_filter {
@@ -70,12 +94,18 @@ struct mysql_filter {
     /* Under masking rules: */
     struct mysql_reach reach;
     struct mysql_views views;
-    bool wants_views;   /* the next question is about them */
-    bool has_new_views; /* since the command was first judged */
-    bool is_tainted;    /* words of errors may have values in them */
-    bool is_late;       /* what the session keeps may be of the time before the rules */
+    enum filter_ask wants; /* what the next question is about */
+    bool has_new_views;    /* since the command was first judged */
+    bool is_tainted;       /* words of errors may have values in them */
+    bool is_late;          /* what the session keeps may be of the time before the rules */
     uint32_t executed;
     bool reads;
+    uint16_t status; /* as the target said last */
+    bool has_table_locks;
+    struct filter_read_only read_only;
+    struct filter_hold hold;
+    struct mysql_filter_limit limit; /* of the command that passes */
+    struct buf limit_question;
 };
 
 /* mysql_filter_session.c */
@@ -101,6 +131,47 @@ void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *fa
 void filter_reach_set(struct mysql_filter *filter, const struct passage_policy *policy,
                       bool is_late);
 
+/* mysql_filter.c */
+enum mysql_filter_outcome filter_refuse(struct mysql_filter *filter, const char *why,
+                                        struct buf *words);
+void filter_write_words(struct buf *words, const struct guard_finding *reason);
+void filter_tell_findings(struct mysql_filter *filter, const struct guard_verdict *verdict);
+
+/* A command that runs something, and what is known of it. */
+struct filter_subject {
+    struct slice text;
+    struct sql_settings settings;
+    bool is_read; /* it is known that the target reads it so */
+    const struct guard_facts *facts;
+    struct filter_statement *statement; /* NULL: a query */
+    struct slice values;                /* an EXECUTE's body */
+};
+
+/* mysql_filter_read_only.c */
+void filter_read_only_set(struct mysql_filter *filter, const struct passage_policy *policy);
+/* Before a command with a text is judged: whether the target is to be told something first. */
+bool filter_read_only_asks(struct mysql_filter *filter);
+/* What no rule has blocked: why it must not run all the same; NULL: it may. */
+const char *filter_read_only_check(struct mysql_filter *filter,
+                                   const struct filter_subject *subject);
+void filter_read_only_answered(struct mysql_filter *filter, enum filter_ask about, bool has_failed);
+
+/* mysql_filter_limit.c */
+/* Of a statement whose rows are limited: why that cannot be held, or NULL. */
+const char *filter_limit(struct mysql_filter *filter, const struct filter_subject *subject,
+                         const struct guard_verdict *verdict);
+/* Of one that is prepared: likewise, and nothing is kept. */
+const char *filter_limit_check(const struct guard_facts *facts);
+void filter_limit_note(struct mysql_filter *filter, const struct guard_facts *facts,
+                       struct slice text);
+
+/* mysql_filter_hold.c */
+/* Whether people have to decide on it, and have not. */
+bool filter_hold_asks(const struct mysql_filter *filter, const struct guard_verdict *verdict);
+enum mysql_filter_outcome filter_hold(struct mysql_filter *filter,
+                                      const struct filter_subject *subject,
+                                      const struct guard_verdict *verdict, struct buf *words);
+
 /* mysql_filter_statements.c */
 struct filter_statement *filter_find(struct mysql_filter *filter, uint32_t id);
 void filter_add(struct mysql_filter *filter, const struct mysqlwire_prepared *prepared);
@@ -116,5 +187,8 @@ bool filter_each_value(struct mysql_filter *filter, struct filter_statement *sta
                        void (*judge)(struct mysql_filter *filter, struct slice value,
                                      struct guard_verdict *verdict),
                        struct guard_verdict *verdict);
+/* All of them, for people; false: likewise. */
+bool filter_values_in(struct arena *arena, struct filter_statement *statement, struct slice body,
+                      struct held_value **ret_values);
 
 #endif

@@ -50,7 +50,7 @@ enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
         return MYSQL_FILTER_REFUSES;
     }
     if (!filter_knows_views(filter)) {
-        filter->wants_views = true;
+        filter->wants = FILTER_ASK_VIEWS;
         return MYSQL_FILTER_ASKS;
     }
     filter->has_new_views = false;

@@ -5,8 +5,12 @@
 #include "protocol/mysql/mysql_filter_internal.h"
 #include "wire/mysqlwire_value.h"
 
-#define QUESTION "SELECT @@sql_mode, @@character_set_client, DATABASE()"
-#define AGE_US   1000000 /* of what is known of views, which others make */
+#define QUESTION  "SELECT @@sql_mode, @@character_set_client, DATABASE()"
+#define READ_ONLY "SET SESSION TRANSACTION READ ONLY"
+/* The setting's name differs: MySQL's servers have the one, and MariaDB's take it for a comment. */
+#define AS_BEFORE                                                                                  \
+    "SET SESSION /*!50720 transaction_read_only = DEFAULT */ /*M! tx_read_only = DEFAULT */"
+#define AGE_US 1000000 /* of what is known of views, which others make */
 
 /* In hexadecimal, whatever character set the session's results are in. A table that is neither of
  * these engines may show another one. */
@@ -59,7 +63,13 @@ bool filter_changes_session(struct slice text, const struct guard_facts *facts)
 
 struct slice mysql_filter_question(const struct mysql_filter *filter)
 {
-    return filter->wants_views ? slice_of_text(views_question) : SLICE(QUESTION);
+    static const struct slice texts[] = {
+        [FILTER_ASK_SESSION] = SLICE_INIT(QUESTION),
+        [FILTER_ASK_VIEWS] = {views_question, sizeof(views_question) - 1},
+        [FILTER_ASK_READ_ONLY] = SLICE_INIT(READ_ONLY),
+        [FILTER_ASK_WRITABLE] = SLICE_INIT(AS_BEFORE),
+    };
+    return texts[filter->wants];
 }
 
 bool filter_knows_views(const struct mysql_filter *filter)
@@ -72,37 +82,30 @@ bool filter_knows_views(const struct mysql_filter *filter)
            filter->events->on_stamp(filter->owner).at_us - views->asked_at_us < AGE_US;
 }
 
+static void on_row(void *owner, struct slice row);
+
 void mysql_filter_ask(struct mysql_filter *filter)
 {
     struct filter_question *question = &filter->question;
-    struct error error;
-    uint64_t number = 0;
-    question->is_asked = true;
-    question->is_about_views = filter->wants_views;
-    question->is_broken = false;
-    question->has_kind = false;
-    question->has_row = question->has_row && filter->wants_views;
-    buf_truncate(&question->body, 0);
-    mysqlwire_framer_init(&question->framer);
-    mysqlwire_state_init(&question->state, filter->capabilities, 0);
-    enum err err = mysqlwire_state_command(&question->state, MYSQLWIRE_QUERY, &number, &error);
-    must(err == ERR_NONE);
-    if (filter->wants_views) {
+    question->about = filter->wants;
+    mysql_aside_ask(&question->aside, MYSQLWIRE_QUERY, on_row, filter);
+    if (question->about == FILTER_ASK_VIEWS) {
         filter->views.is_known = false;
         filter->views.is_cut = false;
         filter->views.asked_at_us =
             filter->events->on_stamp == NULL ? 0 : filter->events->on_stamp(filter->owner).at_us;
         buf_clear(&filter->views.names);
-        return;
+    } else if (question->about == FILTER_ASK_SESSION) {
+        question->has_row = false;
+        filter->session.is_known = true; /* as soon as it is answered, however */
+        filter->session.is_settled = false;
+        buf_clear(&filter->session.database);
     }
-    filter->session.is_known = true; /* as soon as it is answered, however */
-    filter->session.is_settled = false;
-    buf_clear(&filter->session.database);
 }
 
 bool mysql_filter_is_asking(const struct mysql_filter *filter)
 {
-    return filter->question.is_asked;
+    return filter->question.aside.is_asked;
 }
 
 static bool is_one_of(struct slice name, const struct slice *names, size_t count)
@@ -213,65 +216,32 @@ static void read_view(struct mysql_filter *filter, struct slice body)
     filter->views.is_cut = filter->views.is_cut || !is_good;
 }
 
-static enum err take_end(struct mysql_filter *filter, struct error *reterr)
+static void on_row(void *owner, struct slice row)
 {
-    struct filter_question *question = &filter->question;
-    bool is_last = false;
-    struct slice body = buf_view(&question->body);
-    question->has_kind = false;
-    if (question->kind == MYSQLWIRE_KIND_TEXT_ROW) {
-        (question->is_about_views ? read_view : read_row)(filter, body);
-    }
-    question->is_broken = question->is_broken || question->kind == MYSQLWIRE_KIND_ERROR;
-    enum err err = mysqlwire_state_end(&question->state, question->kind, body, &is_last, reterr);
-    buf_truncate(&question->body, 0);
-    question->is_asked = !is_last;
-    if (is_last && question->is_about_views) {
-        filter->views.is_known = !question->is_broken;
-        filter->has_new_views = true;
-        filter->wants_views = false;
-    }
-    return err;
+    struct mysql_filter *filter = owner;
+    (filter->question.about == FILTER_ASK_VIEWS ? read_view : read_row)(filter, row);
 }
 
-static enum err take_event(struct mysql_filter *filter, const struct mysqlwire_event *event,
-                           struct error *reterr)
+static void take_answer(struct mysql_filter *filter)
 {
     struct filter_question *question = &filter->question;
-    uint64_t number = 0;
-    if (event->kind == MYSQLWIRE_EVENT_HEADER && !event->is_packet_last) {
-        return ERR_NONE;
+    if (question->about == FILTER_ASK_VIEWS) {
+        filter->views.is_known = !question->aside.has_failed;
+        filter->has_new_views = true;
+    } else if (question->about != FILTER_ASK_SESSION) {
+        filter_read_only_answered(filter, question->about, question->aside.has_failed);
     }
-    if (!question->has_kind) {
-        uint8_t first = event->kind == MYSQLWIRE_EVENT_PART ? (uint8_t)event->bytes.at[0] : 0;
-        enum err err = mysqlwire_state_begin(&question->state, question->framer.size, first,
-                                             &question->kind, &number, reterr);
-        if (err != ERR_NONE) {
-            return err;
-        }
-        question->has_kind = true;
-    }
-    if (event->kind == MYSQLWIRE_EVENT_PART &&
-        buf_append(&question->body, event->bytes) != ERR_NONE) {
-        return fail(reterr, ERR_LIMIT, "an answer of the target is too long");
-    }
-    return event->is_packet_last ? take_end(filter, reterr) : ERR_NONE;
 }
 
 enum err mysql_filter_take(struct mysql_filter *filter, struct slice *bytes, struct error *reterr)
 {
-    enum err err = ERR_NONE;
-    while (err == ERR_NONE && bytes->len > 0 && filter->question.is_asked) {
-        struct mysqlwire_event event;
-        size_t taken = 0;
-        err = mysqlwire_framer_next(&filter->question.framer, *bytes, &taken, &event);
-        *bytes = slice_from(*bytes, taken);
-        if (err == ERR_NONE) {
-            err = take_event(filter, &event, reterr);
+    struct mysql_aside *aside = &filter->question.aside;
+    enum err err = mysql_aside_take(aside, bytes, reterr);
+    if (err == ERR_NONE && !aside->is_asked) {
+        take_answer(filter);
+        if (filter->read_only.has_failed && filter->read_only.is_held) {
+            err = fail(reterr, ERR_INPUT, "the target does not keep the session read only");
         }
     }
-    if (!filter->question.is_asked) {
-        buf_clear(&filter->question.body);
-    }
-    return err == ERR_MORE ? ERR_NONE : err;
+    return err;
 }

@@ -95,7 +95,8 @@ void filter_keep_value(struct mysql_filter *filter, struct slice body)
     struct filter_statement *statement = filter_find(filter, mysqlwire_read_u32(&reader));
     uint16_t parameter = mysqlwire_read_u16(&reader);
     struct slice bytes = reader_view_rest(&reader);
-    if (statement == NULL || reader.failed || !filter->policy.looks_at_values) {
+    bool is_kept = filter->policy.looks_at_values || filter->policy.asks_review;
+    if (statement == NULL || reader.failed || !is_kept) {
         return;
     }
     struct filter_long_value *value = find_value(statement, parameter);
@@ -151,4 +152,34 @@ bool filter_each_value(struct mysql_filter *filter, struct filter_statement *sta
         }
     }
     return !reader.failed;
+}
+
+bool filter_values_in(struct arena *arena, struct filter_statement *statement, struct slice body,
+                      struct held_value **ret_values)
+{
+    struct mysqlwire_execute execute;
+    struct error error;
+    struct buf scratch CLEANUP(buf_wipe);
+    buf_init(&scratch, VALUE_SIZE);
+    if (mysqlwire_execute_read(body, statement->parameter_count, &execute, &error) != ERR_NONE ||
+        !take_types(statement, &execute)) {
+        return false;
+    }
+    struct held_value *values =
+        arena_alloc_array(arena, statement->parameter_count, sizeof(*values));
+    struct reader reader = reader_of(execute.values);
+    for (size_t i = 0; i < statement->parameter_count && !reader.failed; i++) {
+        const struct filter_long_value *sent = find_value(statement, (uint16_t)i);
+        struct mysqlwire_value_type type = mysqlwire_parameter_type(&execute, i);
+        bool is_null = mysqlwire_bit(execute.nulls, i) || type.type == MYSQLWIRE_TYPE_NULL;
+        values[i] = (struct held_value){.bytes = SLICE_NONE, .type = type.type};
+        if (sent != NULL) {
+            values[i].bytes = arena_copy(arena, buf_view(&sent->bytes));
+        } else if (!is_null) {
+            struct slice value = mysqlwire_binary_value_read(&reader, type, &scratch);
+            values[i].bytes = arena_copy(arena, value);
+        }
+    }
+    *ret_values = values;
+    return !reader.failed && !statement->is_broken;
 }

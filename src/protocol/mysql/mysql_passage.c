@@ -1,52 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/mysql/mysql_passage.h"
 
-#include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
-#include "protocol/mysql/mysql_answer.h"
-#include "protocol/mysql/mysql_ending.h"
-#include "protocol/mysql/mysql_filter.h"
 #include "protocol/mysql/mysql_kill.h"
-#include "protocol/mysql/mysql_tap.h"
-#include "wire/mysqlwire_frame.h"
-#include "wire/mysqlwire_start.h"
+#include "protocol/mysql/mysql_passage_internal.h"
 
 #define BACK_SIZE LIMIT_KIB(64) /* of answers at once */
 #define OUT_SIZE  LIMIT_PASSAGE_OUT_SIZE
-#define HELD_SIZE (LIMIT_MYSQL_JUDGED_SIZE + LIMIT_READ_SIZE)
-#define HINT      "Change the statement, or ask who looks after the guard rail."
-
-/* What becomes of the client's packet. */
-enum passage_way {
-    PASSAGE_PASSES,
-    PASSAGE_HOLDS, /* until it is known */
-    PASSAGE_DROPS, /* it is answered here */
-    PASSAGE_SKIPS, /* it will be: it is too long to be judged */
-};
-
-struct mysql_passage {
-    struct passage passage;
-    const struct passage_events *events;
-    void *owner;
-    uint32_t capabilities;
-    struct mysql_tap *tap;
-    struct mysqlwire_framer framer; /* of the client's packets */
-    enum passage_way way;
-    struct buf held; /* the packet that is not decided, from its header on */
-    struct buf out;  /* to the target */
-    struct buf back; /* to the client */
-    /* Where there are, or were, rules: */
-    struct mysql_filter *filter; /* NULL: there never were */
-    bool is_waiting;             /* what is held is whole, and judged when its turn comes */
-    bool is_judged;              /* so was what the target answers */
-    bool is_too_long;            /* of what is held the first byte is left */
-    struct buf pending;          /* of the client, behind what waits */
-    struct buf said;             /* to the client: of the target, and of the gateway */
-    struct mysql_answer *answer; /* NULL: no rule ever looked at answers */
-    bool is_begun;               /* statements may have run */
-    bool has_new_policy;         /* that it is told when nothing is under way */
-};
 
 static struct mysql_passage *mysql_passage_of(struct passage *passage)
 {
@@ -56,234 +17,6 @@ static struct mysql_passage *mysql_passage_of(struct passage *passage)
 static const struct mysql_passage *mysql_passage_view(const struct passage *passage)
 {
     return CONTAINER_OF_CONST(passage, struct mysql_passage, passage);
-}
-
-/* Answers of the gateway's own ----------------------------------------------------------------- */
-
-static bool passage_is_judged(const struct mysql_passage *self, uint8_t command)
-{
-    return self->filter != NULL && mysql_filter_looks_at(self->filter, command);
-}
-
-/* Of the command that is held, as much as it is decided by, wherever its bytes were cut. */
-static struct slice passage_command(const struct mysql_passage *self)
-{
-    struct slice command = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
-    bool is_judged = command.len > 0 && passage_is_judged(self, (uint8_t)command.at[0]);
-    return is_judged ? command : slice_sub(command, 0, LIMIT_MYSQL_HELD_SIZE);
-}
-
-/* Only between two commands can something be said, since each waits for its answer in turn. */
-static enum err passage_answer(struct mysql_passage *self, struct slice packet,
-                               enum mysql_record type, struct error *reterr)
-{
-    struct slice command = passage_command(self);
-    bool is_served = mysqlwire_answers_of((uint8_t)command.at[0]) != MYSQLWIRE_NOT_SERVED;
-    if (mysql_tap_state(self->tap)->count > 0) {
-        return fail(reterr, ERR_INPUT,
-                    "the client sends a command that is answered by the gateway before it has the "
-                    "answer to another one");
-    }
-    /* What others hold may be the proof of a password. */
-    mysql_tap_answered(self->tap, is_served ? command : slice_sub(command, 0, 1), type, packet);
-    return buf_append(&self->back, packet) == ERR_NONE
-               ? ERR_NONE
-               : fail(reterr, ERR_LIMIT, "the client does not wait for answers");
-}
-
-static enum err passage_refuse_with(struct mysql_passage *self, uint16_t number,
-                                    const struct ending_words *words, struct error *reterr)
-{
-    struct buf packet;
-    buf_init(&packet, LIMIT_KIB(4));
-    uint8_t sequence = (uint8_t)(self->framer.sequence + 1);
-    must(mysql_ending_write(number, sequence, words, &packet) == ERR_NONE);
-    enum err err = passage_answer(self, buf_view(&packet), MYSQL_RECORD_ERROR, reterr);
-    buf_release(&packet);
-    return err;
-}
-
-static enum err passage_refuse(struct mysql_passage *self, uint16_t number, const char *message,
-                               struct error *reterr)
-{
-    const struct ending_words words = {.message = slice_of_text(message), .hint = SLICE("")};
-    return passage_refuse_with(self, number, &words, reterr);
-}
-
-static enum err passage_agree(struct mysql_passage *self, struct error *reterr)
-{
-    uint32_t passing = MYSQLWIRE_STATUS_MORE_RESULTS | MYSQLWIRE_STATUS_STATE_CHANGED;
-    const struct mysqlwire_ok ok = {
-        .status = (uint16_t)(mysql_tap_state(self->tap)->status & (UINT16_MAX & ~passing)),
-        .info = SLICE(""),
-        .state_changes = SLICE("")};
-    struct buf packet;
-    buf_init(&packet, LIMIT_KIB(1));
-    must(mysqlwire_ok_write(&packet, 1, self->capabilities, &ok) == ERR_NONE);
-    enum err err = passage_answer(self, buf_view(&packet), MYSQL_RECORD_OK, reterr);
-    buf_release(&packet);
-    return err;
-}
-
-static enum err passage_kill(struct mysql_passage *self, const struct mysqlwire_kill *kill,
-                             struct error *reterr)
-{
-    char message[96];
-    if (self->events->on_kill(self->owner, (uint32_t)kill->id, kill->ends_connection)) {
-        return passage_agree(self, reterr);
-    }
-    (void)snprintf(message, sizeof(message), "Unknown thread id: %u (of your own sessions)",
-                   (unsigned)kill->id);
-    return passage_refuse(self, MYSQL_ERROR_NO_THREAD, message, reterr);
-}
-
-/* Commands ------------------------------------------------------------------------------------- */
-
-/* The target knows its one user alone, so it would let any session of the connection be killed. */
-static enum err passage_answer_kill(struct mysql_passage *self, struct slice command,
-                                    struct error *reterr)
-{
-    struct mysqlwire_kill kill;
-    bool is_whole = self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
-    self->way = PASSAGE_DROPS;
-    return is_whole && mysql_kill_read(command, &kill)
-               ? passage_kill(self, &kill, reterr)
-               : passage_refuse(self, MYSQL_ERROR_REFUSED,
-                                "the gateway takes KILL alone, not prepared, and with the number "
-                                "of a connection",
-                                reterr);
-}
-
-static enum err passage_let(struct mysql_passage *self, struct slice bytes, struct error *reterr)
-{
-    enum err err = mysql_tap_pass(self->tap, PUMP_CLIENT, bytes, reterr);
-    if (err == ERR_NONE && buf_append(&self->out, bytes) != ERR_NONE) {
-        err = fail(reterr, ERR_LIMIT, "the client sends too much at once");
-    }
-    return err;
-}
-
-/* Rules ---------------------------------------------------------------------------------------- */
-
-static bool passage_owes_answer(const struct mysql_passage *self)
-{
-    return mysql_tap_state(self->tap)->count > 0 || mysql_filter_is_asking(self->filter) ||
-           (self->answer != NULL && mysql_answer_is_busy(self->answer));
-}
-
-/* Rules for answers act from the next command on. */
-static void passage_turn_policy(struct mysql_passage *self)
-{
-    const struct mysql_answer_settings settings = {.tap = self->tap,
-                                                   .capabilities = self->capabilities,
-                                                   .events = self->events,
-                                                   .owner = self->owner};
-    if (!self->has_new_policy || passage_owes_answer(self)) {
-        return;
-    }
-    const struct passage_policy *policy = mysql_filter_policy(self->filter);
-    self->has_new_policy = false;
-    if (self->answer == NULL && mysql_answer_is_needed(policy)) {
-        self->answer = mysql_answer_new(&settings);
-    }
-    if (self->answer != NULL) {
-        mysql_answer_set_policy(self->answer, policy);
-    }
-}
-
-/* What is judged waits until all before it is answered, and the target has told what it was asked.
- */
-static bool passage_has_turn(struct mysql_passage *self)
-{
-    if (passage_owes_answer(self)) {
-        return false;
-    }
-    passage_turn_policy(self);
-    if (self->is_judged) {
-        mysql_filter_answered(self->filter, mysql_tap_prepared(self->tap));
-        self->is_judged = false;
-    }
-    return true;
-}
-
-/* The question is the gateway's: nothing of it is on record, or told. */
-static enum err passage_ask(struct mysql_passage *self, struct error *reterr)
-{
-    static const char query[] = {MYSQLWIRE_QUERY};
-    struct slice question = mysql_filter_question(self->filter);
-    mysql_filter_ask(self->filter);
-    return mysqlwire_data_write(&self->out, 0, slice_of(query, 1), question) == ERR_NONE
-               ? ERR_NONE
-               : fail(reterr, ERR_LIMIT, "too much for the target at once");
-}
-
-static enum err passage_block(struct mysql_passage *self, struct slice message,
-                              struct error *reterr)
-{
-    uint8_t command = (uint8_t)buf_view(&self->held).at[MYSQLWIRE_HEADER_SIZE];
-    if (mysqlwire_answers_of(command) == MYSQLWIRE_SILENT) {
-        return fail(reterr, ERR_LIMIT, "a value is longer than what guard rails look at");
-    }
-    const struct ending_words words = {.message = message, .hint = SLICE(HINT)};
-    self->way = PASSAGE_DROPS;
-    return passage_refuse_with(self, MYSQL_ERROR_BLOCKED, &words, reterr);
-}
-
-static enum err passage_judge(struct mysql_passage *self, struct error *reterr)
-{
-    struct slice command = passage_command(self);
-    struct buf words CLEANUP(buf_release);
-    buf_init(&words, LIMIT_KIB(4));
-    self->is_waiting = false;
-    if (self->is_too_long) {
-        mysql_filter_judge_long(self->filter, (uint8_t)command.at[0], &words);
-        return passage_block(self, buf_view(&words), reterr);
-    }
-    if (mysql_kill_is(command)) {
-        return passage_answer_kill(self, command, reterr);
-    }
-    switch (mysql_filter_judge(self->filter, command, &words)) {
-    case MYSQL_FILTER_ASKS:
-        self->is_waiting = true;
-        return passage_ask(self, reterr);
-    case MYSQL_FILTER_REFUSES:
-        return passage_block(self, buf_view(&words), reterr);
-    case MYSQL_FILTER_PASSES:
-        break;
-    }
-    if (self->answer != NULL) {
-        struct mysql_filter *filter = self->filter;
-        if (!mysql_answer_may_begin(self->answer, command, mysql_filter_reads(filter), &words)) {
-            return passage_block(self, buf_view(&words), reterr);
-        }
-        mysql_answer_begin(self->answer, command, mysql_filter_reach(filter),
-                           mysql_filter_number(filter), mysql_filter_executed(filter));
-    }
-    self->way = PASSAGE_PASSES;
-    self->is_judged = true;
-    return passage_let(self, buf_view(&self->held), reterr);
-}
-
-/* It may be its turn now. */
-static enum err passage_try(struct mysql_passage *self, struct error *reterr)
-{
-    enum err err = passage_has_turn(self) ? passage_judge(self, reterr) : ERR_NONE;
-    if (!self->is_waiting) {
-        buf_clear(&self->held);
-    }
-    return err;
-}
-
-/* Of what rules look at: held until it is whole. */
-static enum err passage_hold(struct mysql_passage *self, bool is_whole, struct error *reterr)
-{
-    self->is_too_long = self->framer.size > LIMIT_MYSQL_JUDGED_SIZE;
-    if (self->is_too_long) {
-        buf_truncate(&self->held, MYSQLWIRE_HEADER_SIZE + 1);
-        self->way = PASSAGE_SKIPS;
-    }
-    self->is_waiting = is_whole;
-    return is_whole ? passage_try(self, reterr) : ERR_NONE;
 }
 
 static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct error *reterr)
@@ -363,7 +96,7 @@ static enum err passage_run_client(struct mysql_passage *self, struct slice rest
                                    struct error *reterr)
 {
     enum err err = ERR_NONE;
-    while (err == ERR_NONE && rest.len > 0 && !self->is_waiting) {
+    while (err == ERR_NONE && rest.len > 0 && !passage_is_paused(self)) {
         struct mysqlwire_event event;
         size_t taken = 0;
         err = mysqlwire_framer_next(&self->framer, rest, &taken, &event);
@@ -386,9 +119,10 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
     /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
     bool held_some = self->held.len > 0 || self->framer.header_len > 0;
     buf_clear(&self->out);
+    self->has_own = false;
     passage_turn_policy(self);
     enum err err = passage_run_client(self, *bytes, reterr);
-    if (!held_some && !self->is_waiting && self->out.len == bytes->len) {
+    if (!held_some && !passage_is_paused(self) && !self->has_own && self->out.len == bytes->len) {
         buf_clear(&self->out); /* all of it passes as it is: who is idle holds no buffer */
     } else {
         *bytes = buf_view(&self->out);
@@ -399,9 +133,11 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
 /* What waited for an answer of the target's goes on; 'out' is for the target then. */
 static enum err passage_go_on(struct mysql_passage *self, struct error *reterr)
 {
-    buf_clear(&self->out);
-    enum err err = self->is_waiting ? passage_try(self, reterr) : ERR_NONE;
-    if (err == ERR_NONE && !self->is_waiting && self->pending.len > 0) {
+    enum err err = self->wants_ping ? passage_ping(self, reterr) : ERR_NONE;
+    if (err == ERR_NONE && self->is_waiting) {
+        err = passage_try(self, reterr);
+    }
+    if (err == ERR_NONE && !passage_is_paused(self) && self->pending.len > 0) {
         struct buf pending CLEANUP(buf_wipe) = self->pending;
         buf_init(&self->pending, pending.size_max);
         err = passage_run_client(self, buf_view(&pending), reterr);
@@ -412,11 +148,9 @@ static enum err passage_go_on(struct mysql_passage *self, struct error *reterr)
 static enum err passage_pass_target(struct mysql_passage *self, struct slice *bytes,
                                     struct slice *ret_back, struct error *reterr)
 {
-    enum err err = ERR_NONE;
     buf_clear(&self->said);
-    if (self->filter != NULL && mysql_filter_is_asking(self->filter)) {
-        err = mysql_filter_take(self->filter, bytes, reterr);
-    }
+    buf_clear(&self->out);
+    enum err err = self->filter != NULL ? passage_take_own(self, bytes, reterr) : ERR_NONE;
     if (err == ERR_NONE && self->answer != NULL) {
         mysql_tap_begin_turn(self->tap);
         err = mysql_answer_pass(self->answer, *bytes, &self->said, reterr);
@@ -424,22 +158,21 @@ static enum err passage_pass_target(struct mysql_passage *self, struct slice *by
     } else if (err == ERR_NONE) {
         err = mysql_tap_pass(self->tap, PUMP_TARGET, *bytes, reterr);
     }
-    if (err != ERR_NONE || !self->is_waiting) {
+    if (err == ERR_NONE && self->filter != NULL) {
+        err = passage_go_on(self, reterr);
+    }
+    *ret_back = buf_view(&self->out);
+    if (err != ERR_NONE || self->back.len == 0) {
         return err;
     }
-    err = passage_go_on(self, reterr);
-    *ret_back = buf_view(&self->out);
-    if (self->back.len > 0 && self->answer != NULL) {
-        err = err == ERR_NONE ? buf_append(&self->said, buf_view(&self->back)) : err;
-        *bytes = buf_view(&self->said);
-    } else if (self->back.len > 0) {
+    if (self->answer != NULL) {
+        err = buf_append(&self->said, buf_view(&self->back));
+    } else {
         const struct slice parts[] = {*bytes, buf_view(&self->back)};
-        if (buf_append_parts(&self->said, parts, COUNT_OF(parts)) != ERR_NONE) {
-            return fail(reterr, ERR_LIMIT, "too much for the client at once");
-        }
-        *bytes = buf_view(&self->said);
+        err = buf_append_parts(&self->said, parts, COUNT_OF(parts));
     }
-    return err;
+    *bytes = buf_view(&self->said);
+    return err == ERR_NONE ? ERR_NONE : fail(reterr, err, "too much for the client at once");
 }
 
 static enum err mysql_passage_pass(struct passage *passage, enum pump_side side,
@@ -470,8 +203,11 @@ static unsigned mysql_passage_state(const struct passage *passage)
                    self->pending.len == 0 && mysqlwire_framer_is_between(&self->framer);
     unsigned bits = is_idle ? PASSAGE_IDLE : 0U;
     bits |= (state->status & MYSQLWIRE_STATUS_IN_TRANSACTION) != 0 ? PASSAGE_IN_TRANSACTION : 0U;
-    bits |=
-        state->count > LIMIT_MYSQLWIRE_OWED / 2 || self->is_waiting ? PASSAGE_PAUSES_CLIENT : 0U;
+    /* Where people decide, what is behind is read on, so that a client that goes is noticed. */
+    bool is_on_hold = self->filter != NULL && mysql_filter_is_on_hold(self->filter) &&
+                      self->pending.len <= LIMIT_HELD_BEHIND_SIZE;
+    bool is_paused = passage_is_paused(self) && !is_on_hold;
+    bits |= state->count > LIMIT_MYSQLWIRE_OWED / 2 || is_paused ? PASSAGE_PAUSES_CLIENT : 0U;
     bits |= state->has_quit ? PASSAGE_CLIENT_LEFT : 0U;
     bits |= mysql_tap_has_left(self->tap) ? PASSAGE_TARGET_LEFT : 0U;
     return bits;
@@ -494,6 +230,29 @@ static void mysql_passage_stopped(struct passage *passage)
     if (answer != NULL) { /* else it was KILL that cancelled something */
         mysql_answer_stopped(answer);
     }
+}
+
+/* The protocol has no words for a client that waits. */
+static void mysql_passage_hold_notice(struct passage *passage, struct slice message,
+                                      struct slice hint)
+{
+    (void)passage;
+    (void)message;
+    (void)hint;
+}
+
+static void mysql_passage_decided(struct passage *passage, const struct hold_answer *answer)
+{
+    struct mysql_filter *filter = mysql_passage_of(passage)->filter;
+    if (filter != NULL) {
+        mysql_filter_decided(filter, answer);
+    }
+}
+
+static void mysql_passage_held_on(struct passage *passage)
+{
+    struct mysql_passage *self = mysql_passage_of(passage);
+    self->wants_ping = self->filter != NULL && mysql_filter_is_on_hold(self->filter);
 }
 
 static enum err mysql_passage_last_words(const struct passage *passage,
@@ -549,7 +308,7 @@ static struct passage *mysql_passage_start(const struct passage_settings *settin
     self->capabilities = capabilities;
     self->tap = mysql_tap_new(&tap);
     mysqlwire_framer_init(&self->framer);
-    buf_init(&self->held, HELD_SIZE);
+    buf_init(&self->held, MYSQL_PASSAGE_HELD_SIZE);
     buf_init(&self->out, OUT_SIZE);
     buf_init(&self->back, BACK_SIZE);
     buf_init(&self->pending, OUT_SIZE);
@@ -575,8 +334,7 @@ static void mysql_passage_free(struct passage *passage)
     buf_release(&self->back);
     buf_wipe(&self->pending);
     buf_wipe(&self->said);
-    mysql_filter_free(self->filter);
-    mysql_answer_free(self->answer);
+    passage_rules_free(self);
     memory_free(self);
 }
 
@@ -588,6 +346,9 @@ const struct passage_ops mysql_passage_ops = {
     .masked = mysql_passage_masked,
     .set_policy = mysql_passage_set_policy,
     .stopped = mysql_passage_stopped,
+    .hold_notice = mysql_passage_hold_notice,
+    .decided = mysql_passage_decided,
+    .held_on = mysql_passage_held_on,
     .last_words = mysql_passage_last_words,
     .end = mysql_passage_end,
     .free = mysql_passage_free,
