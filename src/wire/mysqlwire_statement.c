@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/mysqlwire_statement.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 
 /* Words ---------------------------------------------------------------------------------------- */
@@ -79,6 +80,38 @@ bool mysqlwire_is_kill(struct slice statement)
 {
     struct slice text = statement;
     return slice_equals_nocase(take_word(&text), SLICE("kill"));
+}
+
+/* Behind KILL: who is meant, which prose hardly says. */
+static bool names_whom(struct slice text)
+{
+    static const struct slice words[] = {SLICE_INIT("hard"), SLICE_INIT("soft"),
+                                         SLICE_INIT("query"), SLICE_INIT("connection"),
+                                         SLICE_INIT("user")};
+    static const char signs[] = "(@`\"'+-~!?:{";
+    struct slice word = take_word(&text);
+    bool is_known = word.len > 0 && word.at[0] >= '0' && word.at[0] <= '9';
+    for (size_t i = 0; i < COUNT_OF(words) && !is_known; i++) {
+        is_known = slice_equals_nocase(word, words[i]);
+    }
+    text = behind_blanks(text);
+    char next = text.len > 0 ? text.at[0] : '\0';
+    bool is_called = word.len > 0 && (next == '(' || next == '.');
+    bool is_sign = word.len == 0 && next != '\0' && memchr(signs, next, sizeof(signs) - 1) != NULL;
+    return is_known || is_called || is_sign;
+}
+
+bool mysqlwire_has_kill(struct slice text)
+{
+    bool is_there = false;
+    size_t at = slice_find_byte(text, ';');
+    while (at < text.len && !is_there) {
+        text = slice_from(text, at + 1);
+        struct slice rest = text;
+        is_there = slice_equals_nocase(take_word(&rest), SLICE("kill")) && names_whom(rest);
+        at = slice_find_byte(text, ';');
+    }
+    return is_there;
 }
 
 bool mysqlwire_kill_read(struct slice statement, struct mysqlwire_kill *ret_kill)

@@ -450,7 +450,8 @@ def test_kill_reaches_exactly_the_session_that_is_meant(gateway, admin, target, 
             stranger.kill(number)
         assert refused.value.args[0] == 1094
     for words in (f"KILL USER {target.user}", f"KILL QUERY ID {number}", "KILL CONNECTION_ID()",
-                  f"KILL {number} + 0", f"KILL {number}; SELECT 1", f"/*!KILL*/ {number} + 0",
+                  f"KILL {number} + 0", f"KILL {number}; SELECT 1", f"SELECT 1; KILL {number}",
+                  f"SELECT 1;/* */ kill/**/QUERY {number}", f"/*!KILL*/ {number} + 0",
                   f"KILL {number} -- {'x' * 700}", "KILL " + " " * 70000 + str(number)):
         with pytest.raises(pymysql.MySQLError) as refused:
             stranger.cursor().execute(words)

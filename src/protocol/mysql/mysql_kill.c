@@ -23,5 +23,6 @@ bool mysql_kill_is(struct slice command)
 {
     uint8_t kind = (uint8_t)command.at[0];
     return mysql_kill_may_be(kind) &&
-           (kind == MYSQLWIRE_PROCESS_KILL || mysqlwire_is_kill(slice_from(command, 1)));
+           (kind == MYSQLWIRE_PROCESS_KILL || mysqlwire_is_kill(slice_from(command, 1)) ||
+            mysqlwire_has_kill(slice_from(command, 1)));
 }

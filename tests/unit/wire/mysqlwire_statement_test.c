@@ -68,6 +68,28 @@ static void what_begins_with_it_is_known_whatever_follows(void **state)
     }
 }
 
+static void one_behind_a_semicolon_is_found_and_prose_is_not(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "DO 1; KILL 7",       ";kill/**/query 7",    "SELECT '\\'; KILL 7",     "a;;# x\nKILL @x",
+        "a; KILL (SELECT 1)", "a; kill user 'root'", "a; KILL CONNECTION_ID()", "a;/*!KILL*/ 7",
+        "a; KILL f.g()",      "a; KILL -- x\n 7"};
+    static const char *const others[] = {"",
+                                         "KILL 7",
+                                         "a;",
+                                         "'they; kill time'",
+                                         "a; SKILL 7",
+                                         "a /*; kill me */",
+                                         "'; kill nobody'"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        assert_true(mysqlwire_has_kill(slice_of_text(texts[i])));
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_false(mysqlwire_has_kill(slice_of_text(others[i])));
+    }
+}
+
 static void a_file_is_named_by_the_statement_that_loads_it(void **state)
 {
     (void)state;
@@ -105,6 +127,7 @@ int main(void)
         cmocka_unit_test(a_kill_is_known_however_it_is_written),
         cmocka_unit_test(other_statements_are_none),
         cmocka_unit_test(what_begins_with_it_is_known_whatever_follows),
+        cmocka_unit_test(one_behind_a_semicolon_is_found_and_prose_is_not),
         cmocka_unit_test(a_file_is_named_by_the_statement_that_loads_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
