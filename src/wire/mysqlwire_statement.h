@@ -20,8 +20,8 @@ bool mysqlwire_kill_read(struct slice statement, struct mysqlwire_kill *ret_kill
 /* Whether it begins with KILL, whatever follows. */
 bool mysqlwire_is_kill(struct slice statement);
 
-/* Whether one stands behind a semicolon, wherever that is: in a string, too, when it reads like one,
- * since what is a string depends on the session's modes. */
+/* Whether one stands behind a semicolon, wherever that is: in a string, too, when it reads like
+ * one, since what is a string depends on the session's modes. */
 bool mysqlwire_has_kill(struct slice text);
 
 /* Whether the text says LOCAL INFILE, and behind it this name. A text that is cut is looked at as
