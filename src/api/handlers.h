@@ -33,6 +33,13 @@ HANDLER(default_access_put);
 extern const struct shape default_access_shape;
 extern const struct shape organization_request_shape;
 
+/* ssh_keys.c */
+HANDLER(ssh_keys_list_own);
+HANDLER(ssh_keys_list);
+HANDLER(ssh_keys_post);
+HANDLER(ssh_keys_delete_own);
+HANDLER(ssh_keys_delete);
+
 /* notifications.c */
 HANDLER(sinks_list);
 HANDLER(sinks_get);

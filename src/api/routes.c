@@ -17,6 +17,7 @@
 #include "model/resource.h"
 #include "model/review.h"
 #include "model/session.h"
+#include "model/ssh_key.h"
 #include "model/user.h"
 
 #define BODY       .body_size_max = LIMIT_HTTP_BODY_SIZE
@@ -430,6 +431,21 @@ const struct api_route api_routes[] = {
     {"DELETE", "/api/users/{emailOrID}/second-factor", API_ADMIN, 0, second_factor_reset,
      "second_factor", "Remove the second factor of somebody who lost it", .status = 204,
      .answer = API_NOTHING, .errors = {404}},
+    {"GET", "/api/users/me/ssh-keys", API_MEMBER, 0, ssh_keys_list_own, "ssh_keys",
+     "List one's own keys of SSH", .status = 200, .answer = API_ARRAY, .shape = &ssh_key_shape},
+    {"POST", "/api/users/me/ssh-keys", API_MEMBER, .handler = ssh_keys_post, .noun = "ssh_keys",
+     .summary = "Add a public key to sign in with over SSH", SMALL_BODY,
+     .body = &ssh_key_request_shape, .status = 201, .answer = API_ONE, .shape = &ssh_key_shape,
+     .errors = {409}},
+    {"DELETE", "/api/users/me/ssh-keys/{id}", API_MEMBER, 0, ssh_keys_delete_own, "ssh_keys",
+     "Delete one of one's own keys of SSH; its sessions end", .status = 204,
+     .answer = API_NOTHING, .errors = {404}},
+    {"GET", "/api/users/{emailOrID}/ssh-keys", API_READER, 0, ssh_keys_list, "ssh_keys",
+     "List a person's keys of SSH", .status = 200, .answer = API_ARRAY, .shape = &ssh_key_shape,
+     .errors = {404}},
+    {"DELETE", "/api/users/{emailOrID}/ssh-keys/{id}", API_ADMIN, 0, ssh_keys_delete, "ssh_keys",
+     "Delete a person's key of SSH; its sessions end", .status = 204, .answer = API_NOTHING,
+     .errors = {404}},
     {"GET", "/api/userinfo", API_MEMBER, 0, userinfo_get, "users", "Who is signed in",
      .status = 200, .answer = API_OBJECT},
 

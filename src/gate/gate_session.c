@@ -273,6 +273,17 @@ static void gate_session_on_admitted(struct gate_job *job)
 
 /* The client ---------------------------------------------------------------------------------- */
 
+/* What a key lets in is the session's own from now on, and goes with it. */
+static void gate_session_take_key(struct gate_session *session, const struct candidates_job *job)
+{
+    if (job->key.len > 0 && job->found.count > 0) {
+        session->is_by_key = true;
+        session->session.id =
+            arena_copy(&session->arena, job->found.candidates[0].credential_id);
+        session->session.ssh_key = arena_copy(&session->arena, job->key);
+    }
+}
+
 static void gate_session_on_candidates(struct gate_job *job)
 {
     struct gate_session *session = job->owner;
@@ -283,23 +294,38 @@ static void gate_session_on_candidates(struct gate_job *job)
         gate_session_refuse_for(session, &error);
         return;
     }
+    if (session->candidates != NULL) {
+        gate_job_free(&session->candidates->job); /* of a key that was not the one */
+    }
     session->candidates = CONTAINER_OF(job, struct candidates_job, job);
+    gate_session_take_key(session, session->candidates);
     session->front->ops->answer(session->front, &session->candidates->verifiers);
 }
 
-static void gate_session_on_name(void *owner, struct slice name)
+static void gate_session_ask_candidates(struct gate_session *session, struct slice name,
+                                        struct slice key)
 {
-    struct gate_session *session = owner;
     struct error error;
     if (session->worker->turns_away) {
         gate_session_refuse_plainly(session, ENDING_STOPPING, STOPPING);
         return;
     }
-    const struct candidates_request request = {.name = name, .proof = &session->guest_proof};
+    const struct candidates_request request = {
+        .name = name, .key = key, .proof = &session->guest_proof};
     if (candidates_job_start(session->worker, &request, gate_session_on_candidates, session,
                              &session->job, &error) != ERR_NONE) {
         gate_session_refuse_for(session, &error);
     }
+}
+
+static void gate_session_on_name(void *owner, struct slice name)
+{
+    gate_session_ask_candidates(owner, name, SLICE(""));
+}
+
+static void gate_session_on_key(void *owner, struct slice name, struct slice fingerprint)
+{
+    gate_session_ask_candidates(owner, name, fingerprint);
 }
 
 static void gate_session_on_refused(void *owner, struct slice name)
@@ -313,7 +339,9 @@ static void gate_session_on_refused(void *owner, struct slice name)
 static void gate_session_join_table(struct gate_session *session, struct slice credential_id)
 {
     const struct session_entry entry = {
-        .id = session->inside_id.len > 0 ? session->inside_id : row_id_new(&session->arena),
+        .id = session->inside_id.len > 0 ? session->inside_id
+              : session->is_by_key       ? session->session.id
+                                         : row_id_new(&session->arena),
         .credential_id = credential_id,
         .subtype = session->protocol->is_inside ? SLICE("") : session->protocol->subtype,
         .worker = session->worker,
@@ -382,6 +410,7 @@ void gate_session_cancelled_elsewhere(struct gate_session *session)
 
 static const struct front_events gate_session_events = {
     .on_name = gate_session_on_name,
+    .on_key = gate_session_on_key,
     .on_refused = gate_session_on_refused,
     .on_known = gate_session_on_known,
     .on_open = gate_session_on_open,

@@ -81,12 +81,13 @@ static void gate_session_leave(void *owner)
     const struct leave_request request = {
         .session = &session->session,
         .is_enrolled = session->enrolment == SESSION_ENROLLED,
+        .is_by_key = session->is_by_key,
         .has_passed = session->passage != NULL,
         .guarded = session->guarded,
         .guarded_count = session->guarded_count,
         .guarded_told = session->guarded_told,
     };
-    if (session->enrolment != SESSION_ENROLLED && !session->has_files) {
+    if (session->enrolment != SESSION_ENROLLED && !session->has_files && !session->is_by_key) {
         gate_session_free_later(session);
     } else if (leave_job_start(session->worker, &request, gate_session_on_left, session, &error) !=
                ERR_NONE) {

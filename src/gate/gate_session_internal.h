@@ -51,6 +51,7 @@ struct gate_session {
     int64_t came_at;
     uint64_t number;            /* of its worker */
     struct slice credential_id; /* with which it came */
+    bool is_by_key;             /* that is its own: its client came with a person's key */
     struct slice inside_id;    /* see struct gate_inside; empty: its client came over the network */
     struct slice guest_member; /* whose credentials count; empty: it did not come over HTTP */
     struct slice guest_connection; /* likewise, of which connection */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/json_writer.h"
+#include "gate/key_candidate.h"
 #include "identity/native_credential.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -60,7 +61,9 @@ static void candidates_run(struct gate_job *job)
     struct candidates_job *self = JOB_OF(job, candidates_job);
     const struct gate_settings *settings = &job->worker->gate->settings;
     const struct secret *key = identity_scram_key(settings->identity);
-    job->err = store_read(settings->store, candidates_read, self, &job->error);
+    job->err = self->key.len > 0
+                   ? key_candidate_find(self, &job->error)
+                   : store_read(settings->store, candidates_read, self, &job->error);
     if (job->err == ERR_NONE && self->proof.credential_id.len > 0) {
         candidates_narrow(self);
     }
@@ -89,6 +92,24 @@ static enum err session_job_start(struct gate_job *job, struct pool *pool,
     return err;
 }
 
+static void candidates_forget(struct gate_job *job)
+{
+    struct candidates_job *self = JOB_OF(job, candidates_job);
+    job->err = key_candidate_forget(self, &job->error);
+}
+
+/* The client left before it was let in. */
+static void candidates_lost(struct gate_job *job)
+{
+    const struct candidates_job *self = JOB_OF(job, candidates_job);
+    job->lost = NULL;
+    job->run = candidates_forget;
+    if (self->key.len == 0 || job->err != ERR_NONE || self->found.count == 0 ||
+        gate_job_start(job, job->worker->gate->settings.pool, NULL) != ERR_NONE) {
+        gate_job_free(job);
+    }
+}
+
 enum err candidates_job_start(struct gate_worker *worker, const struct candidates_request *request,
                               gate_job_fn done, void *owner, struct gate_job **ret_job,
                               struct error *reterr)
@@ -96,12 +117,14 @@ enum err candidates_job_start(struct gate_worker *worker, const struct candidate
     struct candidates_job *self = gate_job_new(sizeof(*self), worker, owner);
     struct arena *arena = &self->job.arena;
     self->name = arena_copy(arena, request->name);
+    self->key = arena_copy(arena, request->key);
     self->proof = (struct gate_guest_proof){
         .credential_id = arena_copy(arena, request->proof->credential_id),
         .hash = arena_copy(arena, request->proof->hash),
         .verifier = arena_copy(arena, request->proof->verifier),
     };
     self->job.run = candidates_run;
+    self->job.lost = candidates_lost;
     self->job.done = done;
     return session_job_start(&self->job, worker->gate->settings.pool, ret_job, reterr);
 }
@@ -287,6 +310,9 @@ static enum err session_audit(struct store_tx *tx, struct arena *arena,
     json_begin_object(&json);
     json_member_text(&json, "id", session->id);
     json_member_text(&json, "connection", session->connection_name);
+    if (session->ssh_key.len > 0) {
+        json_member_text(&json, "ssh_key", session->ssh_key);
+    }
     if (session->ended_at != 0) {
         json_member_text(&json, "end_reason", session->end_reason);
         json_member_text(&json, "recording_head", session->recording_head);
@@ -461,10 +487,19 @@ enum err session_leave(struct store *store, struct arena *arena,
     return store_write(store, leave_write, &body, reterr);
 }
 
+static enum err leave_forget(struct store_tx *tx, void *context, struct error *reterr)
+{
+    const struct leave_job *self = context;
+    return credential_store_end_execution(tx, self->session.id, reterr);
+}
+
 static void leave_run(struct gate_job *job)
 {
-    const struct leave_job *self = JOB_OF(job, leave_job);
+    struct leave_job *self = JOB_OF(job, leave_job);
     session_remove_files(job, self->session.id);
+    if (!self->request.is_enrolled && self->request.is_by_key) {
+        job->err = store_write(job->worker->gate->settings.store, leave_forget, self, &job->error);
+    }
     if (self->request.is_enrolled) {
         job->err = session_leave(job->worker->gate->settings.store, &job->arena, &self->request,
                                  &job->error);

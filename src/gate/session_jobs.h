@@ -16,12 +16,15 @@ struct candidates_job {
     struct gate_job job;
     struct slice name;
     struct gate_guest_proof proof; /* then of its credential alone */
+    struct slice key; /* the fingerprint of a person's, proven; empty: none. Then there is one
+                         credential, of the session that it opens, or none */
     struct credential_candidates found;
     struct front_verifiers verifiers; /* as many, in the same order */
 };
 
 struct candidates_request {
     struct slice name;
+    struct slice key;
     const struct gate_guest_proof *proof;
 };
 
@@ -70,6 +73,7 @@ enum err enroll_job_start(struct gate_worker *worker, const struct session *sess
 struct leave_request {
     const struct session *session;
     bool is_enrolled;
+    bool is_by_key; /* its credential is of it alone */
     bool has_passed;                       /* something of its client may have reached the target */
     const struct session_guarded *guarded; /* what guard rails found */
     size_t guarded_count;

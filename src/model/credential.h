@@ -34,7 +34,8 @@ struct credential {
     struct slice member_name;
     struct credential_access *access;
     bool is_execution;       /* it opens one session, of a script that is executed, or: */
-    bool is_terminal;        /* of somebody at a terminal */
+    bool is_terminal;        /* of somebody at a terminal, or who came with a key of SSH */
+    struct slice ssh_key_id; /* of the person's key that it was made for; where it is made alone */
     struct slice review_id;  /* by whose leave; empty: nobody had to approve */
     struct slice session_id; /* of the review, as the API shows it */
     struct shape_bool has_review;

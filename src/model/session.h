@@ -62,6 +62,7 @@ struct session {
     struct slice verb;          /* "connect" or "exec" */
     struct slice status;
     struct slice client_ip;
+    struct slice ssh_key; /* that its client signed in with: its fingerprint; empty: none */
     struct slice application_name;
     struct slice metadata; /* JSON: an object of text; empty: {} */
     int64_t started_at;

@@ -58,6 +58,10 @@ struct hello {
 struct front_events {
     /* Whose verifiers? 'answer', now or later. */
     void (*on_name)(void *owner, struct slice name);
+    /* Instead: the client has proven that it has the secret of a person's public key, by its
+     * fingerprint. 'answer' with one verifier: it may come in, and on_known follows; with none: it
+     * may not. NULL where protocols have no such keys. */
+    void (*on_key)(void *owner, struct slice name, struct slice fingerprint);
     /* A proof was wrong: one for each front at most. May be NULL. */
     void (*on_refused)(void *owner, struct slice name);
     /* The client is the one with this verifier: 'open' or 'refuse', now or later, within a time

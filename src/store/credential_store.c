@@ -98,14 +98,16 @@ enum err credential_store_insert(struct store_tx *tx, struct arena *arena,
         tx,
         "INSERT INTO credential (id, organization_id, connection_id, member_id, member_email, "
         "member_name, hash, verifier, created_at, expires_at, is_execution, review_id, "
-        "is_terminal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        "is_terminal, ssh_key_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, "
+        "$14)",
         PARAMS(store_text(credential->id), store_text(credential->organization_id),
                store_text(credential->connection_id), store_text(credential->member_id),
                store_text(credential->member_email), store_text(credential->member_name),
                store_blob(proof->hash), store_blob(sealed), store_int(credential->created_at),
                store_int(credential->expires_at), store_int(credential->is_execution ? 1 : 0),
                store_text(credential->review_id.len > 0 ? credential->review_id : SLICE("")),
-               store_int(credential->is_terminal ? 1 : 0)),
+               store_int(credential->is_terminal ? 1 : 0),
+               store_text(credential->ssh_key_id.len > 0 ? credential->ssh_key_id : SLICE(""))),
         NULL, reterr);
 }
 
@@ -211,6 +213,14 @@ enum err credential_store_revoke_of_connection(struct store_tx *tx, struct slice
     return credential_store_end(
         tx, "UPDATE credential SET revoked_at = $2 WHERE connection_id = $1 AND revoked_at = 0",
         PARAMS(store_text(connection_id), store_int(now)), reterr);
+}
+
+enum err credential_store_revoke_of_ssh_key(struct store_tx *tx, struct slice key_id, int64_t now,
+                                            struct error *reterr)
+{
+    return credential_store_end(
+        tx, "UPDATE credential SET revoked_at = $2 WHERE ssh_key_id = $1 AND revoked_at = 0",
+        PARAMS(store_text(key_id), store_int(now)), reterr);
 }
 
 enum err credential_store_revoke_of_member(struct store_tx *tx, struct slice member_id, int64_t now,

@@ -56,6 +56,9 @@ enum err credential_store_revoke_of_review(struct store_tx *tx, struct slice rev
                                            struct error *reterr) MUST_USE;
 enum err credential_store_revoke_of_connection(struct store_tx *tx, struct slice connection_id,
                                                int64_t now, struct error *reterr) MUST_USE;
+/* All that a person's key has let in. */
+enum err credential_store_revoke_of_ssh_key(struct store_tx *tx, struct slice key_id, int64_t now,
+                                            struct error *reterr) MUST_USE;
 enum err credential_store_revoke_of_member(struct store_tx *tx, struct slice member_id, int64_t now,
                                            struct error *reterr) MUST_USE;
 /* Of the member for the connection. */

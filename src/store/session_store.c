@@ -10,7 +10,8 @@
     "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "         \
     "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
     "bytes_in, bytes_out, recording_head, recording_size, recording_error, metadata, "             \
-    "recording_days, recording_removed_at, metrics, guardrails_info, guardrails_count "            \
+    "recording_days, recording_removed_at, metrics, guardrails_info, guardrails_count, "           \
+    "ssh_key "                                                                                     \
     "FROM session "
 
 static void session_store_take(struct arena *arena, const struct store_rows *rows,
@@ -47,6 +48,7 @@ static void session_store_take(struct arena *arena, const struct store_rows *row
         .metrics = rows_text_in(arena, rows, 27),
         .guardrails_info = arena_format(arena, "[%.*s]", SLICE_ARG(store_rows_view(rows, 28))),
         .guardrails_count = {.value = store_rows_int(rows, 29), .is_given = true},
+        .ssh_key = rows_text_in(arena, rows, 30),
     };
 }
 
@@ -58,8 +60,8 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
         "INSERT INTO session (id, organization_id, credential_id, connection_id, connection_name, "
         "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "
         "identity_type, verb, status, client_ip, application_name, started_at, metadata, "
-        "recording_days) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'open', "
-        "$14, $15, $16, $17, $18)",
+        "recording_days, ssh_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, "
+        "'open', $14, $15, $16, $17, $18, $19)",
         PARAMS(store_text(session->id), store_text(session->organization_id),
                store_text(session->credential_id), store_text(session->connection_id),
                store_text(session->connection_name), store_text(session->connection_type),
@@ -69,7 +71,8 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
                store_text(session->verb), store_text(session->client_ip),
                store_text(session->application_name), store_int(session->started_at),
                store_text(session->metadata.len > 0 ? session->metadata : SLICE("{}")),
-               store_int(session->recording_days)),
+               store_int(session->recording_days),
+               store_text(session->ssh_key.len > 0 ? session->ssh_key : SLICE(""))),
         NULL, reterr);
 }
 

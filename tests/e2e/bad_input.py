@@ -90,6 +90,8 @@ GUARDRAIL_REFUSED = (
           ("words", ".words", {"rows": 1, "per": "hour", "words": ["a"]}))),
 )
 
+SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDg3lrNq5Fag59XKNgKCb+HF8axkQJzruLPhcfJhH3d7"
+
 OPERATIONS = (
     Operation("POST", "/resources", resource("new-resource", "new.role"),
               refused=RESOURCE_REFUSED),
@@ -126,6 +128,10 @@ OPERATIONS = (
     Operation("PUT", "/users/kept@example.com", user("kept@example.com"),
               refused=(("other-email", with_member("email", "b@example.com"), "email"),)),
     Operation("POST", "/users/groups", (name("new-group", high=180),)),
+    Operation("POST", "/users/me/ssh-keys",
+              (text("public_key", 8192, SSH_KEY, bad=(("no-key", "x"), ("no-base64", "ssh-ed25519 x"),
+                                                      ("short", SSH_KEY[:-4])), required=True, nullable=False, low=1),
+               text("name", 254))),
     Operation("POST", "/api-keys", api_key("new-key")),
     Operation("PUT", "/api-keys/kept-key", api_key("kept-key")),
     Operation("POST", "/serviceaccounts", service_account("new-client")),

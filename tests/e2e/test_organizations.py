@@ -11,7 +11,7 @@ from store import Store, new_organization
 TABLES = ["resource", "connection", "tag", "attribute", "rule", "user_account", "user_group",
           "group_member", "api_key", "connection_access", "attribute_access", "agent",
           "service_account", "machine_identity", "credential", "session", "masking_key", "review",
-          "notification_sink", "notification_event", "notification_delivery"]
+          "notification_sink", "notification_event", "notification_delivery", "ssh_key"]
 
 
 class Full:
@@ -60,9 +60,11 @@ class Full:
         self.session = self.store.add_session(
             home, connection_name=f"connection-{word}", user_id=boss.get("/userinfo").json["id"])
         self.delivery = self.add_delivery(answers[13].json["id"])
+        self.ssh_key = self.add_ssh_key(answers[4].json["id"])
         self.names = {
             "sinks": [f"sink-{word}", answers[13].json["id"]],
             "deliveries": [self.delivery],
+            "ssh-keys": [self.ssh_key],
             "credentials": [answers[9].json["id"]],
             "datamasking-rules": [answers[10].json["id"]],
             "sessions": [self.session],
@@ -89,6 +91,12 @@ class Full:
         self.store.ask("INSERT INTO notification_delivery VALUES (?, ?, ?, ?, 'dead', 1, ?, '', 0, "
                        "500, 'no', 1, 1)", delivery, self.home, event, sink, 4 * 10**15)
         return delivery
+
+    def add_ssh_key(self, user):
+        key = str(uuid.uuid4())
+        self.store.ask("INSERT INTO ssh_key VALUES (?, ?, ?, 'x', 'ssh-ed25519', 256, '', '', ?, 1, 0)",
+                       key, self.home, user, key)
+        return key
 
     def rows(self):
         found = {}
@@ -147,7 +155,9 @@ def calls_by_name(other):
                   ("PATCH", "/users/{}", {"name": "x"}),
                   ("DELETE", "/users/{}", None), ("DELETE", "/users/{}/second-factor", None),
                   ("POST", "/users/{}/invitation", None),
-                  ("DELETE", "/users/{}/invitation", None)],
+                  ("DELETE", "/users/{}/invitation", None), ("GET", "/users/{}/ssh-keys", None),
+                  ("DELETE", "/users/{}/ssh-keys/{}", None)],
+        "ssh-keys": [("DELETE", "/users/me/ssh-keys/{}", None)],
         "api-keys": [("GET", "/api-keys/{}", None), ("PUT", "/api-keys/{}", {"name": "x"}),
                      ("DELETE", "/api-keys/{}", None), ("POST", "/api-keys/{}/reactivate", None)],
         "serviceaccounts": [("GET", "/serviceaccounts/{}", None),

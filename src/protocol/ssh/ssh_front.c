@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The client's side: a server of libssh's that knows the secret of a credential as a password or as
- * the answer to one question. The client hears that it is let in when its session is open. */
+ * the answer to one question, and people by their public keys. The client hears that it is let in when its session is open. */
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "codec/base64.h"
 #include "identity/native_credential.h"
+#include "identity/person_key.h"
 #include "io/timer.h"
 #include "protocol/hello.h"
 #include "protocol/ssh/ssh.h"
@@ -22,7 +24,15 @@
 #define MACS                                                                                       \
     "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,hmac-sha2-512"
 
-#define WAYS_IN (SSH_AUTH_METHOD_PASSWORD | SSH_AUTH_METHOD_INTERACTIVE)
+/* Algorithms of signatures: nothing with SHA-1. */
+#define SIGNATURES                                                                                 \
+    "ssh-ed25519,sk-ssh-ed25519@openssh.com,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"              \
+    "ecdsa-sha2-nistp521,sk-ecdsa-sha2-nistp256@openssh.com,rsa-sha2-512,rsa-sha2-256"
+
+#define WAYS_IN                                                                                    \
+    (SSH_AUTH_METHOD_PUBLICKEY | SSH_AUTH_METHOD_PASSWORD | SSH_AUTH_METHOD_INTERACTIVE)
+
+#define SIGNATURE_SIZE_MIN 64 /* of what stands behind the key in a packet */
 
 enum sshd_front_state {
     FRONT_AT_KEYS,    /* the transport is being agreed on */
@@ -47,11 +57,17 @@ struct sshd_front {
     struct slice user;   /* as the client says it */
     struct slice name;   /* of the connection; SLICE_NONE: nobody has said one */
     ssh_message message; /* of the sign-in, that waits for its answer */
+    ssh_message asked;   /* about a key, that the client was told would do; NULL: none */
     char proof[NATIVE_HASH_SIZE];
     char (*hashes)[NATIVE_HASH_SIZE]; /* of the name's credentials */
     size_t hash_count;
     size_t index;
     size_t tries;
+    size_t key_tries;
+    size_t keys_asked;
+    uint64_t signed_at; /* bytes in packets, by when what is signed with a key must have come */
+    bool awaits_key;    /* the client was told that it would do */
+    bool is_key_asked; /* the owner looks for that, not for a secret */
     bool was_refused; /* the owner has been told of a wrong one */
     struct error reason;
     struct timer timer;
@@ -77,7 +93,8 @@ static void sshd_front_leave(struct sshd_front *self)
 {
     self->state = FRONT_GONE;
     ssh_message_free(self->message);
-    self->message = NULL;
+    ssh_message_free(self->asked);
+    self->message = self->asked = NULL;
     timer_stop(&self->timer);
     loop_task_cancel(&self->task);
     loop_task_init(&self->task, sshd_front_free, self);
@@ -160,12 +177,17 @@ static void sshd_front_refuse_message(ssh_message take_message)
     ssh_message_free(take_message);
 }
 
-/* One more that was not right. */
+/* One more that was not right. Clients try all keys that they have before they ask for a secret. */
 static void sshd_front_say_wrong(struct sshd_front *self, ssh_message take_message)
 {
+    bool is_key = ssh_message_subtype(take_message) == SSH_AUTH_METHOD_PUBLICKEY;
     self->state = FRONT_AT_SIGN_IN;
-    self->tries++;
+    self->tries += is_key ? 0 : 1;
+    self->key_tries += is_key ? 1 : 0;
     sshd_front_refuse_message(take_message);
+    if (self->key_tries >= LIMIT_SSH_KEY_TRIES) {
+        sshd_front_end(self, SLICE("too many keys that are not known"), SLICE(""));
+    }
     if (self->tries >= LIMIT_SSH_TRIES) {
         sshd_front_end(self, SLICE("too many wrong secrets"), SLICE(""));
     }
@@ -176,6 +198,7 @@ static void sshd_front_take_secret(struct sshd_front *self, struct slice secret,
 {
     native_credential_hash(secret, self->proof);
     self->message = take_message;
+    self->is_key_asked = false;
     if (self->hashes != NULL) {
         sshd_front_judge(self);
         return;
@@ -213,7 +236,7 @@ static void sshd_front_take_answer(struct sshd_front *self, ssh_message take_mes
     }
 }
 
-/* libssh 0.10 has no other way to a password but one that must answer at once. */
+/* libssh 0.10 has no other way to a password or a key but one that must answer at once. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static const char *sshd_front_password(ssh_message message)
@@ -221,7 +244,96 @@ static const char *sshd_front_password(ssh_message message)
     const char *password = ssh_message_auth_password(message);
     return password == NULL ? "" : password;
 }
+
+static ssh_key sshd_front_key_of(ssh_message message)
+{
+    return ssh_message_auth_pubkey(message);
+}
+
+static enum ssh_publickey_state_e sshd_front_key_state(ssh_message message)
+{
+    return ssh_message_auth_publickey_state(message);
+}
 #pragma GCC diagnostic pop
+
+/* A person's key --------------------------------------------------------------------------------- */
+
+/* Its fingerprint; SLICE_NONE: it is none of those that people may have. */
+static struct slice sshd_front_fingerprint(struct sshd_front *self, ssh_key public,
+                                           size_t *ret_size)
+{
+    struct arena *arena = &self->arena;
+    struct slice fingerprint = SLICE_NONE;
+    struct slice blob;
+    struct sshwire_key key;
+    struct error error;
+    char *text = NULL;
+    if (public == NULL || ssh_pki_export_pubkey_base64(public, &text) != SSH_OK) {
+        return SLICE_NONE;
+    }
+    if (base64_decode_in(arena, BASE64_STANDARD, slice_of_text(text), &blob) == ERR_NONE &&
+        sshwire_key_read(blob, &key, &error) == ERR_NONE) {
+        fingerprint = person_key_fingerprint_in(arena, blob);
+        *ret_size = blob.len;
+    }
+    ssh_string_free_char(text);
+    return fingerprint;
+}
+
+/* Whether a key would do is answered for each that could be somebody's: so nobody learns which are.
+ * 'size' is that of the key; 0: it is none. */
+static void sshd_front_answer_query(struct sshd_front *self, size_t size, ssh_message take_message)
+{
+    self->keys_asked++;
+    if (self->keys_asked > LIMIT_SSH_KEY_ASKED) {
+        ssh_message_free(take_message);
+        sshd_front_end(self, SLICE("too many keys that are not known"), SLICE(""));
+        return;
+    }
+    if (size == 0) {
+        sshd_front_refuse_message(take_message);
+        return;
+    }
+    (void)ssh_message_auth_reply_pk_ok_simple(take_message);
+    ssh_message_free(self->asked);
+    self->asked = take_message;
+    self->awaits_key = true;
+    self->signed_at = sshd_link_packet_bytes(self->link) + size + SIGNATURE_SIZE_MIN;
+}
+
+/* libssh has held the signature against the key and this session, with one of the algorithms above,
+ * and lets nothing else come here. */
+static void sshd_front_take_key(struct sshd_front *self, ssh_message take_message)
+{
+    enum ssh_publickey_state_e state = sshd_front_key_state(take_message);
+    size_t size = 0;
+    struct slice fingerprint =
+        sshd_front_fingerprint(self, sshd_front_key_of(take_message), &size);
+    if (state == SSH_PUBLICKEY_STATE_NONE) {
+        sshd_front_answer_query(self, size, take_message);
+    } else if (state != SSH_PUBLICKEY_STATE_VALID || fingerprint.at == NULL) {
+        sshd_front_say_wrong(self, take_message);
+    } else {
+        self->message = take_message;
+        self->is_key_asked = true;
+        self->state = FRONT_ASKING;
+        self->events->on_key(self->owner, self->name, fingerprint);
+    }
+}
+
+/* What is signed badly, or with SHA-1, libssh drops without a word, and the client would wait. It
+ * is told by its size from the short packets that clients send to hide something in. */
+static void sshd_front_miss_key(struct sshd_front *self)
+{
+    bool is_missed = self->awaits_key && self->state == FRONT_AT_SIGN_IN &&
+                     sshd_link_packet_bytes(self->link) >= self->signed_at;
+    ssh_message message = self->asked;
+    if (is_missed) {
+        self->awaits_key = false;
+        self->asked = NULL;
+        sshd_front_say_wrong(self, message);
+    }
+}
 
 static void sshd_front_take_sign_in(struct sshd_front *self, ssh_message take_message)
 {
@@ -242,13 +354,16 @@ static void sshd_front_take_sign_in(struct sshd_front *self, ssh_message take_me
     } else if (way == SSH_AUTH_METHOD_PASSWORD) {
         sshd_front_take_secret(self, slice_of_text(sshd_front_password(take_message)),
                                take_message);
+    } else if (way == SSH_AUTH_METHOD_PUBLICKEY && user != NULL) {
+        sshd_front_take_key(self, take_message);
     } else {
-        sshd_front_refuse_message(take_message); /* it asks which ways there are, or has a key */
+        sshd_front_refuse_message(take_message); /* it asks which ways there are */
     }
 }
 
 static void sshd_front_take(struct sshd_front *self, ssh_message take_message)
 {
+    self->awaits_key = false;
     if (ssh_message_type(take_message) == SSH_REQUEST_SERVICE) {
         (void)ssh_message_service_reply_success(take_message);
         ssh_message_free(take_message);
@@ -301,6 +416,7 @@ static enum sshd_step sshd_front_step(void *owner)
         sshd_front_take(self, message);
         message = sshd_front_is_listening(self) ? ssh_message_get(session) : NULL;
     }
+    sshd_front_miss_key(self);
     if (self->state == FRONT_WRONG) {
         sshd_front_tell_wrong(self);
         if (sshd_front_is_listening(self)) {
@@ -336,6 +452,7 @@ static void sshd_front_set_up(const struct secret *key, struct sshd_link *link)
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_CIPHERS_S_C, CIPHERS) == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_HMAC_C_S, MACS) == 0);
     must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_HMAC_S_C, MACS) == 0);
+    must(ssh_bind_options_set(bind, SSH_BIND_OPTIONS_PUBKEY_ACCEPTED_KEY_TYPES, SIGNATURES) == 0);
     must(ssh_bind_accept_fd(bind, sshd_link_session(link), sshd_link_take_fd(link)) == SSH_OK);
     ssh_bind_free(bind);
 }
@@ -374,6 +491,12 @@ static void sshd_front_answer(struct front *front, const struct front_verifiers 
     struct sshd_front *self = sshd_front_of(front);
     if (self->state != FRONT_ASKING) {
         return; /* it is on its way out */
+    }
+    if (self->is_key_asked) {
+        self->index = 0;
+        self->state = verifiers->count > 0 ? FRONT_PROVEN : FRONT_WRONG;
+        sshd_link_wake(self->link);
+        return;
     }
     self->hashes = arena_alloc_array(&self->arena, verifiers->count + 1, sizeof(*self->hashes));
     self->hash_count = verifiers->count;

@@ -459,7 +459,7 @@ enum err sshd_link_new(const struct sshd_link_settings *settings, struct sshd_li
     link->on_lost = settings->on_lost;
     link->owner = settings->owner;
     ssh_set_blocking(session, 0);
-    ssh_set_counters(session, &link->counter, NULL);
+    ssh_set_counters(session, &link->counter, &link->packets);
     buf_init(&link->raw_in, PIECE_SIZE);
     buf_init(&link->raw_out, PIECE_SIZE);
     buf_init(&link->in, LIMIT_SSH_IN_SIZE);
@@ -482,6 +482,11 @@ int sshd_link_take_fd(struct sshd_link *link)
     int fd = link->session_fd;
     link->session_fd = -1;
     return fd;
+}
+
+uint64_t sshd_link_packet_bytes(const struct sshd_link *link)
+{
+    return link->packets.in_bytes;
 }
 
 void sshd_link_wake(struct sshd_link *link)

@@ -42,6 +42,8 @@ enum err sshd_link_new(const struct sshd_link_settings *settings, struct sshd_li
 ssh_session sshd_link_session(struct sshd_link *link);
 /* The descriptor that libssh is to have, once: whoever asks gives it to libssh, which closes it. */
 int sshd_link_take_fd(struct sshd_link *link);
+/* How much has come in packets, of whatever kind. */
+uint64_t sshd_link_packet_bytes(const struct sshd_link *link);
 /* The step is to be tried again. */
 void sshd_link_wake(struct sshd_link *link);
 /* The channels from now on, as frames both ways; the link lives as long as this stream. */

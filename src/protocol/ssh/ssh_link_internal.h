@@ -70,6 +70,7 @@ struct sshd_link {
     bool is_deaf;       /* nobody reads what is written to the stream */
     unsigned watched;   /* of the frames' owner */
     struct ssh_counter_struct counter;
+    struct ssh_counter_struct packets;
     uint64_t fed; /* bytes given to libssh */
     struct buf raw_in;
     struct buf raw_out;
