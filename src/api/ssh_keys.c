@@ -22,20 +22,30 @@ struct ssh_key_call {
     struct ssh_key_list list;
 };
 
-/* A key is a person's: what an API key or a service account opens, it opens with credentials. */
+/* Of API keys and service accounts, which open what they open with credentials, there are none. */
 static enum err ssh_key_find_user(struct ssh_key_call *self, struct store_tx *tx,
                                   struct error *reterr)
 {
     struct api_call *call = self->call;
     const struct caller *caller = &call->caller;
-    struct slice name = self->is_own ? caller->id : call->request->values[0];
-    if (self->is_own && caller->is_key) {
-        return fail(reterr, ERR_DENIED, "keys of SSH are people's: sign in as one");
+    if (self->is_own) {
+        self->user = (struct user){.id = caller->id, .email = caller->email};
+        return ERR_NONE;
     }
-    enum err err = user_store_find(tx, call->arena, caller->organization_id, name, &self->user,
-                                   reterr);
-    return err == ERR_NOT_FOUND && self->is_own
-               ? fail(reterr, ERR_DENIED, "keys of SSH are people's: sign in as one")
+    return user_store_find(tx, call->arena, caller->organization_id, call->request->values[0],
+                           &self->user, reterr);
+}
+
+static enum err ssh_key_check_person(const struct ssh_key_call *self, struct store_tx *tx,
+                                     struct error *reterr)
+{
+    const struct caller *caller = &self->call->caller;
+    struct user user;
+    enum err err = caller->is_key ? ERR_NOT_FOUND
+                                  : user_store_find(tx, self->call->arena, caller->organization_id,
+                                                    caller->id, &user, reterr);
+    return err == ERR_NOT_FOUND
+               ? fail(reterr, ERR_INPUT, "keys of SSH are people's: sign in as one")
                : err;
 }
 
@@ -96,6 +106,9 @@ static enum err ssh_keys_post_body(struct store_tx *tx, void *context, struct er
     struct ssh_key_call *self = context;
     enum err err = ssh_key_find_user(self, tx, reterr);
     self->key.user_id = self->user.id;
+    if (err == ERR_NONE) {
+        err = ssh_key_check_person(self, tx, reterr);
+    }
     if (err == ERR_NONE) {
         err = ssh_key_store_insert(tx, &self->key, reterr);
     }

@@ -219,6 +219,8 @@
 #define LIMIT_SSH_IN_SIZE         LIMIT_KIB(256) /* frames that wait to be taken */
 #define LIMIT_SSH_OUT_SIZE        LIMIT_KIB(256) /* data that waits to be read as frames */
 #define LIMIT_SSH_TRIES           6              /* to sign in, of a connection */
+#define LIMIT_SSH_HOST_SIZE       255            /* of a forward */
+#define LIMIT_SSH_FORWARDS        64             /* patterns of ports that may be forwarded to */
 #define LIMIT_SSH_KEY_TRIES       16             /* likewise, of keys that are not known */
 #define LIMIT_SSH_KEY_ASKED       64             /* keys that a client may ask about before */
 #define LIMIT_SSH_RSA_BITS_MIN    2048           /* of a person's key */

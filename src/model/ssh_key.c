@@ -57,7 +57,7 @@ static const struct shape_field ssh_key_request_fields[] = {
      .flags = SHAPE_REQUIRED,
      AT(public_key),
      .min = 1,
-     .max = 8192,
+     .max = 4096,
      .about = "the line of a '.pub' file: a type, the key in base64, perhaps a comment"},
     {.name = "name",
      .kind = SHAPE_TEXT,

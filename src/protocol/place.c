@@ -8,7 +8,7 @@
 
 static const char *const place_names[] = {
     "HOST",    "PORT",   "USER",        "PASS",       "DB",       "SSLMODE",     "SSLROOTCERT",
-    "SSLCERT", "SSLKEY", "PRIVATE_KEY", "PASSPHRASE", "HOST_KEY", "KNOWN_HOSTS",
+    "SSLCERT", "SSLKEY", "PRIVATE_KEY", "PASSPHRASE", "HOST_KEY", "KNOWN_HOSTS", "FORWARD",
 };
 
 static const char *const place_secrets[] = {"PASS", "PRIVATE_KEY", "PASSPHRASE"};
@@ -116,6 +116,7 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
         .passphrase = place_find(variables, "PASSPHRASE"),
         .host_key = place_find(variables, "HOST_KEY"),
         .known_hosts = place_find(variables, "KNOWN_HOSTS"),
+        .forward = place_find(variables, "FORWARD"),
     };
     if (place.host.len == 0 || (rules->needs_user && place.user.len == 0)) {
         return fail(reterr, ERR_INPUT, "the connection has no 'envvar:%s'",

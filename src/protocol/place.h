@@ -2,7 +2,7 @@
 /* Where a target is and how to sign in there, out of a connection's variables: HOST, PORT, USER,
  * PASS, DB and SSLMODE (prefer), and SSLROOTCERT, SSLCERT and SSLKEY, paths of files with PEM
  * inside. Only files that were made for the session count: a variable cannot name one that lies
- * there anyway. PRIVATE_KEY, PASSPHRASE, HOST_KEY and KNOWN_HOSTS are SSH's, with the text
+ * there anyway. PRIVATE_KEY, PASSPHRASE, HOST_KEY, KNOWN_HOSTS and FORWARD are SSH's, with the text
  * itself in the variable. SSLMODE require with SSLROOTCERT is verify-ca, as libpq has it. */
 #ifndef GH_PROTOCOL_PLACE_H
 #define GH_PROTOCOL_PLACE_H
@@ -47,6 +47,7 @@ struct place {
     struct slice passphrase;
     struct slice host_key; /* lines that say which keys the server may have */
     struct slice known_hosts;
+    struct slice forward; /* patterns of what ports may be forwarded to */
     bool has_files;               /* that somebody must remove at the end */
     struct shape_pairs variables; /* of a command: keys as they are stored, open values */
 };

@@ -60,7 +60,7 @@ RESOURCE_REFUSED = (("same-role-twice", same_role_twice, "roles[1].name"),)
 # What every member may call, though perhaps not of this connection or session.
 FOR_MEMBERS = ("/connections/open.connection/credentials", "/sessions/some-session/metadata",
                "/reviews/some-review", "/sessions/some-session/review",
-               "/reviews/some-review/comments")
+               "/reviews/some-review/comments", "/users/me/ssh-keys")
 
 
 def with_rule(side, index, **members):
@@ -129,7 +129,7 @@ OPERATIONS = (
               refused=(("other-email", with_member("email", "b@example.com"), "email"),)),
     Operation("POST", "/users/groups", (name("new-group", high=180),)),
     Operation("POST", "/users/me/ssh-keys",
-              (text("public_key", 8192, SSH_KEY, bad=(("no-key", "x"), ("no-base64", "ssh-ed25519 x"),
+              (text("public_key", 4096, SSH_KEY, bad=(("no-key", "x"), ("no-base64", "ssh-ed25519 x"),
                                                       ("short", SSH_KEY[:-4])), required=True, nullable=False, low=1),
                text("name", 254))),
     Operation("POST", "/api-keys", api_key("new-key")),

@@ -419,6 +419,7 @@ static void link_free(void *owner)
     (void)close(link->fd);
     buf_wipe(&link->raw_in);
     buf_wipe(&link->raw_out);
+    buf_release(&link->forward);
     buf_release(&link->in);
     buf_release(&link->out);
     memory_free(link);
@@ -462,6 +463,7 @@ enum err sshd_link_new(const struct sshd_link_settings *settings, struct sshd_li
     ssh_set_counters(session, &link->counter, &link->packets);
     buf_init(&link->raw_in, PIECE_SIZE);
     buf_init(&link->raw_out, PIECE_SIZE);
+    buf_init(&link->forward, LIMIT_KIB(64));
     buf_init(&link->in, LIMIT_SSH_IN_SIZE);
     buf_init(&link->out, LIMIT_SSH_OUT_SIZE + LIMIT_MIB(1));
     timer_init(&link->timer, link_on_timer, link);
@@ -492,6 +494,14 @@ uint64_t sshd_link_packet_bytes(const struct sshd_link *link)
 void sshd_link_wake(struct sshd_link *link)
 {
     link_again(link);
+}
+
+void sshd_link_allow(struct sshd_link *link, struct slice patterns)
+{
+    buf_clear(&link->forward);
+    if (buf_append(&link->forward, patterns) != ERR_NONE) {
+        buf_clear(&link->forward); /* so many are none */
+    }
 }
 
 struct stream *sshd_link_open(struct sshd_link *link)

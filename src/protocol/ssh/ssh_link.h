@@ -46,6 +46,9 @@ int sshd_link_take_fd(struct sshd_link *link);
 uint64_t sshd_link_packet_bytes(const struct sshd_link *link);
 /* The step is to be tried again. */
 void sshd_link_wake(struct sshd_link *link);
+/* Of a target's side: what may be forwarded to (ssh_forward.h); nothing, when it is not called. The
+ * text is copied. */
+void sshd_link_allow(struct sshd_link *link, struct slice patterns);
 /* The channels from now on, as frames both ways; the link lives as long as this stream. */
 struct stream *sshd_link_open(struct sshd_link *link);
 /* Tells the other end, in words, why it is left, and closes as soon as that is out. */

@@ -169,6 +169,8 @@ void sshd_channel_free(struct sshd_channel *channel)
         ssh_message_free(channel->requests[i]);
     }
     ssh_message_free(channel->opening);
+    memory_free(channel->host);
+    memory_free(channel->origin);
     buf_release(&channel->queue);
     buf_release(&channel->held[0]);
     buf_release(&channel->held[1]);
@@ -254,8 +256,7 @@ static int sshd_channel_tell_client(struct sshd_channel *channel,
     return SSH_ERROR;
 }
 
-/* libssh takes texts that end with NUL; what has one inside is none. */
-static char *sshd_channel_text(struct slice text)
+char *sshd_channel_text(struct slice text)
 {
     bool is_text = slice_find_byte(text, '\0') == text.len;
     char *copy = memory_new(text.len + 1);
@@ -478,7 +479,10 @@ static void sshd_channel_collect(struct sshd_channel *channel)
 static bool sshd_channel_try_open(struct sshd_channel *channel)
 {
     struct sshd_link *link = channel->link;
-    int result = ssh_channel_open_session(channel->handle);
+    int result = channel->host == NULL
+                     ? ssh_channel_open_session(channel->handle)
+                     : ssh_channel_open_forward(channel->handle, channel->host, channel->port,
+                                                channel->origin, channel->origin_port);
     struct sshwire_message answer = {.type = SSHWIRE_OPEN_CONFIRMATION,
                                      .channel = channel->peer,
                                      .sender = channel->number,
@@ -487,7 +491,7 @@ static bool sshd_channel_try_open(struct sshd_channel *channel)
     if (result == SSH_AGAIN) {
         return true;
     }
-    if (result == SSH_OK) {
+    if (result == SSH_OK && ssh_channel_is_open(channel->handle) != 0) {
         channel->is_open = true;
         link->is_broken = link->is_broken || !sshd_channel_is_sound(channel->handle);
         sshd_link_say(link, &answer);

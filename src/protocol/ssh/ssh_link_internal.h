@@ -29,6 +29,10 @@ struct sshd_channel {
     uint32_t number;    /* ours, in frames: its place in the link's table */
     uint32_t peer;      /* that of the frames' other end, once it is known */
     ssh_message opening;
+    char *host; /* that it is forwarded to, of a target's side; NULL: it is a session's */
+    char *origin;
+    uint16_t port;
+    uint16_t origin_port;
     bool is_open;         /* on both sides */
     struct buf queue;     /* whole frames for this side of libssh, in order */
     size_t offset;        /* what of the first one's data went */
@@ -78,6 +82,7 @@ struct sshd_link {
     struct buf out; /* frames to be read */
     struct sshd_channel *channels[LIMIT_SSH_CHANNELS];
     size_t channel_count; /* places that were ever used */
+    struct buf forward;   /* patterns: see sshd_link_allow() */
     size_t first;         /* the channel that is served first */
     struct timer timer;
     struct loop_task task;
@@ -99,6 +104,8 @@ bool sshd_link_has_room(const struct sshd_link *link);
 /* One that does not fit breaks the link. */
 void sshd_link_say(struct sshd_link *link, const struct sshwire_message *message);
 
+/* libssh takes texts that end with NUL; what has one inside is none. memory_free() it. */
+char *sshd_channel_text(struct slice text);
 /* NULL: there are too many. */
 struct sshd_channel *sshd_channel_new(struct sshd_link *link);
 void sshd_channel_free(struct sshd_channel *channel);

@@ -2,10 +2,12 @@
 /* What comes in to a link: messages of libssh's session, and frames of the other end. */
 #include "base/must.h"
 #include "protocol/ssh/ssh.h"
+#include "protocol/ssh/ssh_forward.h"
 #include "protocol/ssh/ssh_link_internal.h"
 
 #include <stdio.h>
 
+#define TUNNEL       "direct-tcpip"
 #define REQUESTS_MAX COUNT_OF(((struct sshd_channel *)NULL)->requests)
 
 /* What a client asks for ----------------------------------------------------------------------- */
@@ -16,27 +18,50 @@ static void link_refuse_message(ssh_message take_message)
     ssh_message_free(take_message);
 }
 
-static void link_take_open(struct sshd_link *link, ssh_message take_message)
-{
-    bool is_session = link->is_server && ssh_message_subtype(take_message) == SSH_CHANNEL_SESSION;
-    struct sshd_channel *channel =
-        is_session && !link->is_finishing ? sshd_channel_new(link) : NULL;
-    if (channel == NULL) {
-        link_refuse_message(take_message);
-        return;
-    }
-    const struct sshwire_message message = {.type = SSHWIRE_OPEN,
-                                            .channel = channel->number,
-                                            .name = SLICE("session"),
-                                            .window = LIMIT_SSH_WINDOW,
-                                            .packet_size = SSHD_PIECE_SIZE};
-    channel->opening = take_message;
-    sshd_link_say(link, &message);
-}
-
 static struct slice link_text(const char *text)
 {
     return text == NULL ? SLICE("") : slice_of_text(text);
+}
+
+/* Whether it is one is for the other end to say, which knows what the connection allows. */
+static enum err link_write_tunnel(ssh_message message, struct buf *buf)
+{
+    const struct sshwire_tunnel tunnel = {
+        .host = link_text(ssh_message_channel_request_open_destination(message)),
+        .port = (uint32_t)ssh_message_channel_request_open_destination_port(message),
+        .origin = link_text(ssh_message_channel_request_open_originator(message)),
+        .origin_port = (uint32_t)ssh_message_channel_request_open_originator_port(message),
+    };
+    return tunnel.host.len > LIMIT_SSH_HOST_SIZE || tunnel.origin.len > LIMIT_SSH_HOST_SIZE
+               ? ERR_LIMIT
+               : sshwire_tunnel_write(buf, &tunnel);
+}
+
+static void link_take_open(struct sshd_link *link, ssh_message take_message)
+{
+    int kind = ssh_message_subtype(take_message);
+    bool is_tunnel = kind == SSH_CHANNEL_DIRECT_TCPIP;
+    bool is_known = link->is_server && (is_tunnel || kind == SSH_CHANNEL_SESSION);
+    struct buf body;
+    buf_init(&body, LIMIT_KIB(1));
+    if (is_tunnel && link_write_tunnel(take_message, &body) != ERR_NONE) {
+        is_known = false;
+    }
+    struct sshd_channel *channel = is_known && !link->is_finishing ? sshd_channel_new(link) : NULL;
+    if (channel == NULL) {
+        link_refuse_message(take_message);
+    } else {
+        const struct sshwire_message message = {.type = SSHWIRE_OPEN,
+                                                .channel = channel->number,
+                                                .name = is_tunnel ? SLICE(TUNNEL)
+                                                                  : SLICE("session"),
+                                                .window = LIMIT_SSH_WINDOW,
+                                                .packet_size = SSHD_PIECE_SIZE,
+                                                .body = buf_view(&body)};
+        channel->opening = take_message;
+        sshd_link_say(link, &message);
+    }
+    buf_release(&body);
 }
 
 /* The only ways to a terminal's size that do not answer at once; libssh 0.10 has no other. */
@@ -129,6 +154,14 @@ void sshd_link_take_message(struct sshd_link *link, ssh_message take_message)
 
 /* Frames of the other end ---------------------------------------------------------------------- */
 
+static bool link_may_forward(const struct sshd_link *link, const struct sshwire_message *message,
+                             struct sshwire_tunnel *tunnel)
+{
+    return !link->is_server && sshwire_tunnel_read(message->body, tunnel) == ERR_NONE &&
+           tunnel->origin.len <= LIMIT_SSH_HOST_SIZE &&
+           sshd_forward_allows(buf_view(&link->forward), tunnel->host, tunnel->port);
+}
+
 /* Of a server's side: a channel is to be opened at it. */
 static void link_take_wish(struct sshd_link *link, const struct sshwire_message *message)
 {
@@ -136,7 +169,14 @@ static void link_take_wish(struct sshd_link *link, const struct sshwire_message 
                                      .channel = message->channel,
                                      .code = SSHWIRE_PROHIBITED,
                                      .body = SLICE("only sessions are opened here")};
-    if (link->is_server || !slice_equals(message->name, SLICE("session"))) {
+    struct sshwire_tunnel tunnel = {.host = SLICE(""), .origin = SLICE("")};
+    bool is_tunnel = slice_equals(message->name, SLICE(TUNNEL));
+    if (is_tunnel && !link_may_forward(link, message, &tunnel)) {
+        answer.body = SLICE("the connection allows no forward to there");
+        sshd_link_say(link, &answer);
+        return;
+    }
+    if (link->is_server || !(is_tunnel || slice_equals(message->name, SLICE("session")))) {
         sshd_link_say(link, &answer);
         return;
     }
@@ -152,6 +192,12 @@ static void link_take_wish(struct sshd_link *link, const struct sshwire_message 
     channel->handle = handle;
     channel->peer = message->channel;
     channel->peer_window = message->window;
+    if (is_tunnel) {
+        channel->host = sshd_channel_text(tunnel.host);
+        channel->origin = sshd_channel_text(tunnel.origin);
+        channel->port = (uint16_t)tunnel.port;
+        channel->origin_port = (uint16_t)tunnel.origin_port;
+    }
     sshd_channel_listen(channel);
 }
 

@@ -289,8 +289,7 @@ static void sshd_passage_end(struct passage *passage)
 {
     struct sshd_passage *self = sshd_passage_of(passage);
     for (size_t i = 0; i < self->channel_count; i++) {
-        sshd_sftp_end(self, self->channels[i]);
-        sshd_record_done(self, self->channels[i], SLICE("the session ended"), false);
+        sshd_record_end(self, self->channels[i], "the session ended", false);
     }
     self->recorder = NULL;
 }

@@ -104,6 +104,9 @@ void sshd_record_done(struct sshd_passage *self, struct sshd_followed *channel, 
 /* ssh_passage_channel.c: a message, and its frame. */
 enum err sshd_take(struct sshd_passage *self, enum pump_side side,
                    const struct sshwire_message *message, struct slice frame) MUST_USE;
+/* With what a tunnel has carried, and files that are open. */
+void sshd_record_end(struct sshd_passage *self, struct sshd_followed *channel, const char *how,
+                     bool is_well);
 void sshd_followed_free(struct sshd_followed *channel);
 
 /* ssh_passage_request.c */

@@ -173,12 +173,17 @@ static enum err channel_confirm(struct sshd_passage *self, struct sshd_followed 
 }
 
 static enum err channel_fail(struct sshd_passage *self, struct sshd_followed *channel,
-                             enum pump_side side, struct slice frame)
+                             enum pump_side side, const struct sshwire_message *message,
+                             struct slice frame)
 {
+    char text[300];
     if (channel->is_confirmed || channel->is_of_target == (side == PUMP_TARGET)) {
         return ERR_INPUT;
     }
-    sshd_record_done(self, channel, SLICE("it could not be opened"), false);
+    struct slice words = slice_sub(message->body, 0, 200);
+    (void)snprintf(text, sizeof(text), "it could not be opened%s%.*s", words.len > 0 ? ": " : "",
+                   SLICE_ARG(words));
+    sshd_record_done(self, channel, slice_of_text(text), false);
     channel_drop(self, channel);
     return channel_forward(self, side, frame);
 }
@@ -201,16 +206,17 @@ static enum err channel_adjust(struct sshd_passage *self, struct sshd_followed *
                : err;
 }
 
-static void channel_record_end(struct sshd_passage *self, struct sshd_followed *channel)
+void sshd_record_end(struct sshd_passage *self, struct sshd_followed *channel, const char *how,
+                     bool is_well)
 {
-    char text[80];
+    char text[120];
     sshd_sftp_end(self, channel);
     if (channel->kind == SSHD_TUNNEL) {
-        (void)snprintf(text, sizeof(text), "closed: %" PRIu64 " bytes sent, %" PRIu64 " received",
+        (void)snprintf(text, sizeof(text), "%s: %" PRIu64 " bytes sent, %" PRIu64 " received", how,
                        channel->bytes[PUMP_CLIENT], channel->bytes[PUMP_TARGET]);
-        sshd_record_done(self, channel, slice_of_text(text), true);
+        sshd_record_done(self, channel, slice_of_text(text), is_well);
     } else {
-        sshd_record_done(self, channel, SLICE("closed"), true);
+        sshd_record_done(self, channel, slice_of_text(how), is_well);
     }
 }
 
@@ -227,7 +233,7 @@ static enum err channel_close(struct sshd_passage *self, struct sshd_followed *c
         err = channel_forward(self, side, frame);
     }
     if (channel->has_closed[0] && channel->has_closed[1]) {
-        channel_record_end(self, channel);
+        sshd_record_end(self, channel, "closed", true);
         channel_drop(self, channel);
     }
     return err;
@@ -248,7 +254,7 @@ static enum err channel_take(struct sshd_passage *self, struct sshd_followed *ch
         return channel_confirm(self, channel, side, message, frame);
     }
     if (message->type == SSHWIRE_OPEN_FAILURE) {
-        return channel_fail(self, channel, side, frame);
+        return channel_fail(self, channel, side, message, frame);
     }
     if (!channel->is_confirmed || channel->has_closed[side]) {
         return ERR_INPUT;

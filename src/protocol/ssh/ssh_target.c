@@ -6,6 +6,7 @@
 #include "base/must.h"
 #include "io/timer.h"
 #include "protocol/ssh/ssh.h"
+#include "protocol/ssh/ssh_forward.h"
 #include "protocol/ssh/ssh_key.h"
 #include "protocol/ssh/ssh_link.h"
 #include "protocol/target_server.h"
@@ -46,6 +47,7 @@ struct sshd_open {
     const char *password; /* NULL: there is none */
     ssh_key key;          /* likewise */
     struct sshd_pin pin;
+    struct slice forward; /* what the connection allows of it */
     unsigned ways; /* of the server */
     size_t questions;
     struct timer timer;
@@ -169,6 +171,7 @@ static int sshd_open_try(struct sshd_open *self)
 
 static enum sshd_step sshd_open_succeed(struct sshd_open *self)
 {
+    sshd_link_allow(self->link, self->forward);
     const struct arrival arrival = {.take_stream = sshd_link_open(self->link),
                                     .key = {.secret = SLICE_NONE},
                                     .greeting = SLICE(""),
@@ -321,6 +324,7 @@ static void sshd_open_take_place(struct sshd_open *self, const struct place *pla
                                   .known_hosts = arena_copy(arena, place->known_hosts),
                                   .host = arena_copy(arena, place->host),
                                   .port = place->port};
+    self->forward = arena_copy(arena, place->forward);
     if (place->private_key.len > 0 &&
         ssh_pki_import_privkey_base64(arena_text(arena, place->private_key), NULL, NULL, NULL,
                                       &self->key) != SSH_OK) {
@@ -352,8 +356,9 @@ enum err sshd_place_prepare(struct arena *arena, struct place *place, struct err
     char *text = NULL;
     const char *passphrase =
         place->passphrase.len == 0 ? NULL : arena_text(arena, place->passphrase);
-    if (place->private_key.len == 0) {
-        return ERR_NONE;
+    enum err err = sshd_forward_check(place->forward, reterr);
+    if (err != ERR_NONE || place->private_key.len == 0) {
+        return err == ERR_LIMIT ? ERR_INPUT : err;
     }
     if (ssh_pki_import_privkey_base64(arena_text(arena, place->private_key), passphrase, NULL, NULL,
                                       &key) != SSH_OK) {
