@@ -147,9 +147,8 @@ enum err ssh_keys_post(struct api_call *call, struct error *reterr)
         .type = read.type,
         .bits = {.value = read.bits, .is_given = true},
         .comment = comment,
-        .public_key =
-            arena_format(arena, "%.*s %.*s", SLICE_ARG(read.type),
-                         SLICE_ARG(base64_encode_in(arena, BASE64_STANDARD, read.blob))),
+        .public_key = arena_format(arena, "%.*s %.*s", SLICE_ARG(read.type),
+                                   SLICE_ARG(base64_encode_in(arena, BASE64_STANDARD, read.blob))),
         .fingerprint = fingerprint,
         .created_at = clock_now(),
     };

@@ -278,8 +278,7 @@ static void gate_session_take_key(struct gate_session *session, const struct can
 {
     if (job->key.len > 0 && job->found.count > 0) {
         session->is_by_key = true;
-        session->session.id =
-            arena_copy(&session->arena, job->found.candidates[0].credential_id);
+        session->session.id = arena_copy(&session->arena, job->found.candidates[0].credential_id);
         session->session.ssh_key = arena_copy(&session->arena, job->key);
     }
 }

@@ -13,8 +13,8 @@
 
 struct key_candidate {
     struct candidates_job *job;
-    struct slice issuer; /* of the identity provider */
-    struct slice id;     /* of the credential, and so of the session */
+    struct slice issuer;                  /* of the identity provider */
+    struct slice id;                      /* of the credential, and so of the session */
     char proof[CREDENTIAL_VERIFIER_SIZE]; /* that nobody knows */
     int64_t now;
     struct credential_grant grant;
@@ -100,13 +100,13 @@ static enum err key_candidate_write(struct store_tx *tx, void *context, struct e
     self->is_found = false;
     enum err err = ssh_key_store_find_fingerprint(tx, arena, self->job->key, &key, reterr);
     if (err == ERR_NONE) {
-        self->grant = (struct credential_grant){
-            .credential = {.organization_id = key.organization_id,
-                           .member_id = key.user_id,
-                           .connection_id = self->job->name,
-                           .connection_name = self->job->name,
-                           .is_execution = true,
-                           .is_terminal = true}};
+        self->grant =
+            (struct credential_grant){.credential = {.organization_id = key.organization_id,
+                                                     .member_id = key.user_id,
+                                                     .connection_id = self->job->name,
+                                                     .connection_name = self->job->name,
+                                                     .is_execution = true,
+                                                     .is_terminal = true}};
         err = key_candidate_see(self, tx, reterr);
     }
     if (err == ERR_NONE) {

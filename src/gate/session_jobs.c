@@ -61,9 +61,8 @@ static void candidates_run(struct gate_job *job)
     struct candidates_job *self = JOB_OF(job, candidates_job);
     const struct gate_settings *settings = &job->worker->gate->settings;
     const struct secret *key = identity_scram_key(settings->identity);
-    job->err = self->key.len > 0
-                   ? key_candidate_find(self, &job->error)
-                   : store_read(settings->store, candidates_read, self, &job->error);
+    job->err = self->key.len > 0 ? key_candidate_find(self, &job->error)
+                                 : store_read(settings->store, candidates_read, self, &job->error);
     if (job->err == ERR_NONE && self->proof.credential_id.len > 0) {
         candidates_narrow(self);
     }

@@ -73,7 +73,7 @@ enum err enroll_job_start(struct gate_worker *worker, const struct session *sess
 struct leave_request {
     const struct session *session;
     bool is_enrolled;
-    bool is_by_key; /* its credential is of it alone */
+    bool is_by_key;                        /* its credential is of it alone */
     bool has_passed;                       /* something of its client may have reached the target */
     const struct session_guarded *guarded; /* what guard rails found */
     size_t guarded_count;

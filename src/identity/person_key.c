@@ -80,7 +80,6 @@ struct slice person_key_fingerprint_in(struct arena *arena, struct slice blob)
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
     must(crypto_hash_sha256(hash, (const unsigned char *)blob.at, blob.len) == 0);
-    struct slice text =
-        base64_encode_in(arena, BASE64_STANDARD_BARE, slice_of(hash, sizeof(hash)));
+    struct slice text = base64_encode_in(arena, BASE64_STANDARD_BARE, slice_of(hash, sizeof(hash)));
     return arena_format(arena, "SHA256:%.*s", SLICE_ARG(text));
 }

@@ -47,7 +47,7 @@ struct place {
     struct slice passphrase;
     struct slice host_key; /* lines that say which keys the server may have */
     struct slice known_hosts;
-    struct slice forward; /* patterns of what ports may be forwarded to */
+    struct slice forward;         /* patterns of what ports may be forwarded to */
     bool has_files;               /* that somebody must remove at the end */
     struct shape_pairs variables; /* of a command: keys as they are stored, open values */
 };

@@ -36,8 +36,8 @@ static bool forward_is_host(struct slice host, bool is_pattern)
         char byte = host.at[i];
         bool is_word = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
                        (byte >= '0' && byte <= '9');
-        is_good = is_good && (is_word || byte == '.' || byte == '-' || byte == '_' ||
-                              byte == ':' || byte == '%' || (is_pattern && byte == '*'));
+        is_good = is_good && (is_word || byte == '.' || byte == '-' || byte == '_' || byte == ':' ||
+                              byte == '%' || (is_pattern && byte == '*'));
     }
     return is_good;
 }
@@ -111,8 +111,8 @@ static bool forward_matches(struct slice pattern, struct slice host)
         if (in < pattern.len && pattern.at[in] == '*') {
             star = in++;
             from = at;
-        } else if (in < pattern.len && slice_equals_nocase(slice_sub(pattern, in, 1),
-                                                           slice_sub(host, at, 1))) {
+        } else if (in < pattern.len &&
+                   slice_equals_nocase(slice_sub(pattern, in, 1), slice_sub(host, at, 1))) {
             in++;
             at++;
         } else if (star < pattern.len) {

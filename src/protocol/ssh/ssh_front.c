@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The client's side: a server of libssh's that knows the secret of a credential as a password or as
- * the answer to one question, and people by their public keys. The client hears that it is let in when its session is open. */
+ * the answer to one question, and people by their public keys. The client hears that it is let in
+ * when its session is open. */
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
@@ -29,8 +30,7 @@
     "ssh-ed25519,sk-ssh-ed25519@openssh.com,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"              \
     "ecdsa-sha2-nistp521,sk-ecdsa-sha2-nistp256@openssh.com,rsa-sha2-512,rsa-sha2-256"
 
-#define WAYS_IN                                                                                    \
-    (SSH_AUTH_METHOD_PUBLICKEY | SSH_AUTH_METHOD_PASSWORD | SSH_AUTH_METHOD_INTERACTIVE)
+#define WAYS_IN (SSH_AUTH_METHOD_PUBLICKEY | SSH_AUTH_METHOD_PASSWORD | SSH_AUTH_METHOD_INTERACTIVE)
 
 #define SIGNATURE_SIZE_MIN 64 /* of what stands behind the key in a packet */
 
@@ -67,8 +67,8 @@ struct sshd_front {
     size_t keys_asked;
     uint64_t signed_at; /* bytes in packets, by when what is signed with a key must have come */
     bool awaits_key;    /* the client was told that it would do */
-    bool is_key_asked; /* the owner looks for that, not for a secret */
-    bool was_refused; /* the owner has been told of a wrong one */
+    bool is_key_asked;  /* the owner looks for that, not for a secret */
+    bool was_refused;   /* the owner has been told of a wrong one */
     struct error reason;
     struct timer timer;
     struct loop_task task;
@@ -256,7 +256,8 @@ static enum ssh_publickey_state_e sshd_front_key_state(ssh_message message)
 }
 #pragma GCC diagnostic pop
 
-/* A person's key --------------------------------------------------------------------------------- */
+/* A person's key ---------------------------------------------------------------------------------
+ */
 
 /* Its fingerprint; SLICE_NONE: it is none of those that people may have. */
 static struct slice sshd_front_fingerprint(struct sshd_front *self, ssh_key public,
@@ -307,8 +308,7 @@ static void sshd_front_take_key(struct sshd_front *self, ssh_message take_messag
 {
     enum ssh_publickey_state_e state = sshd_front_key_state(take_message);
     size_t size = 0;
-    struct slice fingerprint =
-        sshd_front_fingerprint(self, sshd_front_key_of(take_message), &size);
+    struct slice fingerprint = sshd_front_fingerprint(self, sshd_front_key_of(take_message), &size);
     if (state == SSH_PUBLICKEY_STATE_NONE) {
         sshd_front_answer_query(self, size, take_message);
     } else if (state != SSH_PUBLICKEY_STATE_VALID || fingerprint.at == NULL) {

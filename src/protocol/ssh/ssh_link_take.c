@@ -53,8 +53,8 @@ static void link_take_open(struct sshd_link *link, ssh_message take_message)
     } else {
         const struct sshwire_message message = {.type = SSHWIRE_OPEN,
                                                 .channel = channel->number,
-                                                .name = is_tunnel ? SLICE(TUNNEL)
-                                                                  : SLICE("session"),
+                                                .name =
+                                                    is_tunnel ? SLICE(TUNNEL) : SLICE("session"),
                                                 .window = LIMIT_SSH_WINDOW,
                                                 .packet_size = SSHD_PIECE_SIZE,
                                                 .body = buf_view(&body)};

@@ -48,7 +48,7 @@ struct sshd_open {
     ssh_key key;          /* likewise */
     struct sshd_pin pin;
     struct slice forward; /* what the connection allows of it */
-    unsigned ways; /* of the server */
+    unsigned ways;        /* of the server */
     size_t questions;
     struct timer timer;
     opened_fn on_done;

@@ -95,8 +95,7 @@ static void every_kind_of_key_is_read(void **state)
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         struct sshwire_key key;
         struct error error;
-        struct slice line =
-            arena_format(arena, "  %s\t somebody at a place \r\n", keys[i].line);
+        struct slice line = arena_format(arena, "  %s\t somebody at a place \r\n", keys[i].line);
         assert_int_equal(sshwire_key_read_line_in(arena, line, &key, &error), ERR_NONE);
         assert_int_equal(key.kind, keys[i].kind);
         assert_int_equal(key.bits, keys[i].bits);
