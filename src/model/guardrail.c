@@ -230,6 +230,11 @@ static const struct shape_field guardrail_fields[] = {
      .max = LIMIT_GUARD_MESSAGE_LENGTH,
      .check = line_check,
      .pattern = LINE_PATTERN},
+    {.name = "enabled",
+     .kind = SHAPE_BOOL,
+     AT(enabled),
+     .about =
+         "true when it is not given; one that is not enabled stops, changes and tells nothing"},
     {.name = "managed_by",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,

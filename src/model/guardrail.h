@@ -58,6 +58,7 @@ struct guardrail {
     struct slice name;
     struct slice description;
     struct slice managed_by;
+    struct shape_bool enabled;      /* not given: it is; one that is not does nothing */
     struct slice rulepack;          /* the preset that it was made of; empty: somebody wrote it */
     struct guard_rule_list *input;  /* NULL: not given, as good as no rules */
     struct guard_rule_list *output; /* likewise */

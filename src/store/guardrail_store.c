@@ -9,7 +9,8 @@
 
 #define COLUMNS                                                                                    \
     "SELECT u.id, u.organization_id, u.name, u.description, u.managed_by, u.rulepack, "            \
-    "u.created_at, u.updated_at, u.document FROM rule u WHERE u.kind = 'guardrail' AND "
+    "u.created_at, u.updated_at, u.document, u.is_active FROM rule u WHERE u.kind = 'guardrail' "  \
+    "AND "
 
 #define CONNECTIONS                                                                                \
     "SELECT u.id, l.connection_id FROM rule u JOIN connection_rule l ON l.rule_id = u.id "         \
@@ -64,6 +65,7 @@ static enum err guardrail_store_take(struct arena *arena, const struct store_row
         .rulepack = rows_text_in(arena, rows, 5),
         .created_at = store_rows_int(rows, 6),
         .updated_at = store_rows_int(rows, 7),
+        .enabled = {.value = store_rows_int(rows, 9) != 0, .is_given = true},
     };
     enum err err = json_parse_in(arena, rows_text_in(arena, rows, 8), &document, reterr);
     return err == ERR_NONE ? shape_read_kept(&guardrail_shape, &document, guardrail, reterr) : err;
@@ -193,19 +195,25 @@ static enum err guardrail_store_taken(const struct guardrail *guardrail, struct 
                 SLICE_ARG(guardrail->name));
 }
 
+static struct store_value guardrail_store_active(const struct guardrail *guardrail)
+{
+    return store_int(guardrail->enabled.is_given && !guardrail->enabled.value ? 0 : 1);
+}
+
 enum err guardrail_store_insert(struct store_tx *tx, struct arena *arena,
                                 const struct guardrail *guardrail, struct error *reterr)
 {
     enum err err = store_exec(
         tx,
         "INSERT INTO rule (id, organization_id, kind, name, description, managed_by, rulepack, "
-        "document, created_at, updated_at) VALUES ($1, $2, 'guardrail', $3, $4, $5, $6, $7, $8, "
-        "$9)",
+        "document, created_at, updated_at, is_active) VALUES ($1, $2, 'guardrail', $3, $4, $5, $6, "
+        "$7, $8, $9, $10)",
         PARAMS(store_text(guardrail->id), store_text(guardrail->organization_id),
                store_text(guardrail->name), store_text(guardrail->description),
                store_text(guardrail->managed_by), store_text(guardrail->rulepack),
                store_text(guardrail_store_document(arena, guardrail)),
-               store_int(guardrail->created_at), store_int(guardrail->updated_at)),
+               store_int(guardrail->created_at), store_int(guardrail->updated_at),
+               guardrail_store_active(guardrail)),
         NULL, reterr);
     if (err == ERR_CONFLICT) {
         return guardrail_store_taken(guardrail, reterr);
@@ -218,12 +226,12 @@ enum err guardrail_store_replace(struct store_tx *tx, struct arena *arena,
 {
     enum err err =
         store_exec(tx,
-                   "UPDATE rule SET name = $2, description = $3, document = $4, updated_at = $5 "
-                   "WHERE id = $1",
+                   "UPDATE rule SET name = $2, description = $3, document = $4, updated_at = $5, "
+                   "is_active = $6 WHERE id = $1",
                    PARAMS(store_text(guardrail->id), store_text(guardrail->name),
                           store_text(guardrail->description),
                           store_text(guardrail_store_document(arena, guardrail)),
-                          store_int(guardrail->updated_at)),
+                          store_int(guardrail->updated_at), guardrail_store_active(guardrail)),
                    NULL, reterr);
     if (err == ERR_CONFLICT) {
         return guardrail_store_taken(guardrail, reterr);

@@ -59,7 +59,7 @@ def test_a_guard_rail_is_created_read_replaced_and_deleted(admin):
                 output={"rules": [PATTERN, BUDGET]}, connection_ids=connections[1::-1],
                 attributes=attributes[1::-1])
     assert made == {"id": made["id"], "name": made["name"], "description": "för alle",
-                    "managed_by": None, "rulepack": None,
+                    "enabled": True, "managed_by": None, "rulepack": None,
                     "input": {"rules": [WORDS, PATTERN, SQL, MORE_SQL, ROWS]},
                     "output": {"rules": [PATTERN, BUDGET]}, "connection_ids": connections[:2],
                     "attributes": attributes[:2], "created_at": made["created_at"],
@@ -223,6 +223,31 @@ def test_attributes_name_guard_rails_and_the_other_way_round(admin):
     assert admin.get(f"/guardrails/{rail['id']}").json["attributes"] == [renamed]
     assert admin.delete(f"/attributes/{renamed}").status == 204
     assert admin.get(f"/guardrails/{rail['id']}").json["attributes"] == []
+
+
+def test_one_that_is_switched_off_stays_and_does_nothing(boss):
+    place = add_connection(boss)
+    made = make(boss, input={"rules": [WORDS]}, connection_ids=[place["id"]])
+    path = f"/guardrails/{made['id']}"
+    assert made["enabled"] is True
+
+    def acts():
+        return boss.get(f"/connections/{place['name']}").json["effective_features"]["guardrails"]
+
+    body = {"name": made["name"], "input": {"rules": [WORDS]}, "connection_ids": [place["id"]]}
+    assert acts()
+    off = boss.put(path, {**body, "enabled": False})
+    assert off.status == 200 and off.json["enabled"] is False and not acts()
+    assert boss.get(path).json["enabled"] is False
+    assert [one["enabled"] for one in boss.get("/guardrails").json] == [False]
+    assert place["id"] in boss.get(path).json["connection_ids"]
+    for key, status in (("auditor", 403), ("dev", 403)):
+        assert boss.key(key).put(path, {**body, "enabled": True}).status == status
+    assert not acts()
+    payload = audited(boss)[2]["request_payload_redacted"]
+    assert payload["before"]["enabled"] is True and payload["after"]["enabled"] is False
+    assert boss.put(path, {**body, "enabled": "no"}).status == 400
+    assert boss.put(path, body).json["enabled"] is True and acts()
 
 
 def test_auditors_read_and_members_do_neither(admin):
