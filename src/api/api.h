@@ -137,6 +137,28 @@ struct api_page {
 int64_t api_page_limit(const struct api_page *page);
 int64_t api_page_offset(const struct api_page *page);
 void api_write_pages(struct json_writer *json, const struct api_page *page, int64_t total);
+/* A place in a list, where it goes on: a number, and text behind it. With 'cursor', which may be
+ * empty for the start, an answer has 'next_cursor', and no more than LIMIT_LIST_LOOKED rows are
+ * looked at. */
+struct api_cursor {
+    bool is_given;
+    int64_t number; /* 0: from the start */
+    struct slice text;
+};
+
+/* As api_read_query; names that the shape does not have are refused. 'ret_cursor' is set from the
+ * query's 'cursor'. */
+enum err api_read_list_query(struct api_call *call, const struct shape *shape, void *target,
+                             struct api_cursor *ret_cursor, struct error *reterr) MUST_USE;
+/* 'next' may be NULL: the list ends here. */
+void api_write_cursor(struct api_call *call, struct json_writer *json,
+                      const struct api_cursor *next);
+#define API_CURSOR_FIELD(type, member)                                                             \
+    {                                                                                              \
+        .name = "cursor", .kind = SHAPE_TEXT, .offset = offsetof(type, member), .max = 300,        \
+        .about = "'next_cursor' of the answer before, or empty for the first; it takes the place " \
+                 "of a page's number"                                                              \
+    }
 /* The fields of a query that every list has. */
 #define API_PAGE_FIELDS(type, member)                                                              \
     {.name = "page",                                                                               \

@@ -6,6 +6,8 @@
 
 struct audit_query {
     struct api_page page;
+    struct slice cursor;
+    struct slice actor;
     struct slice actor_subject;
     struct slice actor_email;
     struct slice http_path;
@@ -40,6 +42,8 @@ static enum err audit_check_time(struct slice text, struct error *reterr)
 
 static const struct shape_field audit_query_fields[] = {
     API_PAGE_FIELDS(struct audit_query, page),
+    API_CURSOR_FIELD(struct audit_query, cursor),
+    QUERY(actor, "the actor's subject or address, as it is written"),
     QUERY(actor_subject, "a part of the actor's subject"),
     QUERY(actor_email, "a part of the actor's address"),
     QUERY(http_path, "a part of the path"),
@@ -64,14 +68,17 @@ struct audit_listing {
     struct api_call *call;
     struct audit_filter filter;
     struct audit_list list;
-    int64_t total;
 };
 
 static enum err audit_read_query(struct api_call *call, struct audit_query *query,
                                  struct audit_filter *filter, struct error *reterr)
 {
-    enum err err = api_read_query(call, &audit_query_shape, query, reterr);
+    struct api_cursor cursor = {0};
+    enum err err = api_read_list_query(call, &audit_query_shape, query, &cursor, reterr);
     *filter = (struct audit_filter){
+        .actor = query->actor,
+        .is_by_place = cursor.is_given,
+        .place = cursor.number,
         .actor_subject = query->actor_subject,
         .actor_email = query->actor_email,
         .http_path = query->http_path,
@@ -84,6 +91,9 @@ static enum err audit_read_query(struct api_call *call, struct audit_query *quer
         .limit = api_page_limit(&query->page),
         .offset = api_page_offset(&query->page),
     };
+    if (err == ERR_NONE && cursor.is_given && query->page.page.is_given) {
+        return fail(reterr, ERR_INPUT, "'page' and 'cursor' are two ways of going on; send one");
+    }
     if (query->created_after.len > 0 && err == ERR_NONE) {
         err = timestamp_parse(query->created_after, &filter->created_after);
     }
@@ -98,11 +108,20 @@ static enum err audit_list_body(struct store_tx *tx, void *context, struct error
     struct audit_listing *listing = context;
     struct arena *arena = listing->call->arena;
     struct slice organization_id = listing->call->caller.organization_id;
-    enum err err =
-        audit_store_count(tx, arena, organization_id, &listing->filter, &listing->total, reterr);
-    return err == ERR_NONE ? audit_store_list(tx, arena, organization_id, &listing->filter,
-                                              &listing->list, reterr)
-                           : err;
+    return audit_store_list(tx, arena, organization_id, &listing->filter, &listing->list, reterr);
+}
+
+static void audit_write_next(struct api_call *call, struct json_writer *json,
+                             const struct audit_list *list)
+{
+    const struct api_cursor next = {.number = list->next};
+    api_write_cursor(call, json, list->has_more ? &next : NULL);
+    json_member_bool(json, "total_is_capped", list->total_is_capped);
+    if (list->is_partial) {
+        json_member_timestamp(json, "looked_back_to", list->looked_to);
+    } else {
+        json_member_no_value(json, "looked_back_to");
+    }
 }
 
 enum err audit_logs_list(struct api_call *call, struct error *reterr)
@@ -123,7 +142,12 @@ enum err audit_logs_list(struct api_call *call, struct error *reterr)
         shape_write(&audit_entry_shape, &listing.list.entries[i], &json);
     }
     json_end_array(&json);
-    api_write_pages(&json, &query.page, listing.total);
+    api_write_pages(&json, &query.page, listing.list.total);
+    if (listing.filter.is_by_place) {
+        audit_write_next(call, &json, &listing.list);
+    } else if (listing.list.total_is_capped) {
+        json_member_bool(&json, "total_is_capped", true);
+    }
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
 }

@@ -7,6 +7,7 @@
 
 struct connection_query {
     struct api_page page;
+    struct slice cursor;
     struct slice search;
     struct slice name;
     struct slice type;
@@ -27,6 +28,7 @@ struct connection_query {
 
 static const struct shape_field connection_query_fields[] = {
     API_PAGE_FIELDS(struct connection_query, page),
+    API_CURSOR_FIELD(struct connection_query, cursor),
     QUERY(search, 254, "a part of name, type, subtype, resource or status, without case"),
     QUERY(name, 254, "the name"),
     QUERY(type, 64, "the type"),
@@ -104,7 +106,6 @@ struct connections_listing {
     struct api_call *call;
     struct connection_filter filter;
     struct connection_list list;
-    int64_t total;
 };
 
 static enum err connections_list_body(struct store_tx *tx, void *context, struct error *reterr)
@@ -112,8 +113,7 @@ static enum err connections_list_body(struct store_tx *tx, void *context, struct
     struct connections_listing *listing = context;
     const struct visibility visibility = caller_visibility(&listing->call->caller);
     listing->list = (struct connection_list){.arena = listing->call->arena};
-    enum err err = connection_store_list(tx, &visibility, &listing->filter, &listing->list,
-                                         &listing->total, reterr);
+    enum err err = connection_store_list(tx, &visibility, &listing->filter, &listing->list, reterr);
     if (err == ERR_NONE) {
         err = connection_store_load_links(tx, &listing->list, reterr);
     }
@@ -191,7 +191,8 @@ static enum err connections_read_lists(const struct connection_query *query,
 static enum err connections_read_query(struct api_call *call, struct connection_query *query,
                                        struct connection_filter *filter, struct error *reterr)
 {
-    enum err err = api_read_query(call, &connection_query_shape, query, reterr);
+    struct api_cursor cursor = {0};
+    enum err err = api_read_list_query(call, &connection_query_shape, query, &cursor, reterr);
     *filter = (struct connection_filter){
         .search = query->search,
         .name = query->name,
@@ -202,8 +203,27 @@ static enum err connections_read_query(struct api_call *call, struct connection_
         .managed_by = query->managed_by,
         .limit = api_page_limit(&query->page),
         .offset = api_page_offset(&query->page),
+        .is_by_place = cursor.is_given,
+        .place = cursor.text,
     };
+    if (err == ERR_NONE && cursor.is_given && query->page.page.is_given) {
+        return fail(reterr, ERR_INPUT, "'page' and 'cursor' are two ways of going on; send one");
+    }
     return err == ERR_NONE ? connections_read_lists(query, filter, reterr) : err;
+}
+
+/* Where the list goes on; and when not all were looked at, behind which name. */
+static void connections_write_next(struct api_call *call, struct json_writer *json,
+                                   const struct connection_list *list)
+{
+    const struct api_cursor next = {.text = list->next};
+    api_write_cursor(call, json, list->has_more ? &next : NULL);
+    json_member_bool(json, "total_is_capped", list->total_is_capped);
+    if (list->is_partial) {
+        json_member_text(json, "looked_up_to", list->next);
+    } else {
+        json_member_no_value(json, "looked_up_to");
+    }
 }
 
 enum err connections_list(struct api_call *call, struct error *reterr)
@@ -224,7 +244,12 @@ enum err connections_list(struct api_call *call, struct error *reterr)
         connection_answer_write(call, listing.list.rows[i], &json);
     }
     json_end_array(&json);
-    api_write_pages(&json, &query.page, listing.total);
+    api_write_pages(&json, &query.page, listing.list.total);
+    if (listing.filter.is_by_place) {
+        connections_write_next(call, &json, &listing.list);
+    } else if (listing.list.total_is_capped) {
+        json_member_bool(&json, "total_is_capped", true);
+    }
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
 }

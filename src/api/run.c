@@ -7,7 +7,9 @@
 #include "api/sign_in.h"
 #include "base/limits.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "base/timestamp.h"
+#include "codec/url.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "model/organization.h"
@@ -60,6 +62,46 @@ enum err api_read_query(struct api_call *call, const struct shape *shape, void *
                         struct error *reterr)
 {
     return shape_read_query(shape, call->arena, call->request->query, target, reterr);
+}
+
+static enum err api_read_cursor(struct slice word, struct api_cursor *cursor, struct error *reterr)
+{
+    struct slice rest = SLICE_NONE;
+    struct slice number = slice_cut(word, '.', &rest);
+    cursor->text = rest;
+    cursor->is_given = true;
+    bool is_good = word.len == 0 ||
+                   (text_parse_i64(number, &cursor->number) == ERR_NONE && cursor->number >= 0);
+    return is_good ? ERR_NONE
+                   : fail(reterr, ERR_INPUT, "'cursor' must be 'next_cursor' of an answer");
+}
+
+enum err api_read_list_query(struct api_call *call, const struct shape *shape, void *target,
+                             struct api_cursor *ret_cursor, struct error *reterr)
+{
+    struct slice query = call->request->query;
+    struct slice word = SLICE_NONE;
+    *ret_cursor = (struct api_cursor){0};
+    enum err err = api_read_query(call, shape, target, reterr);
+    if (err == ERR_NONE) {
+        err = shape_check_query_names(shape, call->arena, query, reterr);
+    }
+    if (err == ERR_NONE && url_query_find(call->arena, query, SLICE("cursor"), &word) == ERR_NONE) {
+        err = api_read_cursor(word, ret_cursor, reterr);
+    }
+    return err;
+}
+
+void api_write_cursor(struct api_call *call, struct json_writer *json,
+                      const struct api_cursor *next)
+{
+    if (next == NULL) {
+        json_member_no_value(json, "next_cursor");
+    } else {
+        json_member_text(
+            json, "next_cursor",
+            arena_format(call->arena, "%lld.%.*s", (long long)next->number, SLICE_ARG(next->text)));
+    }
 }
 
 struct json_writer api_answer(struct api_call *call, int status)

@@ -7,11 +7,19 @@ struct session_query {
     struct slice user;
     struct slice connection;
     struct slice type;
+    struct slice subtype;
+    struct slice status;
+    struct slice rule;
+    struct shape_bool has_hit;
+    struct slice search;
     struct slice start_date;
     struct slice end_date;
     struct shape_int limit;
     struct shape_int offset;
+    struct slice cursor;
 };
+
+static const char *const session_statuses[] = {SESSION_OPEN, SESSION_DONE, NULL};
 
 static enum err session_check_time(struct slice text, struct error *reterr)
 {
@@ -31,6 +39,28 @@ static const struct shape_field session_query_fields[] = {
      .max = 254,
      .about = "the connection's name"},
     {.name = "type", .kind = SHAPE_TEXT, AT(type), .max = 64, .about = "the connection's type"},
+    {.name = "subtype",
+     .kind = SHAPE_TEXT,
+     AT(subtype),
+     .max = 64,
+     .about = "the connection's subtype: postgres, mysql, ssh"},
+    {.name = "status", .kind = SHAPE_TEXT, AT(status), .choices = session_statuses},
+    {.name = "rule",
+     .kind = SHAPE_TEXT,
+     AT(rule),
+     .max = 254,
+     .about = "a rule of a guard rail that was met; its name"},
+    {.name = "has_hit",
+     .kind = SHAPE_BOOL,
+     AT(has_hit),
+     .about = "true: those in which some rule of a guard rail was met"},
+    {.name = "search",
+     .kind = SHAPE_TEXT,
+     AT(search),
+     .max = 254,
+     .about =
+         "a part of who, connection, resource, client, address, reason of the end or metadata, "
+         "without case; not of statements, which lie in recordings"},
     {.name = "start_date",
      .kind = SHAPE_TEXT,
      AT(start_date),
@@ -56,6 +86,7 @@ static const struct shape_field session_query_fields[] = {
      AT(offset),
      .max = 10000,
      .about = "how many to pass over"},
+    API_CURSOR_FIELD(struct session_query, cursor),
 };
 
 const struct shape session_query_shape = {.name = "SessionQuery",
@@ -81,14 +112,25 @@ static enum err session_read_query(struct api_call *call, struct session_filter 
                                    struct error *reterr)
 {
     struct session_query query = {0};
-    enum err err = api_read_query(call, &session_query_shape, &query, reterr);
+    struct api_cursor cursor = {0};
+    enum err err = api_read_list_query(call, &session_query_shape, &query, &cursor, reterr);
     *filter = (struct session_filter){
         .user = query.user,
         .connection = query.connection,
         .type = query.type,
+        .subtype = query.subtype,
+        .status = query.status,
+        .rule = query.rule,
+        .has_hit = query.has_hit.value,
+        .text = query.search,
+        .is_by_place = cursor.is_given,
+        .place = {.started_at = cursor.number, .id = cursor.text},
         .limit = query.limit.is_given ? query.limit.value : SESSION_LIMIT,
         .offset = query.offset.value,
     };
+    if (err == ERR_NONE && cursor.is_given && query.offset.value > 0) {
+        return fail(reterr, ERR_INPUT, "'offset' and 'cursor' are two ways of going on; send one");
+    }
     if (err == ERR_NONE && query.start_date.len > 0) {
         err = timestamp_parse(query.start_date, &filter->start_date);
     }
@@ -103,6 +145,19 @@ static enum err sessions_list_body(struct store_tx *tx, void *context, struct er
     struct session_call *self = context;
     const struct session_scope scope = session_scope_of(&self->call->caller);
     return session_store_list(tx, self->call->arena, &scope, &self->filter, &self->list, reterr);
+}
+
+/* Where the list goes on; and when not all were looked at, how far back it was looked. */
+static void sessions_write_next(struct api_call *call, struct json_writer *json,
+                                const struct session_list *list)
+{
+    const struct api_cursor next = {.number = list->next.started_at, .text = list->next.id};
+    api_write_cursor(call, json, list->has_more ? &next : NULL);
+    if (list->is_partial) {
+        json_member_timestamp(json, "looked_back_to", list->next.started_at);
+    } else {
+        json_member_no_value(json, "looked_back_to");
+    }
 }
 
 enum err sessions_list(struct api_call *call, struct error *reterr)
@@ -125,6 +180,9 @@ enum err sessions_list(struct api_call *call, struct error *reterr)
     json_member_int(&json, "total", self.list.total);
     json_member_bool(&json, "total_is_capped", self.list.total_is_capped);
     json_member_bool(&json, "has_next_page", self.list.has_more);
+    if (self.filter.is_by_place) {
+        sessions_write_next(call, &json, &self.list);
+    }
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
 }

@@ -126,6 +126,10 @@ enum err shape_read(const struct shape *shape, enum shape_mode mode, const struc
 enum err shape_read_query(const struct shape *shape, struct arena *arena, struct slice query,
                           void *target, struct error *reterr) MUST_USE;
 
+/* ERR_INPUT: the query has a name that the shape does not have. */
+enum err shape_check_query_names(const struct shape *shape, struct arena *arena, struct slice query,
+                                 struct error *reterr) MUST_USE;
+
 /* A member that is taken though it does nothing, and what to tell whoever sent it. */
 struct shape_idle {
     const struct shape *shape;

@@ -405,6 +405,32 @@ enum err shape_read_query(const struct shape *shape, struct arena *arena, struct
     return err;
 }
 
+static bool shape_has_field(const struct shape *shape, struct slice name)
+{
+    for (size_t i = 0; i < shape->field_count; i++) {
+        if (slice_equals(name, slice_of_text(shape->fields[i].name))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum err shape_check_query_names(const struct shape *shape, struct arena *arena, struct slice query,
+                                 struct error *reterr)
+{
+    struct url_query rest = url_query_of(query);
+    struct slice key = SLICE_NONE;
+    struct slice value = SLICE_NONE;
+    enum err err = ERR_NONE;
+    while ((err = url_query_next(arena, &rest, &key, &value)) == ERR_NONE) {
+        if (!shape_has_field(shape, key)) {
+            return fail(reterr, ERR_INPUT, "'%.*s' is not a parameter of this list",
+                        SLICE_ARG(json_path_shown_in(arena, key)));
+        }
+    }
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
+}
+
 enum err shape_check_uuid(struct slice text, struct error *reterr)
 {
     unsigned char bytes[UUID_SIZE];

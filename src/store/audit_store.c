@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "store/audit_internal.h"
 #include "store/rows.h"
 
 #include <sodium.h>
@@ -71,13 +72,8 @@ enum err audit_store_append(struct store_tx *tx, struct arena *arena, struct aud
         NULL, reterr);
 }
 
-#define COLUMNS                                                                                    \
-    "SELECT organization_id, number, id, created_at, actor_subject, actor_email, actor_name, "     \
-    "resource_type, action, http_method, http_status, http_path, client_ip, payload, outcome, "    \
-    "error_message, previous_hash, hash FROM audit_entry "
-
-static enum err audit_store_take(struct arena *arena, struct store_rows *rows,
-                                 struct audit_list *ret_list, struct error *reterr)
+enum err audit_store_take(struct arena *arena, struct store_rows *rows, struct audit_list *ret_list,
+                          struct error *reterr)
 {
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct audit_entry)};
     enum err err = ERR_NONE;
@@ -108,70 +104,12 @@ static enum err audit_store_take(struct arena *arena, struct store_rows *rows,
     return rows_end(err);
 }
 
-#define FILTER                                                                                     \
-    "WHERE organization_id = $1 AND ($2 = '' OR lower(actor_subject) LIKE $2 ESCAPE '\\') "        \
-    "AND ($3 = '' OR lower(actor_email) LIKE $3 ESCAPE '\\') "                                     \
-    "AND ($4 = '' OR lower(http_path) LIKE $4 ESCAPE '\\') "                                       \
-    "AND ($5 = '' OR lower(client_ip) LIKE $5 ESCAPE '\\') "                                       \
-    "AND ($6 = '' OR resource_type = $6) AND ($7 = '' OR action = $7) "                            \
-    "AND ($8 = '' OR http_method = $8) AND ($9 = 0 OR http_status = $9) "                          \
-    "AND ($10 < 0 OR outcome = $10) AND created_at >= $11 AND created_at <= $12 "
-
-#define FILTER_PARAMS 12
-
-static struct store_value audit_store_like(struct arena *arena, struct slice text)
-{
-    return store_text(text.len == 0 ? SLICE("") : rows_like_in(arena, text));
-}
-
-static void audit_store_bind(struct arena *arena, struct slice organization_id,
-                             const struct audit_filter *filter, struct store_value *values)
-{
-    int64_t outcome = filter->outcome.value ? 1 : 0;
-    values[0] = store_text(organization_id);
-    values[1] = audit_store_like(arena, filter->actor_subject);
-    values[2] = audit_store_like(arena, filter->actor_email);
-    values[3] = audit_store_like(arena, filter->http_path);
-    values[4] = audit_store_like(arena, filter->client_ip);
-    values[5] = store_text(filter->resource_type);
-    values[6] = store_text(filter->action);
-    values[7] = store_text(filter->http_method);
-    values[8] = store_int(filter->http_status.is_given ? filter->http_status.value : 0);
-    values[9] = store_int(filter->outcome.is_given ? outcome : -1);
-    values[10] = store_int(filter->created_after);
-    values[11] = store_int(filter->created_before == 0 ? INT64_MAX : filter->created_before);
-    values[12] = store_int(filter->limit);
-    values[13] = store_int(filter->offset);
-}
-
-enum err audit_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
-                          const struct audit_filter *filter, struct audit_list *ret_list,
-                          struct error *reterr)
-{
-    struct store_rows rows CLEANUP(store_rows_end) = {0};
-    struct store_value values[FILTER_PARAMS + 2];
-    audit_store_bind(arena, organization_id, filter, values);
-    enum err err = store_query(tx, COLUMNS FILTER "ORDER BY number DESC LIMIT $13 OFFSET $14",
-                               (struct store_params){values, COUNT_OF(values)}, &rows, reterr);
-    return err == ERR_NONE ? audit_store_take(arena, &rows, ret_list, reterr) : err;
-}
-
-enum err audit_store_count(struct store_tx *tx, struct arena *arena, struct slice organization_id,
-                           const struct audit_filter *filter, int64_t *ret_total,
-                           struct error *reterr)
-{
-    struct store_value values[FILTER_PARAMS + 2];
-    audit_store_bind(arena, organization_id, filter, values);
-    return rows_number(tx, "SELECT count(*) FROM audit_entry " FILTER,
-                       (struct store_params){values, FILTER_PARAMS}, ret_total, reterr);
-}
-
 enum err audit_store_portion(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                              int64_t number, struct audit_list *ret_list, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query(
-        tx, COLUMNS "WHERE organization_id = $1 AND number >= $2 ORDER BY number LIMIT $3",
+        tx, AUDIT_COLUMNS "WHERE organization_id = $1 AND number >= $2 ORDER BY number LIMIT $3",
         PARAMS(store_text(organization_id), store_int(number), store_int(AUDIT_PORTION)), &rows,
         reterr);
     return err == ERR_NONE ? audit_store_take(arena, &rows, ret_list, reterr) : err;

@@ -14,6 +14,7 @@ enum err audit_store_append(struct store_tx *tx, struct arena *arena, struct aud
                             struct error *reterr) MUST_USE;
 
 struct audit_filter {
+    struct slice actor;         /* exact: the subject or the address */
     struct slice actor_subject; /* substrings, without case */
     struct slice actor_email;
     struct slice http_path;
@@ -27,20 +28,26 @@ struct audit_filter {
     int64_t created_before;
     int64_t limit;
     int64_t offset;
+    bool is_by_place; /* no more than LIMIT_LIST_LOOKED are looked at */
+    int64_t place;    /* with is_by_place: before this number; 0: from the newest on */
 };
 
 struct audit_list {
     struct audit_entry *entries;
     size_t count;
+    /* Of audit_store_list alone: */
+    int64_t total; /* exact without filters, and up to LIMIT_LIST_COUNTED */
+    bool total_is_capped;
+    bool has_more;
+    bool is_partial;   /* it was not looked at all of them: 'next' is how far, */
+    int64_t looked_to; /* and of when that entry is */
+    int64_t next;      /* with has_more */
 };
 
 /* The newest first. */
 enum err audit_store_list(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                           const struct audit_filter *filter, struct audit_list *ret_list,
                           struct error *reterr) MUST_USE;
-enum err audit_store_count(struct store_tx *tx, struct arena *arena, struct slice organization_id,
-                           const struct audit_filter *filter, int64_t *ret_total,
-                           struct error *reterr) MUST_USE;
 
 /* A bounded number of entries from 'number' on, in their order: for walking the chain. */
 enum err audit_store_portion(struct store_tx *tx, struct arena *arena, struct slice organization_id,

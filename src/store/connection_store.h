@@ -30,6 +30,12 @@ struct connection_list {
     size_t count;
     size_t capacity;
     bool wants_features; /* load_links resolves the effective features too */
+    /* Of connection_store_list alone: */
+    int64_t total; /* exact without filters, and when no more than LIMIT_LIST_LOOKED were looked at */
+    bool total_is_capped;
+    bool has_more;     /* of what is by place */
+    bool is_partial;   /* it was not looked at all of them: 'next' is how far */
+    struct slice next; /* with has_more: the name to go on behind */
 };
 
 /* By name, or by id. ERR_NOT_FOUND also for what must not be seen. */
@@ -73,11 +79,13 @@ struct connection_filter {
     size_t id_count;
     int64_t limit;
     int64_t offset;
+    bool is_by_place;   /* no more than LIMIT_LIST_LOOKED are looked at */
+    struct slice place; /* behind this name */
 };
 
 enum err connection_store_list(struct store_tx *tx, const struct visibility *visibility,
                                const struct connection_filter *filter, struct connection_list *list,
-                               int64_t *ret_total, struct error *reterr) MUST_USE;
+                               struct error *reterr) MUST_USE;
 
 /* The secrets themselves. */
 enum err connection_store_secret(struct store_tx *tx, struct arena *arena, struct slice id,

@@ -5,7 +5,7 @@
 #include "base/must.h"
 #include "io/clock.h"
 #include "model/secret_map.h"
-#include "store/connection_store.h"
+#include "store/connection_internal.h"
 #include "store/review_store.h"
 #include "store/row_id.h"
 #include "store/rows.h"
@@ -261,6 +261,10 @@ enum err connection_store_insert(struct store_tx *tx, struct arena *arena,
                          "WHERE id = $1",
                          PARAMS(store_text(write->organization_id)), NULL, reterr);
     }
+    if (err == ERR_NONE) {
+        err = store_exec(tx, CONNECTION_GRAMS("c.id = $1"), PARAMS(store_text(connection->id)),
+                         NULL, reterr);
+    }
     return err == ERR_NONE ? connection_write_links(tx, arena, write, reterr) : err;
 }
 
@@ -299,9 +303,26 @@ enum err connection_store_update(struct store_tx *tx, struct arena *arena,
                          NULL, reterr);
     }
     if (err == ERR_NONE) {
+        err = store_exec(tx, CONNECTION_GRAMS("c.id = $1"), PARAMS(store_text(connection->id)),
+                         NULL, reterr);
+    }
+    if (err == ERR_NONE) {
         err = connection_write_note(tx, connection->id, reterr);
     }
     return err == ERR_NONE ? connection_write_links(tx, arena, write, reterr) : err;
+}
+
+static enum err connection_delete_grams(struct store_tx *tx, struct slice id, struct error *reterr)
+{
+    return store_exec(
+        tx,
+        CONNECTION_WORDS(
+            "c.id = $1") "DELETE FROM connection_gram "
+                         "WHERE organization_id = (SELECT organization_id FROM t) "
+                         "AND name = (SELECT name FROM t) "
+                         "AND gram IN (SELECT substr(t.words, CAST(p.n AS INTEGER), 3) "
+                         "FROM t CROSS JOIN place p)",
+        PARAMS(store_text(id)), NULL, reterr);
 }
 
 enum err connection_store_delete(struct store_tx *tx, struct slice organization_id, struct slice id,
@@ -315,8 +336,11 @@ enum err connection_store_delete(struct store_tx *tx, struct slice organization_
     if (err != ERR_NONE) {
         return err;
     }
-    err = store_exec(tx, "DELETE FROM connection WHERE id = $1", PARAMS(store_text(id)), NULL,
-                     reterr);
+    err = connection_delete_grams(tx, id, reterr);
+    if (err == ERR_NONE) {
+        err = store_exec(tx, "DELETE FROM connection WHERE id = $1", PARAMS(store_text(id)), NULL,
+                         reterr);
+    }
     if (err == ERR_NONE) {
         err = store_exec(tx,
                          "UPDATE organization SET connection_count = connection_count - 1, "

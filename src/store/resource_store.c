@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "model/secret_map.h"
+#include "store/connection_internal.h"
 #include "store/rows.h"
 #include "store/seal.h"
 
@@ -257,6 +258,10 @@ enum err resource_store_update(struct store_tx *tx, struct arena *arena,
     if (err == ERR_CONFLICT) {
         return fail(reterr, ERR_CONFLICT, "a resource '%.*s' already exists",
                     SLICE_ARG(resource->name));
+    }
+    if (err == ERR_NONE) {
+        err = store_exec(tx, CONNECTION_GRAMS("c.resource_id = $1"),
+                         PARAMS(store_text(resource->id)), NULL, reterr);
     }
     return err;
 }

@@ -4,18 +4,9 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "store/rows.h"
+#include "store/session_internal.h"
 
-#define COLUMNS                                                                                    \
-    "SELECT id, organization_id, credential_id, connection_id, connection_name, "                  \
-    "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "         \
-    "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
-    "bytes_in, bytes_out, recording_head, recording_size, recording_error, metadata, "             \
-    "recording_days, recording_removed_at, metrics, guardrails_info, guardrails_count, "           \
-    "ssh_key "                                                                                     \
-    "FROM session "
-
-static void session_store_take(struct arena *arena, const struct store_rows *rows,
-                               struct session *session)
+void session_store_take(struct arena *arena, const struct store_rows *rows, struct session *session)
 {
     *session = (struct session){
         .id = rows_text_in(arena, rows, 0),
@@ -146,8 +137,8 @@ enum err session_store_get(struct store_tx *tx, struct arena *arena,
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err = store_query_one(
         tx,
-        COLUMNS "WHERE id = $1 AND organization_id = $2 "
-                "AND ($3 = '' OR user_id = $3)",
+        SESSION_COLUMNS "WHERE id = $1 AND organization_id = $2 "
+                        "AND ($3 = '' OR user_id = $3)",
         PARAMS(store_text(id), store_text(scope->organization_id), store_text(scope->user_id)),
         &rows, reterr);
     if (err == ERR_NONE) {
@@ -162,7 +153,7 @@ enum err session_store_find(struct store_tx *tx, struct arena *arena, struct sli
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     enum err err =
-        store_query_one(tx, COLUMNS "WHERE id = $1", PARAMS(store_text(id)), &rows, reterr);
+        store_query_one(tx, SESSION_COLUMNS "WHERE id = $1", PARAMS(store_text(id)), &rows, reterr);
     if (err == ERR_NONE) {
         session_store_take(arena, &rows, ret_session);
     }
@@ -212,75 +203,12 @@ enum err session_store_end_asked(struct store_tx *tx, struct arena *arena, struc
 
 /* Lists ---------------------------------------------------------------------------------------- */
 
-/* Each its own statement, so that each has an index that fits. */
-#define OF_ALL "WHERE organization_id = $1 AND $2 = '' "
-#define OF_ONE "WHERE organization_id = $1 AND user_id = $2 "
-#define FILTER                                                                                     \
-    "AND ($3 = '' OR user_id = $3 OR user_email = $3) "                                            \
-    "AND ($4 = '' OR connection_name = $4) AND ($5 = '' OR connection_type = $5) "                 \
-    "AND started_at >= $6 AND started_at <= $7 "
-#define ORDER      "ORDER BY started_at DESC, id DESC LIMIT $8 OFFSET $9"
-#define COUNT(who) "SELECT count(*) FROM (SELECT 1 FROM session " who FILTER "LIMIT $8) AS counted"
-
-#define FILTER_PARAMS 9
-
-static void session_store_bind(const struct session_scope *scope,
-                               const struct session_filter *filter, struct store_value *values)
-{
-    values[0] = store_text(scope->organization_id);
-    values[1] = store_text(scope->user_id);
-    values[2] = store_text(filter->user);
-    values[3] = store_text(filter->connection);
-    values[4] = store_text(filter->type);
-    values[5] = store_int(filter->start_date);
-    values[6] = store_int(filter->end_date == 0 ? INT64_MAX : filter->end_date);
-}
-
-static enum err session_store_count(struct store_tx *tx, bool is_one, struct store_value *values,
-                                    struct session_list *list, struct error *reterr)
-{
-    values[7] = store_int(SESSION_COUNTED_MAX + 1);
-    enum err err = rows_number(tx, is_one ? COUNT(OF_ONE) : COUNT(OF_ALL),
-                               (struct store_params){values, 8}, &list->total, reterr);
-    list->total_is_capped = list->total > SESSION_COUNTED_MAX;
-    list->total = list->total_is_capped ? SESSION_COUNTED_MAX : list->total;
-    return err;
-}
-
-enum err session_store_list(struct store_tx *tx, struct arena *arena,
-                            const struct session_scope *scope, const struct session_filter *filter,
-                            struct session_list *ret_list, struct error *reterr)
-{
-    struct store_rows rows CLEANUP(store_rows_end) = {0};
-    struct rows_list list = {.arena = arena, .item_size = sizeof(struct session)};
-    struct store_value values[FILTER_PARAMS] = {{.kind = STORE_NULL}};
-    bool is_one = scope->user_id.len > 0;
-    size_t limit = (size_t)filter->limit;
-    session_store_bind(scope, filter, values);
-    *ret_list = (struct session_list){0};
-    enum err err = session_store_count(tx, is_one, values, ret_list, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    values[7] = store_int(filter->limit + 1);
-    values[8] = store_int(filter->offset);
-    err = store_query(tx, is_one ? COLUMNS OF_ONE FILTER ORDER : COLUMNS OF_ALL FILTER ORDER,
-                      (struct store_params){values, FILTER_PARAMS}, &rows, reterr);
-    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
-        session_store_take(arena, &rows, rows_list_add(&list));
-    }
-    ret_list->sessions = list.items;
-    ret_list->has_more = list.count > limit;
-    ret_list->count = ret_list->has_more ? limit : list.count;
-    return rows_end(err);
-}
-
 enum err session_store_list_open(struct store_tx *tx, struct arena *arena,
                                  struct session_list *ret_list, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct session)};
-    enum err err = store_query(tx, COLUMNS "WHERE status = 'open' ORDER BY started_at, id",
+    enum err err = store_query(tx, SESSION_COLUMNS "WHERE status = 'open' ORDER BY started_at, id",
                                NO_PARAMS, &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         session_store_take(arena, &rows, rows_list_add(&list));
@@ -299,13 +227,14 @@ enum err session_store_list_overdue(struct store_tx *tx, struct arena *arena,
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct session)};
-    enum err err = store_query(
-        tx,
-        COLUMNS "WHERE status = 'done' AND recording_removed_at = 0 AND " DAYS
-                " > 0 AND ended_at + " DAYS " * 86400000000 < $1 AND id > $3 ORDER BY id LIMIT $4",
-        PARAMS(store_int(retention->now), store_int(retention->days),
-               store_text(retention->after_id), store_int(retention->limit)),
-        &rows, reterr);
+    enum err err =
+        store_query(tx,
+                    SESSION_COLUMNS "WHERE status = 'done' AND recording_removed_at = 0 AND " DAYS
+                                    " > 0 AND ended_at + " DAYS
+                                    " * 86400000000 < $1 AND id > $3 ORDER BY id LIMIT $4",
+                    PARAMS(store_int(retention->now), store_int(retention->days),
+                           store_text(retention->after_id), store_int(retention->limit)),
+                    &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         session_store_take(arena, &rows, rows_list_add(&list));
     }

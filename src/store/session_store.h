@@ -4,10 +4,11 @@
 #define GH_STORE_SESSION_STORE_H
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "model/session.h"
 #include "store/store.h"
 
-#define SESSION_COUNTED_MAX 10000 /* totals stop there */
+#define SESSION_COUNTED_MAX LIMIT_LIST_COUNTED /* totals stop there */
 
 enum err session_store_insert(struct store_tx *tx, const struct session *session,
                               struct error *reterr) MUST_USE;
@@ -51,22 +52,37 @@ enum err session_store_ask_end(struct store_tx *tx, struct slice id, struct slic
 enum err session_store_end_asked(struct store_tx *tx, struct arena *arena, struct slice id,
                                  struct slice *ret_reason, struct error *reterr) MUST_USE;
 
+/* Where a list goes on: behind the session of this start and id. */
+struct session_place {
+    int64_t started_at;
+    struct slice id;
+};
+
 struct session_filter {
     struct slice user; /* id or address; empty, like the others: any */
     struct slice connection;
     struct slice type;
+    struct slice subtype;
+    struct slice status;
+    struct slice rule;  /* of a guard rail, that was met; its name */
+    struct slice text;  /* a part of who, what, from where and what was said of it */
+    bool has_hit;       /* some rule of a guard rail was met */
     int64_t start_date; /* of the start; 0: any; both inclusive */
     int64_t end_date;
     int64_t limit;
     int64_t offset;
+    bool is_by_place;           /* no more than LIMIT_LIST_LOOKED are looked at */
+    struct session_place place; /* with is_by_place; 0: from the newest on */
 };
 
 struct session_list {
     struct session *sessions;
     size_t count;
-    int64_t total; /* at most SESSION_COUNTED_MAX */
+    int64_t total; /* at most SESSION_COUNTED_MAX; not of what goes on behind a place */
     bool total_is_capped;
     bool has_more;
+    bool is_partial;           /* it was not looked at all of them: 'next' is how far */
+    struct session_place next; /* with has_more, and is_by_place */
 };
 
 /* Newest first. */

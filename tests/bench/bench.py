@@ -6,7 +6,7 @@ Throughput is compared per CPU second of the server (user + system, all its proc
 load generator shares the processors: what a server does not use, wrk takes. Every figure is the
 median of several short rounds, the two servers taking turns.
 
-usage: bench.py BINARY [--rounds N] [--seconds N] [--only PART]
+usage: bench.py BINARY [--rounds N] [--seconds N] [--only PART] [--size N] [--beside BINARY]
 """
 import argparse
 import shutil
@@ -18,6 +18,7 @@ import bench_exec
 import bench_guard
 import bench_http
 import bench_identity
+import bench_lists
 import bench_mask
 import bench_postgres
 import bench_resources
@@ -26,7 +27,7 @@ import bench_strict
 
 PARTS = {"controls": bench_controls, "detect": bench_detect, "exec": bench_exec,
          "guard": bench_guard, "http": bench_http, "identity": bench_identity,
-         "mask": bench_mask, "postgres": bench_postgres, "resources": bench_resources,
+         "lists": bench_lists, "mask": bench_mask, "postgres": bench_postgres, "resources": bench_resources,
          "scale": bench_scale, "strict": bench_strict}
 
 
@@ -36,6 +37,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--size", type=int, default=1, help="of the stores of 'lists'")
+    parser.add_argument("--beside", help="another build, for 'lists'")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="gatehouse-bench-")
     try:
