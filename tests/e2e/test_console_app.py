@@ -528,6 +528,62 @@ def test_presets_are_attached_people_invited_and_all_of_it_audited(gateway, shop
     assert email in page.text("#audit details")
 
 
+def test_a_guard_rail_is_switched_off_and_on(gateway, shop, page):
+    name = unique("rail")
+    made = gateway.admin.post("/guardrails", {
+        "name": name, "connection_names": [shop], "input": {"rules": [
+            {"type": "deny_words_list", "words": ["tabu"], "name": "no tabu"}]}}).json
+    run = {"connection": shop, "script": "SELECT 'tabu'"}
+
+    def is_blocked():
+        answer = gateway.admin.post("/sessions", run)
+        return "blocked" in str(answer.json)
+
+    assert is_blocked()
+    sign_in(page, gateway, "/admin/guardrails")
+    switch = f"[aria-label='Enabled: {name}']"
+    page.click(switch)
+    page.until(f"!document.querySelector(`{switch}`).checked")
+    until_text(page, "off")
+    assert not is_blocked()
+    page.click(switch)
+    page.until(f"document.querySelector(`{switch}`).checked")
+    assert is_blocked()
+    # What it met is found again, and so is who did it.
+    page.open(gateway.url("/sessions?rule=no%20tabu"))
+    page.until("document.querySelectorAll('[data-session]').length === 2")
+    label(page, "Search", "no-such-thing", "#main")
+    until_text(page, "No sessions")
+    button(page, "Clear", "#main")
+    page.until_shown("[data-session]")
+    page.open(gateway.url(f"/admin/audit?http_path={made['id']}&action=update"))
+    page.until("document.querySelectorAll('#audit details').length === 2")
+    label(page, "Action", "delete", "#main")
+    until_text(page, "Nothing is like that")
+    assert gateway.admin.delete(f"/guardrails/{made['id']}").status == 204
+
+
+def test_a_sink_is_made_tried_and_removed(gateway, page):
+    sign_in(page, gateway, "/admin/notifications")
+    name = unique("sink")
+    make(page, gateway, "notifications", {
+        "Name": name, "Address": "https://sink.invalid/hook"})
+    page.until_shown("[role=dialog] pre")
+    assert page.text("[role=dialog] pre").startswith("whsec_")
+    button(page, "Close", "[role=dialog]")
+    page.click(f"[aria-label='Test {name}']")
+    until_text(page, "It was not taken")  # there is no such name
+    page.click(f"[aria-label='Edit {name}']")
+    page.until_shown("#thing")
+    button(page, "Save", "#thing")
+    page.until("!document.querySelector('#thing')")
+    assert gateway.admin.get(f"/notifications/sinks/{name}").json["enabled"] is True
+    page.click(f"[aria-label='Delete {name}']")
+    label(page, f"Type {name} to go on", name)
+    button(page, "Delete", "[role=dialog] form")
+    page.until(f"!document.querySelector('[data-thing={name}]')")
+
+
 def make(page, gateway, place, fields):
     """Fills the form of a new thing of that page, and sends it."""
     page.open(gateway.url(f"/admin/{place}?new"))
@@ -598,6 +654,7 @@ def pages_of(gateway, shop):
             "admin-attributes": "/admin/attributes", "admin-groups": "/admin/groups",
             "admin-keys": "/admin/keys", "admin-services": "/admin/services",
             "admin-machines": "/admin/machines", "admin-people": "/admin/people", "admin-audit": "/admin/audit",
+            "admin-notifications": "/admin/notifications", "admin-sink": "/admin/notifications?new",
             "not-found": "/admin/nothing", **({"review": f"/reviews/{reviews[0]['id']}"} if reviews else {})}
 
 

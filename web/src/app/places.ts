@@ -56,6 +56,13 @@ export const places: Place[] = [
         section: "admin",
         isFor: seesAll,
     },
+    {
+        path: "/admin/notifications",
+        title: "Notifications",
+        icon: "pulse",
+        section: "admin",
+        isFor: isAdmin,
+    },
     { path: "/admin/settings", title: "Sign-in", icon: "out", section: "admin", isFor: isAdmin },
     { path: "/admin/health", title: "Health", icon: "pulse", section: "admin", isFor: isAdmin },
     { path: "/admin/audit", title: "Audit log", icon: "book", section: "admin", isFor: seesAll },

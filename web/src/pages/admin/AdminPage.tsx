@@ -14,6 +14,7 @@ import { HealthPage } from "./health/HealthPage";
 import { access } from "./kinds/access";
 import { attributes } from "./kinds/attributes";
 import { groups, keys, machines, people, services } from "./kinds/identities";
+import { NotificationsPage } from "./notifications/NotificationsPage";
 import { SettingsPage } from "./settings/SettingsPage";
 import "./admin.css";
 
@@ -37,6 +38,7 @@ const pages: Record<string, () => ReactNode> = {
     keys: pageOf(keys),
     services: pageOf(services),
     machines: pageOf(machines),
+    notifications: NotificationsPage,
     settings: SettingsPage,
     health: HealthPage,
     audit: AuditPage,

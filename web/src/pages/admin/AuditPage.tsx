@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log, newest first; the filters stand in the address. */
+/* The audit log, newest first; the filters stand in the address, the list goes on by a cursor. */
 import type { AuditEntry as Entry } from "../../shared/api/schema";
-import { Button, Code, Group, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, NativeSelect, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useSearchParams } from "wouter";
 
@@ -15,6 +15,12 @@ import { texts } from "./texts";
 
 const words = texts.audit;
 const PAGE_SIZE = 50;
+
+interface AuditList extends Page<Entry> {
+    next_cursor: string | null;
+    total_is_capped: boolean;
+    looked_back_to: string | null;
+}
 
 function textOf(entry: Entry): string {
     return [
@@ -51,50 +57,98 @@ function Line({ entry }: { entry: Entry }): ReactNode {
     );
 }
 
-export function AuditPage(): ReactNode {
+/* What a field of a browser says is in the reader's zone. */
+function zoned(local: string | null): string | undefined {
+    return local === null || local === "" || Number.isNaN(Date.parse(local))
+        ? undefined
+        : new Date(local).toISOString();
+}
+
+const FILTERS = [
+    "actor",
+    "action",
+    "resource_type",
+    "http_path",
+    "outcome",
+    "created_after",
+    "created_before",
+] as const;
+type Filter = (typeof FILTERS)[number];
+
+function Filters(): ReactNode {
     const [query, setQuery] = useSearchParams();
-    const page = Math.max(1, Number(query.get("page") ?? 1) || 1);
-    const set = useDebouncedCallback(
-        (name: string, value: string) =>
-            setQuery(
-                (before) => {
-                    before.delete("page");
-                    before.delete(name);
-                    if (value !== "") {
-                        before.set(name, value);
-                    }
-                    return before;
-                },
-                { replace: true },
-            ),
-        300,
-    );
-    const asked = {
-        actor_email: query.get("actor_email") ?? undefined,
-        action: query.get("action") ?? undefined,
-        resource_type: query.get("resource_type") ?? undefined,
-    };
-    const list = useQuery({
-        queryKey: ["audit", asked, page],
-        queryFn: ({ signal }) =>
-            get<Page<Entry>>("audit/logs", { ...asked, page, page_size: PAGE_SIZE }, signal),
-        placeholderData: keepPreviousData,
-    });
-    const total = list.data?.pages.total ?? 0;
-    const turn = (to: number): void =>
-        setQuery((before) => {
-            before.set("page", String(to));
-            return before;
-        });
-    const field = (name: keyof typeof asked, label: string): ReactNode => (
+    const isFiltered = FILTERS.some((name) => query.has(name));
+    const put = (name: string, value: string): void =>
+        setQuery(
+            (before) => {
+                before.delete(name);
+                if (value !== "") {
+                    before.set(name, value);
+                }
+                return before;
+            },
+            { replace: true },
+        );
+    const putLater = useDebouncedCallback(put, 300);
+    const field = (name: Filter, label: string, type = "search"): ReactNode => (
         <TextInput
+            key={`${name}${isFiltered}`}
             label={label}
-            type="search"
+            type={type}
             flex="1 1 10rem"
             defaultValue={query.get(name) ?? ""}
-            onChange={(event) => set(name, event.currentTarget.value)}
+            onChange={(event) => putLater(name, event.currentTarget.value)}
         />
     );
+    return (
+        <Group mb="md" gap="sm" align="flex-end">
+            {field("actor", words.actor)}
+            {field("action", words.action)}
+            {field("resource_type", words.kind)}
+            {field("http_path", words.object)}
+            <NativeSelect
+                label={words.outcome}
+                flex="1 1 8rem"
+                value={query.get("outcome") ?? ""}
+                data={words.outcomes.map(([value, label]) => ({ value, label }))}
+                onChange={(event) => put("outcome", event.currentTarget.value)}
+            />
+            {field("created_after", words.from, "datetime-local")}
+            {field("created_before", words.until, "datetime-local")}
+            {isFiltered && (
+                <Button variant="default" onClick={() => setQuery({})}>
+                    {words.clear}
+                </Button>
+            )}
+        </Group>
+    );
+}
+
+export function AuditPage(): ReactNode {
+    const [query] = useSearchParams();
+    const asked = {
+        actor: query.get("actor") ?? undefined,
+        action: query.get("action") ?? undefined,
+        resource_type: query.get("resource_type") ?? undefined,
+        http_path: query.get("http_path") ?? undefined,
+        outcome: query.get("outcome") ?? undefined,
+        created_after: zoned(query.get("created_after")),
+        created_before: zoned(query.get("created_before")),
+    };
+    const list = useInfiniteQuery({
+        queryKey: ["audit", asked],
+        queryFn: ({ pageParam, signal }) =>
+            get<AuditList>(
+                "audit/logs",
+                { ...asked, page_size: PAGE_SIZE, cursor: pageParam },
+                signal,
+            ),
+        initialPageParam: "",
+        getNextPageParam: (last) => last.next_cursor ?? undefined,
+    });
+    const pages = list.data?.pages ?? [];
+    const entries = pages.flatMap((page) => page.data);
+    const lookedTo = pages.at(-1)?.looked_back_to ?? null;
     return (
         <>
             <PageHead title={words.title} about={words.about}>
@@ -108,11 +162,7 @@ export function AuditPage(): ReactNode {
                     {words.export}
                 </Button>
             </PageHead>
-            <Group mb="md" gap="sm">
-                {field("actor_email", words.actor)}
-                {field("action", words.action)}
-                {field("resource_type", words.kind)}
-            </Group>
+            <Filters />
             {list.error !== null && (
                 <Problem
                     error={list.error}
@@ -122,29 +172,41 @@ export function AuditPage(): ReactNode {
                 />
             )}
             {list.isPending && <Waiting />}
-            {list.data?.data.length === 0 && <Empty title={words.none} />}
-            <div className="card rows" hidden={total === 0} id="audit">
-                {(list.data?.data ?? []).map((entry) => (
+            {list.data !== undefined && entries.length === 0 && !list.hasNextPage && (
+                <Empty title={words.none} />
+            )}
+            <div className="card rows" hidden={entries.length === 0} id="audit">
+                {entries.map((entry) => (
                     <Line key={entry.id} entry={entry} />
                 ))}
             </div>
-            <Group justify="space-between" mt="md">
-                <Text size="sm" c="dimmed">
-                    {words.entries(total.toLocaleString())}
-                </Text>
-                <Group gap="xs">
-                    <Button variant="default" disabled={page === 1} onClick={() => turn(page - 1)}>
-                        {words.newer}
-                    </Button>
-                    <Button
-                        variant="default"
-                        disabled={page * PAGE_SIZE >= total}
-                        onClick={() => turn(page + 1)}
-                    >
-                        {words.older}
-                    </Button>
+            {pages[0] !== undefined && (entries.length > 0 || list.hasNextPage) && (
+                <Group justify="space-between" mt="md">
+                    <Text size="sm" c="dimmed" role="status">
+                        {lookedTo === null ? (
+                            words.entries(
+                                pages[0].pages.total.toLocaleString(),
+                                pages[0].total_is_capped,
+                            )
+                        ) : (
+                            <>
+                                {words.lookedTo} <When at={lookedTo} />
+                            </>
+                        )}
+                    </Text>
+                    {list.hasNextPage && (
+                        <Button
+                            variant="default"
+                            loading={list.isFetchingNextPage}
+                            onClick={() => {
+                                void list.fetchNextPage();
+                            }}
+                        >
+                            {lookedTo === null ? words.older : words.lookOn}
+                        </Button>
+                    )}
                 </Group>
-            </Group>
+            )}
         </>
     );
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions, newest first; the filters stand in the address. */
-import { Button, Group, Text, TextInput } from "@mantine/core";
+/* Sessions, newest first; the filters stand in the address, the list goes on by a cursor. */
+import { Button, Group, NativeSelect, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 
@@ -14,8 +14,17 @@ import { count, duration } from "../../shared/words";
 import { texts } from "./texts";
 
 const PAGE_SIZE = 50;
-const OFFSET_MAX = 10_000; /* the API passes over no more */
-const FILTERS = ["connection", "user", "start_date", "end_date"] as const;
+const FILTERS = [
+    "search",
+    "connection",
+    "user",
+    "status",
+    "subtype",
+    "has_hit",
+    "rule",
+    "start_date",
+    "end_date",
+] as const;
 type Filter = (typeof FILTERS)[number];
 
 function Line({ session }: { session: Session }): ReactNode {
@@ -57,70 +66,102 @@ function zoned(local: string | null): string | undefined {
         : new Date(local).toISOString();
 }
 
-export default function SessionsPage(): ReactNode {
-    const me = useMe();
-    const [query, setQuery] = useSearchParams();
-    const offset = Math.min(Number(query.get("offset") ?? 0) || 0, OFFSET_MAX);
-    const set = useDebouncedCallback(
-        (name: string, value: string) =>
-            setQuery(
-                (before) => {
-                    before.delete("offset");
-                    before.delete(name);
-                    if (value !== "") {
-                        before.set(name, value);
-                    }
-                    return before;
-                },
-                { replace: true },
-            ),
-        300,
-    );
-    const asked = {
+/* What the address asks for, as the API takes it. */
+function askedOf(query: URLSearchParams): Record<string, string | undefined> {
+    return {
         connection: query.get("connection") ?? undefined,
         user: query.get("user") ?? undefined,
+        subtype: query.get("subtype") ?? undefined,
+        status: query.get("status") ?? undefined,
+        rule: query.get("rule") ?? undefined,
+        has_hit: query.get("has_hit") ?? undefined,
+        search: query.get("search") ?? undefined,
         start_date: zoned(query.get("start_date")),
         end_date: zoned(query.get("end_date")),
     };
-    const list = useQuery({
-        queryKey: ["sessions", asked, offset],
-        queryFn: ({ signal }) =>
-            get<SessionList>("sessions", { ...asked, limit: PAGE_SIZE, offset }, signal),
-        placeholderData: keepPreviousData,
-        refetchInterval: 5000,
-    });
+}
+
+function Filters({ seesAll }: { seesAll: boolean }): ReactNode {
+    const [query, setQuery] = useSearchParams();
     const isFiltered = FILTERS.some((name) => query.has(name));
-    const field = (name: Filter, label: string, type: string): ReactNode => (
+    const put = (name: string, value: string): void =>
+        setQuery(
+            (before) => {
+                before.delete(name);
+                if (value !== "") {
+                    before.set(name, value);
+                }
+                return before;
+            },
+            { replace: true },
+        );
+    const putLater = useDebouncedCallback(put, 300);
+    const field = (name: Filter, label: string, type = "search"): ReactNode => (
         <TextInput
             key={`${name}${isFiltered}`}
             label={label}
             type={type}
             size="sm"
             defaultValue={query.get(name) ?? ""}
-            onChange={(event) => set(name, event.currentTarget.value)}
+            onChange={(event) => putLater(name, event.currentTarget.value)}
             flex="1 1 10rem"
         />
     );
-    const turn = (to: number): void =>
-        setQuery((before) => {
-            before.set("offset", String(to));
-            return before;
-        });
+    const choice = (name: Filter, label: string, choices: [string, string][]): ReactNode => (
+        <NativeSelect
+            label={label}
+            size="sm"
+            flex="1 1 8rem"
+            value={query.get(name) ?? ""}
+            data={choices.map(([value, text]) => ({ value, label: text }))}
+            onChange={(event) => put(name, event.currentTarget.value)}
+        />
+    );
+    return (
+        <Group align="flex-end" mb="md" gap="sm">
+            {field("search", texts.search)}
+            {field("connection", texts.connection)}
+            {seesAll && field("user", texts.user)}
+            {choice("status", texts.status, texts.statuses)}
+            {choice("subtype", texts.protocol, texts.protocols)}
+            {choice("has_hit", texts.met, texts.metChoices)}
+            {field("rule", texts.rule)}
+            {field("start_date", texts.from, "datetime-local")}
+            {field("end_date", texts.until, "datetime-local")}
+            {isFiltered && (
+                <Button variant="default" onClick={() => setQuery({})}>
+                    {texts.clear}
+                </Button>
+            )}
+        </Group>
+    );
+}
+
+export default function SessionsPage(): ReactNode {
+    const me = useMe();
+    const [query] = useSearchParams();
+    const asked = askedOf(query);
+    const isFiltered = FILTERS.some((name) => query.has(name));
+    const list = useInfiniteQuery({
+        queryKey: ["sessions", asked],
+        queryFn: ({ pageParam, signal }) =>
+            get<SessionList>(
+                "sessions",
+                { ...asked, limit: PAGE_SIZE, cursor: pageParam },
+                signal,
+            ),
+        initialPageParam: "",
+        getNextPageParam: (last) => last.next_cursor ?? undefined,
+        refetchInterval: (found) => ((found.state.data?.pages.length ?? 1) > 1 ? false : 5000),
+    });
+    const pages = list.data?.pages ?? [];
+    const sessions = pages.flatMap((page) => page.data);
+    const lookedTo = pages.at(-1)?.looked_back_to ?? null;
     const seesAll = me.is_admin || me.role === "auditor";
     return (
         <>
             <PageHead title={texts.title} about={seesAll ? texts.about : texts.aboutMember} />
-            <Group align="flex-end" mb="md" gap="sm">
-                {field("connection", texts.connection, "search")}
-                {seesAll && field("user", texts.user, "search")}
-                {field("start_date", texts.from, "datetime-local")}
-                {field("end_date", texts.until, "datetime-local")}
-                {isFiltered && (
-                    <Button variant="default" onClick={() => setQuery({})}>
-                        {texts.clear}
-                    </Button>
-                )}
-            </Group>
+            <Filters seesAll={seesAll} />
             {list.error !== null && (
                 <Problem
                     error={list.error}
@@ -130,43 +171,39 @@ export default function SessionsPage(): ReactNode {
                 />
             )}
             {list.isPending && <Waiting />}
-            {list.data?.data.length === 0 && (
+            {list.data !== undefined && sessions.length === 0 && !list.hasNextPage && (
                 <Empty title={texts.noneTitle}>
                     {isFiltered ? texts.noneFiltered : texts.none}
                 </Empty>
             )}
-            {list.data !== undefined && list.data.data.length > 0 && (
-                <>
-                    <div className="card rows" id="sessions">
-                        {list.data.data.map((session) => (
-                            <Line key={session.id} session={session} />
-                        ))}
-                    </div>
-                    <Group justify="space-between" mt="md">
-                        <Text size="sm" c="dimmed">
-                            {texts.total(
-                                count(list.data.total, "session"),
-                                list.data.total_is_capped,
-                            )}
-                        </Text>
-                        <Group gap="xs">
-                            <Button
-                                variant="default"
-                                disabled={offset === 0}
-                                onClick={() => turn(Math.max(0, offset - PAGE_SIZE))}
-                            >
-                                {texts.newer}
-                            </Button>
-                            <Button
-                                variant="default"
-                                disabled={!list.data.has_next_page || offset >= OFFSET_MAX}
-                                onClick={() => turn(offset + PAGE_SIZE)}
-                            >
-                                {texts.older}
-                            </Button>
-                        </Group>
-                    </Group>
-                </>
+            <div className="card rows" id="sessions" hidden={sessions.length === 0}>
+                {sessions.map((session) => (
+                    <Line key={session.id} session={session} />
+                ))}
+            </div>
+            {pages[0] !== undefined && (sessions.length > 0 || list.hasNextPage) && (
+                <Group justify="space-between" mt="md">
+                    <Text size="sm" c="dimmed" role="status">
+                        {lookedTo === null ? (
+                            texts.total(count(pages[0].total, "session"), pages[0].total_is_capped)
+                        ) : (
+                            <>
+                                {texts.lookedTo} <When at={lookedTo} />
+                            </>
+                        )}
+                    </Text>
+                    {list.hasNextPage && (
+                        <Button
+                            variant="default"
+                            loading={list.isFetchingNextPage}
+                            onClick={() => {
+                                void list.fetchNextPage();
+                            }}
+                        >
+                            {lookedTo === null ? texts.older : texts.lookOn}
+                        </Button>
+                    )}
+                </Group>
             )}
         </>
     );

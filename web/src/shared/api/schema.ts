@@ -667,6 +667,8 @@ export type GuardRail = {
     id: string;
     name: string;
     description: string;
+    /* true when it is not given; one that is not enabled stops, changes and tells nothing */
+    enabled: boolean;
     /* who manages it, which makes it immutable */
     managed_by: string | null;
     /* the rulepack that it belongs to */
@@ -700,6 +702,8 @@ export type GuardRailRelationRequest = {
 export type GuardRailRequest = {
     name: string;
     description?: string | null;
+    /* true when it is not given; one that is not enabled stops, changes and tells nothing */
+    enabled?: boolean;
     /* about what is sent to the target */
     input?: GuardRailRuleListRequest | null;
     /* about what comes back */

@@ -141,6 +141,8 @@ export interface SessionList {
     total: number;
     total_is_capped: boolean;
     has_next_page: boolean;
+    next_cursor: string | null; /* with a cursor, as all callers here have one */
+    looked_back_to: string | null;
 }
 
 export type Value = string | number | boolean | null;

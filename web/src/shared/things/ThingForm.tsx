@@ -2,6 +2,7 @@
 /* The form of a thing: a field for each member, and behind it what is told once. */
 import {
     Button,
+    Checkbox,
     Drawer,
     Group,
     NativeSelect,
@@ -34,6 +35,7 @@ export interface Field {
         | "connections"
         | "attributes"
         | "choice"
+        | "several"
         | "yes"
         | "number"
         | "date";
@@ -51,6 +53,7 @@ function initialOf(fields: Field[]): Form {
         groups: [],
         connections: [],
         attributes: [],
+        several: [],
         yes: false,
         number: null,
     };
@@ -116,6 +119,21 @@ function Input({
                     data={field.choices ?? []}
                     onChange={(event) => set(event.currentTarget.value)}
                 />
+            );
+        case "several":
+            return (
+                <Checkbox.Group
+                    label={field.label}
+                    description={field.about}
+                    value={value as string[]}
+                    onChange={set}
+                >
+                    <Stack gap="xs" mt="xs">
+                        {(field.choices ?? []).map((choice) => (
+                            <Checkbox key={choice.value} {...choice} />
+                        ))}
+                    </Stack>
+                </Checkbox.Group>
             );
         case "number":
             return (

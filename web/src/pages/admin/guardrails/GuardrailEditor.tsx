@@ -118,7 +118,10 @@ export function GuardrailEditor({ guardrail }: { guardrail: Guardrail | null }):
         try {
             await (guardrail === null
                 ? post("guardrails", requestOf(form))
-                : put(`guardrails/${part(guardrail.id)}`, requestOf(form)));
+                : put(`guardrails/${part(guardrail.id)}`, {
+                      ...requestOf(form),
+                      enabled: guardrail.enabled !== false,
+                  }));
             await client.invalidateQueries();
             setQuery({});
         } catch (failure) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Guard rails, each said in sentences; presets; and the editor, which stands in the address. */
-import { Button, Group, Modal, Stack, Text, Title } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Button, Group, Modal, Stack, Switch, Text, Title } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { useSearchParams } from "wouter";
 
 import { useMe } from "../../../app/me";
-import { get, part, post, remove } from "../../../shared/api/client";
+import { get, part, post, put, remove } from "../../../shared/api/client";
 import { Icon } from "../../../shared/icons";
 import { Confirm, Empty, PageHead, Problem, Tag, Waiting } from "../../../shared/parts";
 import { ConnectionsPicker, useConnectionNames } from "../../../shared/pickers";
@@ -92,6 +92,38 @@ export function Where({ ids, attributes }: { ids: string[]; attributes: string[]
     );
 }
 
+/* All that a guard rail is, with the switch the other way. */
+function EnabledSwitch({ guardrail }: { guardrail: Guardrail }): ReactNode {
+    const client = useQueryClient();
+    const turn = useMutation({
+        mutationFn: () => {
+            const { name, description, input, output, connection_ids, attributes } = guardrail;
+            return put(`guardrails/${part(guardrail.id)}`, {
+                name,
+                description,
+                input,
+                output,
+                connection_ids,
+                attributes,
+                enabled: guardrail.enabled === false,
+            });
+        },
+        onSettled: () => client.invalidateQueries(),
+    });
+    return (
+        <>
+            <Switch
+                label={words.enabled}
+                aria-label={`${words.enabled}: ${guardrail.name}`}
+                checked={guardrail.enabled !== false}
+                disabled={turn.isPending}
+                onChange={() => turn.mutate()}
+            />
+            {turn.error !== null && <Problem error={turn.error} />}
+        </>
+    );
+}
+
 function Line({ guardrail, gone }: { guardrail: Guardrail; gone: () => void }): ReactNode {
     const me = useMe();
     const [, setQuery] = useSearchParams();
@@ -114,8 +146,10 @@ function Line({ guardrail, gone }: { guardrail: Guardrail; gone: () => void }): 
                 <Where ids={guardrail.connection_ids} attributes={guardrail.attributes} />
             </div>
             {isManaged && <Tag>{words.managed}</Tag>}
+            {guardrail.enabled === false && <Tag tone="warn">{words.off}</Tag>}
             {me.is_admin && !isManaged && (
                 <Group gap="xs">
+                    <EnabledSwitch guardrail={guardrail} />
                     <Button
                         size="xs"
                         variant="default"

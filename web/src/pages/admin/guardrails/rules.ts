@@ -51,6 +51,7 @@ export interface Guardrail {
     rulepack?: string;
     connection_ids: string[];
     attributes: string[];
+    enabled?: boolean;
     input: { rules: Rule[] } | null;
     output: { rules: Rule[] } | null;
 }

@@ -18,6 +18,8 @@ export const texts = {
         removeTitle: (name: string) => `Delete ${name}?`,
         removeAbout: "What it stops passes from the next statement on, in open sessions, too.",
         managed: "kept by the gateway",
+        enabled: "Enabled",
+        off: "off",
         where: "Connections",
         save: "Save",
         cancel: "Cancel",
