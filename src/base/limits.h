@@ -528,10 +528,10 @@
 
 /* the store */
 #define LIMIT_STORE_STATEMENTS       1024
-#define LIMIT_LIST_LOOKED            2000 /* rows for a page of what no index finds */
-#define LIMIT_AUDIT_DISORDER         1000 /* entries that clocks of gateways may misplace */
+#define LIMIT_LIST_LOOKED            2000  /* rows for a page of what no index finds */
+#define LIMIT_AUDIT_DISORDER         1000  /* entries that clocks of gateways may misplace */
 #define LIMIT_LIST_COUNTED           10000 /* totals stop there */
-#define LIMIT_PAGE_HINTS             256 /* of one list */
+#define LIMIT_PAGE_HINTS             256   /* of one list */
 #define LIMIT_PAGE_HINT_LISTS        32
 #define LIMIT_PAGE_HINT_STEP         200 /* rows that are counted without noting where */
 #define LIMIT_SEAL_KEYS              8

@@ -17,6 +17,7 @@
 #define OF_FAILED  "organization_id = $1 AND outcome = 0 AND $2 = '' "
 
 #define BETWEEN "AND number >= $3 AND number <= $4 "
+/* "+ 0": the time shall not be the way, which has an order of its own. */
 #define FILTER                                                                                     \
     "AND ($5 = '' OR lower(actor_subject) LIKE $5 ESCAPE '\\') "                                   \
     "AND ($6 = '' OR lower(actor_email) LIKE $6 ESCAPE '\\') "                                     \
@@ -25,7 +26,7 @@
     "AND ($9 = '' OR resource_type = $9) AND ($10 = '' OR action = $10) "                          \
     "AND ($11 = '' OR http_method = $11) AND ($12 = 0 OR http_status = $12) "                      \
     "AND ($13 < 0 OR outcome = $13) AND ($14 = '' OR actor_subject = $14 OR actor_email = $14) "   \
-    "AND created_at >= $15 AND created_at <= $16 "
+    "AND created_at + 0 >= $15 AND created_at + 0 <= $16 "
 #define NEWEST "ORDER BY number DESC "
 
 #define COUNT(way)                                                                                 \

@@ -31,7 +31,7 @@ struct connection_list {
     size_t capacity;
     bool wants_features; /* load_links resolves the effective features too */
     /* Of connection_store_list alone: */
-    int64_t total; /* exact without filters, and when no more than LIMIT_LIST_LOOKED were looked at */
+    int64_t total; /* exact without filters, and up to LIMIT_LIST_LOOKED rows looked at */
     bool total_is_capped;
     bool has_more;     /* of what is by place */
     bool is_partial;   /* it was not looked at all of them: 'next' is how far */

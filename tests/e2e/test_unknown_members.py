@@ -36,7 +36,7 @@ UNKNOWN = [
     ("POST", "/guardrails", {"name": "rail", "Input": {}}, "'Input': did you mean 'input'?"),
     ("POST", "/guardrails", {"name": "rail", "": 1}, "'' is not known here"),
     ("POST", "/guardrails", {"name": "rail", "x" * 5000: 1}, "'xxxx"),
-    ("PUT", "/guardrails/none", {**rail(), "enabled": True}, "'enabled' is not known here"),
+    ("PUT", "/guardrails/none", {**rail(), "disabled": True}, "'disabled' is not known here"),
     ("POST", "/guardrails/none/test", {"rules": GUARD}, "'rules': did you mean 'rule'?"),
     ("POST", "/datamasking-rules", {**MASK, "colums": []}, "'colums': did you mean 'columns'?"),
     ("POST", "/datamasking-rules", {**MASK, "columns": [{"name": "a.b", "stratgy": {}}]},
