@@ -78,9 +78,12 @@ static enum err session_head_parse(struct arena *arena, struct slice text, struc
     for (size_t i = 0; i < COUNT_OF(texts) && err == ERR_NONE; i++) {
         err = json_as_text(json_member(&head, texts[i].name), texts[i].value, reterr);
     }
+    if (err != ERR_NONE) {
+        return err;
+    }
     session->recording_days = -1;
     struct json days = json_member(&head, DAYS);
-    if (err == ERR_NONE && json_is_given(days)) {
+    if (json_is_given(days)) {
         err = json_as_int(days, -1, INT64_MAX, &session->recording_days, reterr);
     }
     return err == ERR_NONE ? session_head_read_metadata(&head, session, reterr) : err;
