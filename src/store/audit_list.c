@@ -17,16 +17,19 @@
 #define OF_FAILED  "organization_id = $1 AND outcome = 0 AND $2 = '' "
 
 #define BETWEEN "AND number >= $3 AND number <= $4 "
-/* "+ 0": the time shall not be the way, which has an order of its own. */
+/* The time is inside of a term, since it shall not be the way, and SQLite sorts where it sees many
+ * terms. */
 #define FILTER                                                                                     \
     "AND ($5 = '' OR lower(actor_subject) LIKE $5 ESCAPE '\\') "                                   \
     "AND ($6 = '' OR lower(actor_email) LIKE $6 ESCAPE '\\') "                                     \
     "AND ($7 = '' OR lower(http_path) LIKE $7 ESCAPE '\\') "                                       \
     "AND ($8 = '' OR lower(client_ip) LIKE $8 ESCAPE '\\') "                                       \
     "AND ($9 = '' OR resource_type = $9) AND ($10 = '' OR action = $10) "                          \
-    "AND ($11 = '' OR http_method = $11) AND ($12 = 0 OR http_status = $12) "                      \
-    "AND ($13 < 0 OR outcome = $13) AND ($14 = '' OR actor_subject = $14 OR actor_email = $14) "   \
-    "AND created_at + 0 >= $15 AND created_at + 0 <= $16 "
+    "AND ($14 = '' OR actor_subject = $14 OR actor_email = $14) "                                  \
+    "AND CASE WHEN created_at < $15 OR created_at > $16 THEN 1 = 0 "                               \
+    "WHEN $11 <> '' AND http_method <> $11 THEN 1 = 0 "                                            \
+    "WHEN $12 <> 0 AND http_status <> $12 THEN 1 = 0 WHEN $13 < 0 THEN 1 = 1 "                     \
+    "ELSE outcome = $13 END "
 #define NEWEST "ORDER BY number DESC "
 
 #define COUNT(way)                                                                                 \
