@@ -81,7 +81,7 @@ def made(admin, target):
 
 def session_of(admin, name, status="done", count=1):
     def found():
-        rows = [row for row in admin.get("/sessions?page_size=100").json["data"]
+        rows = [row for row in admin.get("/sessions?limit=100").json["data"]
                 if row["connection"] == name and row["status"] == status]
         return rows[0] if len(rows) >= count else None
     return wait_for(found, what=f"the session of {name}")

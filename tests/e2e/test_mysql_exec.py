@@ -145,7 +145,7 @@ def test_kill(admin, target, server):
         going = pool.submit(execute, admin, name, f"select '{mark}', sleep(600)", "json")
 
         def found():
-            listed = admin.get("/sessions?status=open&page_size=100").json["data"]
+            listed = admin.get("/sessions?status=open&limit=100").json["data"]
             return [s for s in listed if s["connection"] == name and s["status"] == "open"]
         session = wait_for(found, what="the session")[0]
         wait_for(lambda: mark in server.sql("SHOW FULL PROCESSLIST"), what="the statement")

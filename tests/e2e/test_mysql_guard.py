@@ -441,7 +441,7 @@ def test_it_is_on_record_with_its_verdict(gateway, admin, shop):
     with connected(made) as conn:
         run_text(conn, "SELECT 'before'")
         assert refused(run_text, conn, DELETED) is None
-    session = wait_for(lambda: next((row for row in admin.get("/sessions?page_size=100").json["data"]
+    session = wait_for(lambda: next((row for row in admin.get("/sessions?limit=100").json["data"]
                                      if row["connection"] == name and row["status"] == "done"), None),
                        what="the session")
     done = subprocess.run([BINARY, "recording", "export", session["id"], "--format", "jsonl", "--data-dir",
@@ -572,7 +572,7 @@ def test_a_guard_rail_is_tried_on_recordings(admin, shop):
         for statement in ("SELECT 'it\\'s; DELETE FROM kept'", "SELECT 1 FROM `pay`", "SELECT \"a\""):
             run_text(conn, statement)
     wait_for(lambda: any(row["connection"] == name and row["status"] == "done"
-                         for row in admin.get("/sessions?page_size=100").json["data"]), what="the session")
+                         for row in admin.get("/sessions?limit=100").json["data"]), what="the session")
     own = admin.get(f"/connections/{name}").json["id"]
     rail = admin.post("/guardrails", {"name": unique("rail"), "connection_ids": [own], "input": {"rules": [
         {"type": "sql", "relations": [{"name": "pay", "access": "read"}]},

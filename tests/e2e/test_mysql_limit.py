@@ -237,7 +237,7 @@ def test_it_is_on_record(admin, made, shop):
     with connected(made) as conn:
         assert number_of(run_text, conn, "DELETE FROM kept") == BLOCKED
     name = made["connection_name"]
-    session = wait_for(lambda: next((row for row in admin.get("/sessions?page_size=100").json["data"]
+    session = wait_for(lambda: next((row for row in admin.get("/sessions?limit=100").json["data"]
                                      if row["connection"] == name and row["status"] == "done"
                                      and "few at a time" in str(admin.get(f"/sessions/{row['id']}").json["guardrails_info"])),
                                     None), what="the session")

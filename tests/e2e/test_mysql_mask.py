@@ -487,7 +487,7 @@ def test_the_recording_has_what_the_client_got(admin, made, target):
     conn = connect(made, program_name="masked-recording")
     text_rows(conn, "SELECT card, note FROM pay")
     conn.close()
-    session = wait_for(lambda: next((s for s in admin.get("/sessions?page_size=100").json["data"]
+    session = wait_for(lambda: next((s for s in admin.get("/sessions?limit=100").json["data"]
                                      if s["status"] == "done" and "masked-recording" in json.dumps(s)), None)
                        or None, what="the session")
     result = admin.get(f"/sessions/{session['id']}/result").body.decode()

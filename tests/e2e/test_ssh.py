@@ -64,7 +64,7 @@ def much(tmp_path_factory):
 
 def session_of(admin, name, status="done"):
     def found():
-        rows = [row for row in admin.get("/sessions?page_size=100").json["data"]
+        rows = [row for row in admin.get("/sessions?limit=100").json["data"]
                 if row["connection"] == name and row["status"] == status]
         return rows[0] if rows else None
     return wait_for(found, what=f"the session of {name}")

@@ -120,7 +120,7 @@ class Local:
 
 def session_of(admin, name):
     def found():
-        rows = [row for row in admin.get("/sessions?page_size=100").json["data"]
+        rows = [row for row in admin.get("/sessions?limit=100").json["data"]
                 if row["connection"] == name and row["status"] == "done"]
         return rows[0] if rows else None
     return wait_for(found, what=f"the session of {name}")
@@ -190,7 +190,7 @@ def test_a_stalled_forward_delays_no_other_and_kill_ends_all(gateway, admin, ser
         staying = local.connect()
         staying.sendall(b"on")
         assert staying.recv(100) == b"on"
-        [row] = [row for row in admin.get("/sessions?page_size=100").json["data"] if row["connection"] == client.name]
+        [row] = [row for row in admin.get("/sessions?limit=100").json["data"] if row["connection"] == client.name]
         assert admin.post(f"/sessions/{row['id']}/kill").status in (200, 204)
         assert local.process.wait(PATIENCE) == 255
         try:

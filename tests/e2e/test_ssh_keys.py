@@ -203,7 +203,7 @@ def test_what_is_on_record(gateway, admin, person, server, keys, tmp_path):
     assert KeyClient(gateway, f"{name};ticket=42", keys["ed25519"], tmp_path).ssh("true").returncode == 0
 
     def done():
-        rows = [row for row in admin.get("/sessions?page_size=100").json["data"]
+        rows = [row for row in admin.get("/sessions?limit=100").json["data"]
                 if row["connection"] == name and row["status"] == "done"]
         return rows[0] if rows else None
     row = wait_for(done, what="the session")

@@ -1096,16 +1096,21 @@ export type ReviewDecisionRequest = {
     rejection_reason?: string | null;
     /* why; must be given with 'force_review' */
     reason?: string | null;
-    /* refused: this gateway does not hold an approval to hours of the day */
+    /* hours of the day in which what is approved may be used */
     time_window?: ReviewTimeWindowRequest | null;
 };
 
 export type ReviewTimeRangeRequest = {
+    /* HH:MM */
     start_time?: string | null;
+    /* HH:MM, to 24:00; before 'start_time': on the day after */
     end_time?: string | null;
+    /* of the system's database, such as Europe/Berlin; UTC when it is left out */
+    time_zone?: string | null;
 };
 
 export type ReviewTimeWindowRequest = {
+    /* time_range */
     type?: string | null;
     configuration?: ReviewTimeRangeRequest | null;
 };
@@ -1203,6 +1208,8 @@ export type Session = {
     verb: "connect" | "exec";
     status: "open" | "done";
     client_ip: string;
+    /* the fingerprint of the person's key that its client signed in with */
+    ssh_key?: string;
     application_name: string;
     /* what the client said about the session: an object of text */
     metadata?: Record<string, unknown>;
@@ -1245,6 +1252,33 @@ export type SessionGuardrailRule = {
 export type SessionMetadataRequest = {
     /* in the place of all that there was; 2500 bytes at most */
     metadata: Record<string, string>;
+};
+
+export type SshKey = {
+    id: string;
+    /* whose it is */
+    user_id: string;
+    /* what it is called; its comment, where nobody said */
+    name: string;
+    /* as 'ssh-ed25519' */
+    type: string;
+    bits: number;
+    /* what stood behind the key in its line */
+    comment: string;
+    /* SHA256:…, as 'ssh-keygen -l' shows it */
+    fingerprint: string;
+    /* the type and the key in base64 */
+    public_key: string;
+    created_at: string;
+    /* when a session was last opened with it; null: never */
+    last_used_at: string | null;
+};
+
+export type SshKeyRequest = {
+    /* the line of a '.pub' file: a type, the key in base64, perhaps a comment */
+    public_key: string;
+    /* what it is called; the comment of its line, when it is left out */
+    name?: string | null;
 };
 
 export type SupportedEntityTypes = {
