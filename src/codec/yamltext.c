@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "codec/json_writer.h"
 
 #include <yaml.h>
@@ -114,23 +115,37 @@ static size_t yamltext_digits(struct slice text, size_t at)
     return end - at;
 }
 
-/* As JSON writes them: YAML's other forms ('+1', '.5', '0x1f') are texts here. */
+/* Less than 10 to the power of 300, which a number of JSON can be. */
+static bool yamltext_is_exponent(struct slice text, size_t digits_before)
+{
+    uint64_t exponent = 0;
+    bool is_negative = text.len > 0 && text.at[0] == '-';
+    bool has_sign = is_negative || (text.len > 0 && text.at[0] == '+');
+    struct slice digits = slice_from(text, has_sign ? 1 : 0);
+    return digits.len <= 3 && text_parse_u64(digits, &exponent) == ERR_NONE &&
+           (is_negative || digits_before + exponent <= 300);
+}
+
+/* As JSON writes them, and an exponent behind a fraction alone: '1e3' is somebody's name. YAML's
+ * other forms ('+1', '.5', '0x1f') are texts, too. */
 static bool yamltext_is_number(struct slice text)
 {
     size_t at = text.len > 0 && text.at[0] == '-' ? 1 : 0;
-    size_t digits = yamltext_digits(text, at);
-    if (digits == 0 || digits > 18 || (digits > 1 && text.at[at] == '0')) {
+    size_t before = yamltext_digits(text, at);
+    if (before == 0 || before > 18 || (before > 1 && text.at[at] == '0')) {
         return false;
     }
-    at += digits;
-    if (at < text.len && text.at[at] == '.') {
-        digits = yamltext_digits(text, at + 1);
+    at += before;
+    bool has_fraction = at < text.len && text.at[at] == '.';
+    if (has_fraction) {
+        size_t digits = yamltext_digits(text, at + 1);
         at += 1 + digits;
         if (digits == 0 || digits > 18) {
             return false;
         }
     }
-    return at == text.len;
+    bool has_exponent = has_fraction && at < text.len && (text.at[at] | 0x20) == 'e';
+    return has_exponent ? yamltext_is_exponent(slice_from(text, at + 1), before) : at == text.len;
 }
 
 static void yamltext_put_plain(struct yamltext_reader *self, struct slice text)

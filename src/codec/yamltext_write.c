@@ -4,7 +4,10 @@
 #include "base/writer.h"
 #include "codec/yamltext.h"
 
+#include <stdio.h>
 #include <yaml.h>
+
+#define NUMBER_SIZE 64
 
 /* The emitter's memory; it goes on without a failure, which the end tells. */
 struct yamltext_out {
@@ -63,6 +66,22 @@ static void yamltext_out_scalar(struct yamltext_out *self, struct slice text, bo
                                                    is_plain ? 1 : 0, 1, style));
 }
 
+/* true, false, or a number: with a fraction before its exponent, without which it would be read as
+ * a text. */
+static void yamltext_out_other(struct yamltext_out *self, struct slice text)
+{
+    char bytes[NUMBER_SIZE];
+    struct slice exponent = SLICE_NONE;
+    struct slice digits = slice_cut(text, 'e', &exponent);
+    bool is_number = text.len > 0 && text.at[0] != 't' && text.at[0] != 'f'; /* nor a word */
+    bool is_bare = digits.len < text.len && slice_find_byte(digits, '.') == digits.len;
+    if (is_number && is_bare && text.len + 3 < sizeof(bytes)) {
+        (void)snprintf(bytes, sizeof(bytes), "%.*s.0e%.*s", SLICE_ARG(digits), SLICE_ARG(exponent));
+        text = slice_of_text(bytes);
+    }
+    yamltext_out_scalar(self, text, false);
+}
+
 static void yamltext_out_value(struct yamltext_out *self, struct json json);
 
 static void yamltext_out_object(struct yamltext_out *self, struct json json)
@@ -107,7 +126,7 @@ static void yamltext_out_value(struct yamltext_out *self, struct json json)
     } else if (json_as_text(json, &text, NULL) == ERR_NONE) {
         yamltext_out_scalar(self, text, true);
     } else {
-        yamltext_out_scalar(self, json_as_written(json), false);
+        yamltext_out_other(self, json_as_written(json));
     }
 }
 

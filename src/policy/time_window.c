@@ -99,6 +99,9 @@ int64_t time_windows_next(const struct time_windows *windows, bool is_open, int6
                           int64_t until)
 {
     int64_t last = now < until - AHEAD_US ? now + AHEAD_US : until;
+    if (windows->count == 0) {
+        return is_open && now < until ? now : 0;
+    }
     for (int64_t at = now; at < last; at += MINUTE_US - at % MINUTE_US) {
         if (time_windows_are_open(windows, at) == is_open) {
             return at;

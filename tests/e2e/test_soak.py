@@ -116,12 +116,12 @@ def api_work(admin, name):
     """What a page of the console and a program that keeps resources ask for."""
     def work(number):
         api = Api(admin.gateway, admin.token)
-        for path in ("/sessions?page_size=20", "/connections", "/audit/logs?page_size=20"):
+        for path in ("/sessions?limit=20", "/connections", "/audit/logs?page_size=20"):
             assert api.get(path).status == 200
         body = resource(name, env_vars={"N": str(number)}, roles=[role(f"{name}.role")])
         assert api.put(f"/resources/{name}", body).status == 200
         if number % 20 == 0:
-            shown = api.get("/sessions?page_size=1&state=done").json["data"]
+            shown = api.get("/sessions?limit=1&status=done").json["data"]
             for one in shown:
                 assert api.get(f"/sessions/{one['id']}").status == 200
     return work

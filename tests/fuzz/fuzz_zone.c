@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static const int64_t seconds[] = {INT64_MIN, -1000000000000, -2208988800, 0,
+    static const int64_t seconds[] = {INT64_MIN,  -1000000000000, -2208988800,   0,
                                       1767225600, 4102444800,     1000000000000, INT64_MAX};
     struct arena arena CLEANUP(arena_release);
     struct zone zone;

@@ -49,6 +49,7 @@ static void values_are_those_of_json(void **state)
     (void)state;
     assert_json("[1, -2.5, true, False, ~, null, 'x', \"y\"]",
                 "[1,-2.5,true,false,null,null,\"x\",\"y\"]");
+    assert_json("[5555055515555500.5, 1.5e-7, 1.0e18]", "[5.5550555155555e15,1.5e-7,1e18]");
     assert_json("[yes, no, 0x1f, 007, +1, .5, 1e3, '1']",
                 "[\"yes\",\"no\",\"0x1f\",\"007\",\"+1\",\".5\",\"1e3\",\"1\"]");
     assert_json("a: {}\nb: []\nc: |\n  two\n  lines\n",
