@@ -225,6 +225,7 @@ void pg_filter_decided(struct pg_filter *filter, const struct hold_answer *answe
     }
     hold->phase = answer->end == HOLD_PASSES ? PG_FILTER_APPROVED : PG_FILTER_DENIED;
     if (answer->end != HOLD_PASSES) {
+        buf_clear(&hold->notice); /* what has not gone out would stand behind the answer */
         pg_filter_write_error(&hold->words, answer->end == HOLD_CANCELLED ? "57014" : "42501",
                               hold_clean(slice_sub(answer->message, 0, LIMIT_HELD_WORDS_SIZE)),
                               hold_clean(slice_sub(answer->hint, 0, LIMIT_HELD_WORDS_SIZE)));
