@@ -169,22 +169,22 @@ static int64_t decision_granted_until(const struct decision_call *self)
            (is_script ? self->call->api->review_us : review->duration_sec * TIMESTAMP_SECOND);
 }
 
-/* What nobody could ever use is not approved. */
+/* What nobody could ever use is not granted, whoever of those who approve named the hours. */
 static enum err decision_add_hours(struct decision_call *self, int64_t granted_until,
                                    struct error *reterr)
 {
     struct arena *arena = self->call->arena;
     struct review *review = &self->look.review;
     struct review_hours hours;
-    if (self->hours.len == 0) {
-        return ERR_NONE;
-    }
-    if (slice_equals(review->kind, SLICE(REVIEW_HELD))) {
+    if (self->hours.len > 0 && slice_equals(review->kind, SLICE(REVIEW_HELD))) {
         return fail(reterr, ERR_INPUT,
                     "'time_window' must be left out: the statement waits in an open session");
     }
     review->time_windows =
         arena_format(arena, "%.*s%.*s", SLICE_ARG(review->time_windows), SLICE_ARG(self->hours));
+    if (review->time_windows.len == 0 || self->progress.state != REVIEW_APPROVED) {
+        return ERR_NONE;
+    }
     review->granted_until = granted_until;
     enum err err = review_store_hours(arena, review, self->now, &hours, reterr);
     if (err == ERR_NONE && time_windows_next(&hours.windows, true, self->now, granted_until) == 0) {

@@ -93,7 +93,7 @@ static enum err attribute_store_page(struct store_tx *tx, struct arena *arena,
                                      struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    struct slice search = filter->search.len == 0 ? SLICE("") : rows_like_in(arena, filter->search);
+    struct slice search = rows_like_in(arena, filter->search);
     enum err err = store_query(
         tx,
         COLUMNS "WHERE organization_id = $1 AND ($2 = '' OR lower(name) LIKE $2 ESCAPE '\\') "
@@ -114,7 +114,7 @@ enum err attribute_store_list(struct store_tx *tx, struct arena *arena,
 {
     struct slice organization_id = visibility->organization_id;
     struct rows_list list = {.arena = arena, .item_size = sizeof(struct attribute)};
-    struct slice search = filter->search.len == 0 ? SLICE("") : rows_like_in(arena, filter->search);
+    struct slice search = rows_like_in(arena, filter->search);
     enum err err = rows_number(tx,
                                "SELECT count(*) FROM attribute WHERE organization_id = $1 "
                                "AND ($2 = '' OR lower(name) LIKE $2 ESCAPE '\\')",

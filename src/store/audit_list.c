@@ -83,11 +83,6 @@ struct audit_listing {
     size_t filter_count;
 };
 
-static struct store_value audit_list_like(struct arena *arena, struct slice text)
-{
-    return store_text(text.len == 0 ? SLICE("") : rows_like_in(arena, text));
-}
-
 static void audit_list_bind(struct audit_listing *self, struct slice organization_id)
 {
     const struct audit_filter *filter = self->filter;
@@ -95,10 +90,10 @@ static void audit_list_bind(struct audit_listing *self, struct slice organizatio
     bool has_times = filter->created_after > 0 || filter->created_before > 0;
     struct store_value *values = self->values;
     values[0] = store_text(organization_id);
-    values[4] = audit_list_like(self->arena, filter->actor_subject);
-    values[5] = audit_list_like(self->arena, filter->actor_email);
-    values[6] = audit_list_like(self->arena, filter->http_path);
-    values[7] = audit_list_like(self->arena, filter->client_ip);
+    values[4] = store_text(rows_like_in(self->arena, filter->actor_subject));
+    values[5] = store_text(rows_like_in(self->arena, filter->actor_email));
+    values[6] = store_text(rows_like_in(self->arena, filter->http_path));
+    values[7] = store_text(rows_like_in(self->arena, filter->client_ip));
     values[8] = store_text(filter->resource_type);
     values[9] = store_text(filter->action);
     values[10] = store_text(filter->http_method);

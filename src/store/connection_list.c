@@ -63,7 +63,7 @@ static void connection_filter_bind(struct arena *arena, const struct visibility 
                                    const struct connection_filter *filter,
                                    struct store_value *values)
 {
-    struct slice search = filter->search.len == 0 ? SLICE("") : rows_like_in(arena, filter->search);
+    struct slice search = rows_like_in(arena, filter->search);
     const struct store_value first[] = {
         store_text(visibility->organization_id),
         rows_sight(visibility),

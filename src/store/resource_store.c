@@ -135,8 +135,7 @@ enum err resource_store_list(struct store_tx *tx, const struct visibility *visib
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list found = {.arena = list->arena, .item_size = sizeof(struct resource)};
-    struct slice search =
-        filter->search.len == 0 ? SLICE("") : rows_like_in(list->arena, filter->search);
+    struct slice search = rows_like_in(list->arena, filter->search);
     bool is_filtered = search.len + filter->name.len + filter->type.len + filter->subtype.len +
                            filter->agent_id.len >
                        0;

@@ -132,6 +132,9 @@ enum err rows_pairs_parse_in(struct arena *arena, struct slice text, struct shap
 
 struct slice rows_like_in(struct arena *arena, struct slice text)
 {
+    if (text.len == 0) {
+        return SLICE("");
+    }
     struct slice lower = text_lower_in(arena, text);
     char *pattern = arena_alloc(arena, lower.len * 2 + 2);
     size_t size = 0;

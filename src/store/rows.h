@@ -52,7 +52,7 @@ struct slice rows_pairs_text_in(struct arena *arena, const struct shape_pairs *p
 enum err rows_pairs_parse_in(struct arena *arena, struct slice text, struct shape_pairs *ret_pairs,
                              struct error *reterr) MUST_USE;
 
-/* "%…%" for LIKE … ESCAPE '\', in lower case. */
+/* "%…%" for LIKE … ESCAPE '\', in lower case; of no text: empty, which is no filter. */
 struct slice rows_like_in(struct arena *arena, struct slice text);
 
 /* Of a connection's id: whether any access rule names it, itself or by an attribute, and whether

@@ -95,11 +95,6 @@ static void session_list_add_way(struct session_listing *self, enum session_way 
     self->way_values[way][1] = store_text(second);
 }
 
-static struct store_value session_list_like(struct arena *arena, struct slice text)
-{
-    return store_text(text.len == 0 ? SLICE("") : rows_like_in(arena, text));
-}
-
 /* The rule's name as it stands in guardrails_info. LIKE would tell no case on one engine. */
 static struct store_value session_list_rule(struct arena *arena, struct slice rule)
 {
@@ -138,7 +133,7 @@ static void session_list_bind(struct session_listing *self, const struct session
     values[11] = store_text(filter->status);
     values[12] = store_int(filter->has_hit || filter->rule.len > 0 ? 1 : 0);
     values[13] = session_list_rule(self->arena, filter->rule);
-    values[14] = session_list_like(self->arena, filter->text);
+    values[14] = store_text(rows_like_in(self->arena, filter->text));
     for (size_t i = FIRST_FILTER; i < 15; i++) {
         self->filter_count += values[i].kind == STORE_INT ? (values[i].number != 0 ? 1U : 0U)
                                                           : (values[i].bytes.len > 0 ? 1U : 0U);

@@ -60,6 +60,12 @@ def test_the_hours_of_all_who_approve_hold(crew):
         "status": "APPROVED", "time_window": hours(61, 120)})
     assert answer.status == 400 and "before its hours begin" in answer.message, answer
     assert crew.state(asked) == "PENDING"
+    # The hours of the first are held against the grant when it begins, not before.
+    access = crew.jit(name, access_duration_seconds=600)
+    assert decide(crew.bob, access, time_window=hours(120, 240))["status"] == "PENDING"
+    answer = crew.cid.put(f"/reviews/{access['review_id']}", {"status": "APPROVED"})
+    assert answer.status == 400 and "before its hours begin" in answer.message, answer
+    assert crew.state(access) == "PENDING"
 
 
 def test_access_is_had_in_its_hours_alone(crew):
