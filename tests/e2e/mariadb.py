@@ -10,13 +10,15 @@ import pymysql
 
 from api import b64, unique
 from conftest import PATIENCE, lasting_port, wait_for
+from installed import run
 
 TARGET_PASSWORD = "only the gateway knows it"
 
 
 class MariadbServer:
     """Its own folder, which is not pytest's, since those are closed to others, and its own port;
-    started by the test and not as a service. Certificate and key are copied."""
+    started by the test and not as a service. Certificate and key are copied. Its temporary tables
+    are in the folder, too: a server that starts removes all those that it finds in /tmp."""
 
     def __init__(self, certificate, *arguments):
         self.folder = tempfile.mkdtemp(prefix="gatehouse-mariadb-")
@@ -34,10 +36,12 @@ class MariadbServer:
         self.install()
         self.start()
 
+    def places(self):
+        return [f"--datadir={self.data}", f"--tmpdir={self.folder}", f"--user={self.user}"]
+
     def install(self):
-        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={self.data}",
-                        f"--user={self.user}", "--skip-test-db", "--auth-root-authentication-method=normal"],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, cwd="/")
+        run("mariadb-install-db", "--no-defaults", *self.places(), "--skip-test-db",
+            "--auth-root-authentication-method=normal", cwd="/")
 
     def daemon(self):
         return ["mariadbd", "--no-defaults"]
@@ -45,7 +49,7 @@ class MariadbServer:
     def start(self):
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                [*self.daemon(), f"--datadir={self.data}", f"--user={self.user}",
+                [*self.daemon(), *self.places(),
                  f"--port={self.port}", "--bind-address=127.0.0.1", f"--socket={self.socket}",
                  f"--pid-file={self.data}/pid", "--skip-name-resolve", "--max-allowed-packet=64M",
                  "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=32M",

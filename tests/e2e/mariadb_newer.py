@@ -65,5 +65,5 @@ class NewerServer(MariadbServer):
         for name in TABLES:
             with open(os.path.join(folder(), "usr/share/mariadb", name), encoding="utf-8") as file:
                 text += file.read()
-        subprocess.run([*self.daemon(), "--bootstrap", f"--datadir={self.data}", f"--user={self.user}"],
+        subprocess.run([*self.daemon(), "--bootstrap", *self.places()],
                        input=text, text=True, check=True, capture_output=True, cwd="/")

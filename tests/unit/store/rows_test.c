@@ -108,8 +108,8 @@ static void check_like(struct slice text, const char *pattern)
 static void a_pattern_matches_the_text_alone(void **state)
 {
     (void)state;
-    check_like(SLICE(""), "%%");
-    check_like(SLICE_NONE, "%%");
+    check_like(SLICE(""), "");
+    check_like(SLICE_NONE, "");
     check_like(SLICE("abc"), "%abc%");
     check_like(SLICE("100%"), "%100\\%%");
     check_like(SLICE("a_b"), "%a\\_b%");
