@@ -3,6 +3,7 @@
 shown of one that failed. conftest.py takes the functions of pytest from here."""
 import os
 import shlex
+import signal
 
 import pytest
 
@@ -57,13 +58,20 @@ def last_lines(program):
         return title, str(error)
 
 
+def has_crashed(program):
+    return program.process.poll() not in (None, -signal.SIGKILL, -signal.SIGTERM) and \
+        program.process.poll() < 0
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if not report.failed:
         return
     before = getattr(item, "programs_before", 0)
-    shown = [program for program in programs[:before] if program.is_alive()] + programs[before:]
+    shown = [program for program in programs[:before]
+             if program.is_alive() or has_crashed(program)] + programs[before:]
+    shown.sort(key=has_crashed)
     report.sections += [last_lines(program) for program in shown[-SERVERS_SHOWN:]]
     name = item.nodeid.partition("::")[2]
     test = shlex.quote(f"{os.path.relpath(item.path, ROOT)}::{name}")

@@ -71,6 +71,46 @@ def test_not():
     assert os.path.isdir(left)
 
 
+# One that passes by itself, after it has failed beside others; and what it said when it did.
+AT_SECOND = """
+import os
+def test_one():
+    pass
+def test_first():
+    assert os.environ["PYTEST_XDIST_WORKER_COUNT"] == "1", "{says}"
+def test_steady():
+    assert {is_steady}
+"""
+
+
+def at_second(folder, says, is_steady=True, *arguments):
+    return run(folder, {"test_it.py": AT_SECOND.format(says=says, is_steady=is_steady)},
+               "--e2e", "true", "--unit", str(folder), *arguments)
+
+
+def test_what_fails_beside_others_is_tried_by_itself_and_named(tmp_path):
+    done = at_second(tmp_path, "too slow")
+    assert "end-to-end tests: 2 good, 1 bad" in done.stdout, done.stdout
+    assert "end-to-end tests again, one at a time: 1 good, 0 bad" in done.stdout
+    assert done.stdout.splitlines()[-2:] == [  # one failed: no unit tests are there
+        "only passed by itself: tests/test_it.py::test_first", "3 passed, 1 failed"]
+
+
+def test_what_fails_again_has_failed(tmp_path):
+    done = at_second(tmp_path, "slow", False)
+    assert "end-to-end tests again, one at a time: 1 good, 1 bad" in done.stdout, done.stdout
+    assert "only passed" not in done.stdout
+    assert done.stdout.splitlines()[-1] == "1 passed, 3 failed"
+
+
+@pytest.mark.parametrize("says, argument", [("gatehouse, which ended with -11: x", []),
+                                            ("slow", ["--all"])])
+def test_a_crash_and_a_full_run_have_no_second_try(tmp_path, says, argument):
+    done = at_second(tmp_path, says, True, *argument)
+    assert "again" not in done.stdout and "only passed" not in done.stdout, done.stdout
+    assert done.stdout.splitlines()[-1] == "2 passed, 2 failed"
+
+
 @pytest.mark.parametrize("text", ["import nothing_of_the_kind", "", "import os; os._exit(3)"])
 def test_no_tests_are_no_success(tmp_path, text):
     done = run(tmp_path, {"test_broken.py": text}, "--e2e", "true", "--unit", str(tmp_path))
