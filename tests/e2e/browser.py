@@ -188,16 +188,26 @@ class Page:
         return self.run(f"document.querySelector({json.dumps(selector)})?.innerText")
 
     def fill(self, selector, text):
+        """A dialog that opens takes the focus a moment later: what went elsewhere is typed again."""
         self.until_shown(selector)
-        self.run(f"document.querySelector({json.dumps(selector)}).select()")
-        self.call("Input.insertText", text=text)
+        value = f"document.querySelector({json.dumps(selector)}).value"
+        for _ in range(3):
+            before = self.run(value)
+            self.run(f"document.querySelector({json.dumps(selector)}).select()")
+            self.call("Input.insertText", text=text)
+            if before == text or self.run(value) != before:
+                return
 
     def click(self, selector):
-        self.until_shown(selector)
-        at = self.run(
+        """Where it is once it has come to rest and nothing else lies over it."""
+        at = self.until(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
-            "e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
-            "return {x: r.x + r.width / 2, y: r.y + r.height / 2} })()")
+            "if (!e?.checkVisibility()) return null; e.scrollIntoView({block: 'center'});"
+            "const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;"
+            "const rests = e.wasAt === `${x} ${y}`; e.wasAt = `${x} ${y}`;"
+            "const hit = document.elementFromPoint(x, y);"
+            "const isFree = hit && (hit.contains(e) || e.parentElement.contains(hit));"
+            "return rests && isFree ? {x, y} : null })()")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
 

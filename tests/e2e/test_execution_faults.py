@@ -121,6 +121,7 @@ def test_followed_from_anywhere(quick, name):
         event for event in stream.events if event[0]][1:]
 
 
+@pytest.mark.quiet
 def test_a_right_that_goes_ends_it(admin, target):
     group = unique("group")
     email = f"{unique('person')}@example.com"

@@ -116,6 +116,7 @@ def test_guesses_wait_for_longer_and_longer(house):
     assert house.sign_in(email).status == 200
 
 
+@pytest.mark.quiet
 def test_an_address_that_nobody_has_waits_as_well(house):
     known, unknown = house.person(), f"{unique('nobody')}@example.com"
     answers = []
@@ -128,6 +129,7 @@ def test_an_address_that_nobody_has_waits_as_well(house):
         assert house.is_held(email, 1, lambda email=email: house.sign_in(email))
 
 
+@pytest.mark.quiet
 def test_a_success_forgets(house):
     email = house.person()
     for _ in range(3):

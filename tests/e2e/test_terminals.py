@@ -72,7 +72,7 @@ def test_a_shell(shell):
     shell.type("sleep 4721 &\rexit 7\r")
     done, code = shell.ended()
     assert (done["end"], done["code"], code) == ("exited", 7, 1000), done
-    assert processes("sleep 4721") == []
+    wait_for(lambda: processes("sleep 4721") == [], what="the end of what it left")
     admin = shell.place.admin
     session = ended(admin, shell.session)
     assert (session["verb"], session["connection"]) == ("connect", shell.name)
