@@ -2,9 +2,11 @@
 #include "wire/pgwire_text.h"
 
 #include "base/reader.h"
+#include "wire/pgwire_text_system.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LINE_SIZE     400 /* of a double with all its digits */
@@ -16,14 +18,10 @@
 enum {
     TYPE_INT8 = 20,
     TYPE_INT2 = 21,
-    TYPE_INT2VECTOR = 22,
     TYPE_INT4 = 23,
-    TYPE_REGPROC = 24,
     TYPE_OID = 26,
-    TYPE_TID = 27,
     TYPE_XID = 28,
     TYPE_CID = 29,
-    TYPE_OIDVECTOR = 30,
     TYPE_POINT = 600,
     TYPE_LSEG = 601,
     TYPE_PATH = 602,
@@ -108,24 +106,36 @@ static double read_double(struct reader *reader)
     return number;
 }
 
-/* As short as it can be, and whole numbers with all their digits. */
-static enum err put_double(double number, int precision, struct buf *buf)
+/* As short as it can be and still the same number, as the server writes it: a digit more may make
+ * it look like what it is not. Whole numbers have all their digits. */
+static enum err put_double(double number, bool is_float4, struct buf *buf)
 {
-    bool is_whole = number > -1e18 && number < 1e18 && (double)(int64_t)number - number == 0;
-    return is_whole ? put(buf, "%.0f", number) : put(buf, "%.*g", precision, number);
+    enum { FLOAT4_LEAST = 6, FLOAT4_MOST = 9, FLOAT8_LEAST = 15, FLOAT8_MOST = 17 };
+    char text[LINE_SIZE];
+    int most = is_float4 ? FLOAT4_MOST : FLOAT8_MOST;
+    if (number > -1e18 && number < 1e18 && (double)(int64_t)number - number == 0) {
+        return put(buf, "%.0f", number);
+    }
+    for (int digits = is_float4 ? FLOAT4_LEAST : FLOAT8_LEAST; digits <= most; digits++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, number);
+        double same = is_float4 ? (double)strtof(text, NULL) : strtod(text, NULL);
+        if (same - number == 0) {
+            break;
+        }
+    }
+    return put(buf, "%s", text);
 }
 
 static enum err put_float(struct slice value, struct buf *buf)
 {
-    enum { FLOAT4_DIGITS = 9, FLOAT8_DIGITS = 17 };
     struct reader reader = reader_of(value);
     if (value.len == 4) {
         uint32_t bits = reader_u32(&reader);
         float number;
         memcpy(&number, &bits, sizeof(number));
-        return put_double((double)number, FLOAT4_DIGITS, buf);
+        return put_double((double)number, true, buf);
     }
-    return put_or(value.len == 8, put_double(read_double(&reader), FLOAT8_DIGITS, buf));
+    return put_or(value.len == 8, put_double(read_double(&reader), false, buf));
 }
 
 static enum err put_money(struct slice value, struct buf *buf)
@@ -334,7 +344,7 @@ static enum err put_doubles(struct slice value, size_t head, struct buf *buf)
     reader_skip(&reader, head);
     for (size_t i = head; i < value.len && err == ERR_NONE; i += 8) {
         err = i == head ? ERR_NONE : put(buf, ",");
-        err = err == ERR_NONE ? put_double(read_double(&reader), 17, buf) : err;
+        err = err == ERR_NONE ? put_double(read_double(&reader), false, buf) : err;
     }
     return err;
 }
@@ -494,7 +504,8 @@ static enum err put_other(uint32_t type, struct slice value, struct buf *buf)
     case TYPE_POLYGON:
         return put_doubles(value, 4, buf);
     default: /* numbers of objects, which are names only in text */
-        return value.len == 4 ? put_integer(value, false, buf) : ERR_INPUT;
+        return value.len == 4 ? put_integer(value, false, buf)
+                              : pgwire_text_system(type, value, buf);
     }
 }
 
@@ -542,17 +553,18 @@ enum err pgwire_text_write(uint32_t type, struct slice value, struct buf *buf)
 /* Guesses ---------------------------------------------------------------------------------------
  */
 
+/* Not macaddr8: any eight bytes, written so, look like an address of IPv6. */
 bool pgwire_text_guess(struct slice value, size_t *index, uint32_t *ret_type)
 {
     static const struct {
         uint32_t type;
         size_t size; /* 0: any */
         size_t size_min;
-    } guesses[] = {{TYPE_INT2, 2, 0},      {TYPE_INT4, 4, 0},     {TYPE_DATE, 4, 0},
-                   {TYPE_MACADDR, 6, 0},   {TYPE_INT8, 8, 0},     {TYPE_FLOAT8, 8, 0},
-                   {TYPE_TIMESTAMP, 8, 0}, {TYPE_MACADDR8, 8, 0}, {TYPE_INET, 8, 0},
-                   {TYPE_NUMERIC, 0, 8},   {TYPE_UUID, 16, 0},    {TYPE_INET, 20, 0},
-                   {TYPE_TSVECTOR, 0, 9},  {TYPE_TSQUERY, 0, 9}};
+    } guesses[] = {{TYPE_INT2, 2, 0},      {TYPE_INT4, 4, 0},  {TYPE_DATE, 4, 0},
+                   {TYPE_MACADDR, 6, 0},   {TYPE_INT8, 8, 0},  {TYPE_FLOAT8, 8, 0},
+                   {TYPE_TIMESTAMP, 8, 0}, {TYPE_INET, 8, 0},  {TYPE_NUMERIC, 0, 8},
+                   {TYPE_UUID, 16, 0},     {TYPE_INET, 20, 0}, {TYPE_TSVECTOR, 0, 9},
+                   {TYPE_TSQUERY, 0, 9}};
     while (*index < sizeof(guesses) / sizeof(guesses[0])) {
         size_t i = (*index)++;
         bool fits =

@@ -310,3 +310,22 @@ bool pgwire_range_read(struct slice value, struct pgwire_range *ret_range)
     }
     return reader_done(&reader) == ERR_NONE;
 }
+
+bool pgwire_ranges_read(struct slice value, struct pgwire_values *ret_ranges)
+{
+    struct reader reader = reader_of(value);
+    struct pgwire_range range;
+    size_t count = reader_u32(&reader);
+    if (reader.failed || count == 0 || count > reader_left(&reader) / sizeof(uint32_t)) {
+        return false;
+    }
+    ret_ranges->count = count;
+    ret_ranges->bytes = slice_from(value, reader.index);
+    for (size_t i = 0; i < count && !reader.failed; i++) {
+        struct slice item = pgwire_value_read(&reader);
+        if (item.at == NULL || !pgwire_range_read(item, &range)) {
+            return false;
+        }
+    }
+    return reader_done(&reader) == ERR_NONE;
+}

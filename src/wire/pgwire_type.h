@@ -65,5 +65,7 @@ struct pgwire_range {
     struct slice upper;
 };
 bool pgwire_range_read(struct slice value, struct pgwire_range *ret_range);
+/* A multirange, not an empty one: values that are ranges. */
+bool pgwire_ranges_read(struct slice value, struct pgwire_values *ret_ranges);
 
 #endif

@@ -81,7 +81,26 @@ PASSES = ["true", "1::int2", "41::int8", "1.5::numeric", "0.1::float8", "'12:30'
           "B'1010'", "'a b'::tsvector", "hstore('k', 'v')", "'a.b'::ltree", "'\\x00ff10'::bytea",
           "ARRAY[1, 2]::int8[]", "int8range(1, 5)", "point(1, 2)", "'{prefix}'::regtype", "timestamp '2024-01-02 03:04'",
           "'16/B374D848'::pg_lsn", "NULL::int8", "{prefix}_span(1, 5)", "12.34::numeric::money", "'fine'::{prefix}_mood",
-          "ARRAY['123e4567-e89b-12d3-a456-426614174000']::uuid[]", "1234567::oid", "current_date - current_date"]
+          "ARRAY['123e4567-e89b-12d3-a456-426614174000']::uuid[]", "1234567::oid", "current_date - current_date",
+          # what programs ask the catalog for
+          "'1 2 3'::int2vector", "''::oidvector", "'1259 2 30000'::oidvector", "ARRAY['4 5'::int2vector]", "'(3,4)'::tid",
+          "'100:104:100,102'::pg_snapshot", "'10:20:10,14,15'::txid_snapshot", "'04:05:06+02'::timetz",
+          "'pg_class'::regclass", "'now()'::regprocedure", "'public'::regnamespace", "ROW('(1,2)'::tid, '7 8'::oidvector)",
+          # of users
+          "'{{[1,5),[70,900000)}}'::{prefix}_span_multirange", "'{{}}'::{prefix}_span_multirange",
+          "'{{[a,b],[x,z]}}'::{prefix}_words_multirange", "ARRAY['{{[1,5)}}'::{prefix}_span_multirange]",
+          "ARRAY[{prefix}_span(5, NULL), 'empty']", "ROW(3, 'x')::{prefix}_pair", "ARRAY[ROW(3, 'x')::{prefix}_pair]",
+          "ARRAY['fine']::{prefix}_mood[]", "77::int8::{prefix}_number", "hstore(ARRAY['a', 'b'], ARRAY['x', NULL])",
+          "hstore('')", "'Word'::citext", "ARRAY['a.b'::ltree]",
+          # which a binary copy has nothing but bytes of
+          "box(point(78.42642702518539, 37.70214884912122), point(1, 2))", "'((1,2),(3,4),(5.5,6))'::polygon",
+          "'<(1,2),3>'::circle", "'[(1,2),(3,4)]'::lseg", "repeat('1', 70)::varbit", "sha256('x')",
+          "'\\x89504e470d0a1a0a0000000d49484452'::bytea", "'{{[1,5),[7,9)}}'::int4multirange",
+          # digits that only a longer reading has
+          "0.03594620593770048::float4", "'0.30000000000000004'::float8", "1e-30::float4", "'NaN'::float8"]
+# Under a rule about addresses and times, what is neither.
+OTHERS_PASS = ["5::int8", "12345678901::int8", "0.5::float8", "timestamp '2024-01-02 03:04'", "'FFFF/1'::pg_lsn",
+               "{prefix}_span(1, 900000)", "'123456'::xid8", "time '04:05:06.789'", "int8range(NULL, 5)"]
 
 
 def made_for(api, target, **members):
@@ -108,6 +127,10 @@ def prefix(target):
     yield name
     sql(target.server, f"DROP TABLE {name}; DROP TYPE {name}_pair, {name}_mood, {name}_span, {name}_words;"
                        f"DROP DOMAIN {name}_number")
+
+
+def filled(expression, prefix):
+    return expression.replace("{prefix}", prefix).replace("{{", "{").replace("}}", "}")
 
 
 def extended(statement, form):
@@ -156,11 +179,38 @@ def test_what_no_rule_is_about_passes(quick, target, prefix):
     plain = Wire(credential(quick, target.connection(quick)))
     with Wire(made_for(quick, target)) as wire, plain:
         for expression in PASSES:
-            for way, messages in ways(expression.replace("{prefix}", prefix)):
+            for way, messages in ways(filled(expression, prefix)):
                 raw, told = rows(plain, *messages), rows(wire, *messages)
                 if told != raw:
                     changed.append((expression, way, raw, told))
     assert not changed, "\n".join(map(str, changed))
+
+
+def test_eight_bytes_are_no_address(quick, target, prefix):
+    """In a binary copy, and in bounds of a range of users', where nothing says what they are."""
+    rule = {"supported_entity_types": [{"name": "NET", "entity_types": ["IP_ADDRESS", "MAC_ADDRESS"]}]}
+    plain = Wire(credential(quick, target.connection(quick)))
+    with Wire(made_for(quick, target, **rule)) as wire, plain:
+        for expression in OTHERS_PASS:
+            for way, messages in ways(filled(expression, prefix)):
+                assert rows(wire, *messages) == rows(plain, *messages), (expression, way)
+        for way, messages in ways("'10.1.2.3'::inet"):
+            assert rows(wire, *messages) != rows(plain, *messages), way
+
+
+def test_what_cannot_be_read_is_masked_or_refused_as_the_rule_says(quick, target):
+    """A type of an extension that nobody here knows: as text it is examined, in binary it cannot be."""
+    sql(target.server, "CREATE EXTENSION IF NOT EXISTS cube")
+    asked = "SELECT '(1,2),(3,4)'::cube"
+    with Wire(made_for(quick, target)) as wire:
+        assert wire.ask(asked) == [("(1, 2),(3, 4)",)]
+        assert rows(wire, *extended(asked, 1)) == b"\0\1" + b"\xff" * 4
+        assert any("1 value became NULL" in notice["M"] for notice in wire.notices), wire.notices
+    with Wire(made_for(quick, target, on_unexaminable="refuse")) as wire:
+        assert wire.ask(asked) == [("(1, 2),(3, 4)",)]
+        with pytest.raises(Refused) as refused:
+            rows(wire, *extended(asked, 1))
+        assert refused.value.fields["C"] == "42501"
 
 
 def test_what_has_no_room_for_text_is_null_or_refused(quick, target, prefix):

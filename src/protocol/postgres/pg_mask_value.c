@@ -258,7 +258,8 @@ static enum mask_outcome mask_bytes(struct pg_mask *mask, const struct mask_fiel
         return mask_by_null(mask, field, value, buf);
     }
     outcome = mask_text_in(mask, field, value);
-    return outcome != MASK_SAME || is_read
+    bool may_be_bytea = field->type == 0; /* in a copy, which says no types */
+    return outcome != MASK_SAME || is_read || may_be_bytea
                ? outcome
                : mask_unexaminable(mask->settings.rules, MASK_FORM_OTHER, value, buf,
                                    &mask->counts);
@@ -321,6 +322,19 @@ static enum mask_outcome mask_range(struct pg_mask *mask, const struct mask_fiel
     return MASK_SAME;
 }
 
+static enum mask_outcome mask_ranges(struct pg_mask *mask, const struct mask_field *field,
+                                     struct pgwire_values ranges, struct buf *buf, unsigned depth)
+{
+    enum mask_outcome outcome = MASK_SAME;
+    struct slice value;
+    struct pgwire_range range;
+    while (outcome == MASK_SAME && pgwire_value_next(&ranges, &value)) {
+        outcome = pgwire_range_read(value, &range) ? mask_range(mask, field, &range, buf, depth)
+                                                   : MASK_REFUSED;
+    }
+    return outcome;
+}
+
 static enum mask_outcome mask_structure(struct pg_mask *mask, const struct mask_field *field,
                                         struct slice value, struct buf *buf, unsigned depth)
 {
@@ -343,8 +357,12 @@ static enum mask_outcome mask_structure(struct pg_mask *mask, const struct mask_
     if (is_unknown && value.len > 0 && pgwire_pairs_read(value, &pairs)) {
         return mask_pairs(mask, field, pairs, buf, depth + 1);
     }
-    if (is_unknown && !is_deep && field->plan.whole == NULL && pgwire_range_read(value, &range)) {
+    bool may_be_range = is_unknown && !is_deep && field->plan.whole == NULL;
+    if (may_be_range && pgwire_range_read(value, &range)) {
         return mask_range(mask, field, &range, buf, depth + 1);
+    }
+    if (may_be_range && value.len > 0 && pgwire_ranges_read(value, &pairs)) {
+        return mask_ranges(mask, field, pairs, buf, depth + 1);
     }
     return mask_bytes(mask, field, value, buf);
 }
