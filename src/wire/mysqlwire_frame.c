@@ -48,9 +48,25 @@ enum err mysqlwire_framer_next(struct mysqlwire_framer *framer, struct slice byt
         framer_begin_piece(framer);
         *ret_event = (struct mysqlwire_event){.kind = MYSQLWIRE_EVENT_HEADER, .bytes = SLICE("")};
     }
+    ret_event->size = framer->size;
+    ret_event->sequence = framer->sequence;
+    ret_event->is_more = framer->is_more;
     ret_event->is_piece_last = framer->left == 0;
     ret_event->is_packet_last = framer->left == 0 && !framer->has_more_next;
     return ERR_NONE;
+}
+
+void mysqlwire_piece_events(const struct mysqlwire_event *header, struct slice part,
+                            struct mysqlwire_event ret_events[2])
+{
+    must(header->kind == MYSQLWIRE_EVENT_HEADER && part.len <= header->size);
+    ret_events[0] = *header;
+    ret_events[1] = *header;
+    ret_events[1].kind = MYSQLWIRE_EVENT_PART;
+    ret_events[1].bytes = part;
+    ret_events[1].is_piece_last = part.len == header->size;
+    ret_events[1].is_packet_last =
+        ret_events[1].is_piece_last && header->size < MYSQLWIRE_PIECE_MAX;
 }
 
 bool mysqlwire_framer_is_between(const struct mysqlwire_framer *framer)

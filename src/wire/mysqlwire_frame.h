@@ -24,6 +24,9 @@ enum mysqlwire_event_kind {
 struct mysqlwire_event {
     enum mysqlwire_event_kind kind;
     struct slice bytes;  /* of a part: a view, never empty */
+    uint32_t size;       /* of the piece's body */
+    uint8_t sequence;    /* its number */
+    bool is_more;        /* it goes on with the packet of the one before */
     bool is_piece_last;  /* the piece is over; an empty one has no part */
     bool is_packet_last; /* and the packet */
 };
@@ -32,6 +35,9 @@ void mysqlwire_framer_init(struct mysqlwire_framer *framer);
 /* Takes what 'bytes' begin with. ERR_MORE: all is taken, and there is no event. */
 enum err mysqlwire_framer_next(struct mysqlwire_framer *framer, struct slice bytes,
                                size_t *ret_taken, struct mysqlwire_event *ret_event) MUST_USE;
+/* The events of a piece, or of as much of it as 'part' is, whose header was taken and kept. */
+void mysqlwire_piece_events(const struct mysqlwire_event *header, struct slice part,
+                            struct mysqlwire_event ret_events[2]);
 /* Nothing of a packet is missing. */
 bool mysqlwire_framer_is_between(const struct mysqlwire_framer *framer);
 

@@ -7,7 +7,6 @@
 #include "protocol/mysql/mysql_budget.h"
 #include "protocol/mysql/mysql_ending.h"
 #include "protocol/mysql/mysql_row.h"
-#include "wire/mysqlwire_frame.h"
 #include "wire/mysqlwire_start.h"
 #include "wire/mysqlwire_state.h"
 
@@ -23,8 +22,7 @@ struct answer_cursor {
 
 struct mysql_answer {
     struct mysql_answer_settings settings;
-    struct mysqlwire_framer framer;
-    struct buf packet;
+    struct buf packet; /* that comes in parts */
     uint8_t sequence; /* of it */
     struct mask_rules *masking;
     const struct guard_scope *output; /* NULL: nothing is looked for */
@@ -109,7 +107,8 @@ static enum err put(struct mysql_answer *self, struct slice body, struct buf *sa
         mysqlwire_data_write(said, self->sequence, body, SLICE("")) != ERR_NONE) {
         return fail(reterr, ERR_LIMIT, "too much for the client at once");
     }
-    return mysql_tap_pass_more(self->settings.tap, slice_from(buf_view(said), start), reterr);
+    return mysql_tap_take_packet(self->settings.tap, self->sequence,
+                                 slice_from(buf_view(said), start + MYSQLWIRE_HEADER_SIZE), reterr);
 }
 
 static void write_error(const struct mysql_answer *self, uint16_t number, struct slice message,
@@ -307,9 +306,9 @@ static enum err take_row(struct mysql_answer *self, struct slice body, bool is_b
     return put(self, outcome == MYSQL_ROW_CHANGED ? buf_view(&masked) : body, said, reterr);
 }
 
-static enum err take_packet(struct mysql_answer *self, struct buf *said, struct error *reterr)
+static enum err take_packet(struct mysql_answer *self, struct slice body, struct buf *said,
+                            struct error *reterr)
 {
-    struct slice body = buf_view(&self->packet);
     enum mysqlwire_kind kind = MYSQLWIRE_KIND_OK;
     uint64_t number = 0;
     uint64_t count = 0;
@@ -348,33 +347,35 @@ static enum err take_packet(struct mysql_answer *self, struct buf *said, struct 
     return err == ERR_NONE ? put(self, body, said, reterr) : err;
 }
 
+static enum err take_event(struct mysql_answer *self, const struct mysqlwire_event *event,
+                           struct buf *said, struct error *reterr)
+{
+    if (event->kind == MYSQLWIRE_EVENT_HEADER) {
+        self->sequence = event->sequence;
+        buf_truncate(&self->packet, 0);
+        if (event->size == MYSQLWIRE_PIECE_MAX) {
+            return fail(reterr, ERR_LIMIT, "a row is longer than what rules can look through");
+        }
+    } else if (event->is_piece_last && self->packet.len == 0) {
+        return take_packet(self, event->bytes, said, reterr);
+    } else {
+        enum err err = buf_append(&self->packet, event->bytes);
+        must(err == ERR_NONE);
+    }
+    return event->is_packet_last ? take_packet(self, buf_view(&self->packet), said, reterr)
+                                 : ERR_NONE;
+}
+
 enum err mysql_answer_pass(struct mysql_answer *self, struct slice bytes, struct buf *said,
                            struct error *reterr)
 {
     enum err err = ERR_NONE;
-    while (err == ERR_NONE && bytes.len > 0) {
+    while (err == ERR_NONE) {
         struct mysqlwire_event event;
-        size_t taken = 0;
-        err = mysqlwire_framer_next(&self->framer, bytes, &taken, &event);
-        bytes = slice_from(bytes, taken);
-        if (err != ERR_NONE) {
-            break;
-        }
-        if (event.kind == MYSQLWIRE_EVENT_HEADER) {
-            self->sequence = self->framer.sequence;
-            buf_truncate(&self->packet, 0);
-            if (self->framer.size == MYSQLWIRE_PIECE_MAX) {
-                return fail(reterr, ERR_LIMIT, "a row is longer than what rules can look through");
-            }
-        } else {
-            err = buf_append(&self->packet, event.bytes);
-            must(err == ERR_NONE);
-        }
-        if (event.is_packet_last) {
-            err = take_packet(self, said, reterr);
-        }
+        err = mysql_tap_next(self->settings.tap, PUMP_TARGET, &bytes, &event);
+        err = err == ERR_NONE ? take_event(self, &event, said, reterr) : err;
     }
-    if (mysqlwire_framer_is_between(&self->framer)) {
+    if (mysql_tap_is_between(self->settings.tap, PUMP_TARGET)) {
         buf_clear(&self->packet);
     }
     return err == ERR_MORE ? ERR_NONE : err;
@@ -498,7 +499,6 @@ struct mysql_answer *mysql_answer_new(const struct mysql_answer_settings *settin
     self->settings = *settings;
     self->reach = &nothing;
     self->current = &self->columns;
-    mysqlwire_framer_init(&self->framer);
     buf_init(&self->packet, MYSQLWIRE_PIECE_MAX);
     buf_init(&self->words, WORDS_SIZE);
     mysql_budgets_init(&self->budgets);

@@ -40,7 +40,7 @@ static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct
         return passage_answer_kill(self, command, reterr);
     }
     self->way = PASSAGE_PASSES;
-    return passage_let(self, buf_view(&self->held), reterr);
+    return passage_let_held(self, reterr);
 }
 
 /* Bytes of the client -------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static enum err passage_take_part(struct mysql_passage *self, const struct mysql
                                   struct error *reterr)
 {
     if (self->way == PASSAGE_PASSES) {
-        return passage_let(self, event->bytes, reterr);
+        return passage_let(self, event, reterr);
     }
     if (self->way == PASSAGE_DROPS) {
         return ERR_NONE;
@@ -69,26 +69,29 @@ static enum err passage_take_part(struct mysql_passage *self, const struct mysql
     return err;
 }
 
-static enum err passage_take_header(struct mysql_passage *self, bool is_packet_last,
+static enum err passage_take_header(struct mysql_passage *self, const struct mysqlwire_event *event,
                                     struct error *reterr)
 {
-    struct slice header = slice_of(self->framer.header, MYSQLWIRE_HEADER_SIZE);
-    if (self->framer.is_more && self->way == PASSAGE_SKIPS) {
-        self->is_waiting = is_packet_last;
-        return is_packet_last ? passage_try(self, reterr) : ERR_NONE;
+    self->piece = *event;
+    if (event->is_more && self->way == PASSAGE_SKIPS) {
+        self->is_waiting = event->is_packet_last;
+        return event->is_packet_last ? passage_try(self, reterr) : ERR_NONE;
     }
-    if (self->framer.is_more || mysql_tap_state(self->tap)->client_sends_file) {
-        self->way = self->framer.is_more ? self->way : PASSAGE_PASSES;
-        return self->way == PASSAGE_PASSES ? passage_let(self, header, reterr) : ERR_NONE;
+    if (event->is_more || mysql_tap_state(self->tap)->client_sends_file) {
+        self->way = event->is_more ? self->way : PASSAGE_PASSES;
+        return self->way == PASSAGE_PASSES ? passage_let(self, event, reterr) : ERR_NONE;
     }
-    if (is_packet_last) {
+    if (event->is_packet_last) {
         return fail(reterr, ERR_INPUT, "the client's command is empty");
     }
     if (mysql_tap_state(self->tap)->has_quit) {
         return fail(reterr, ERR_INPUT, "the client goes on behind its end");
     }
     self->way = PASSAGE_HOLDS;
-    return buf_append(&self->held, header);
+    struct writer writer = writer_to(&self->held);
+    mysqlwire_write_u24(&writer, event->size);
+    writer_u8(&writer, event->sequence);
+    return writer_done(&writer);
 }
 
 /* All of them, or until the target has to say something first; the rest is kept. */
@@ -98,12 +101,10 @@ static enum err passage_run_client(struct mysql_passage *self, struct slice rest
     enum err err = ERR_NONE;
     while (err == ERR_NONE && rest.len > 0 && !passage_is_paused(self)) {
         struct mysqlwire_event event;
-        size_t taken = 0;
-        err = mysqlwire_framer_next(&self->framer, rest, &taken, &event);
-        rest = slice_from(rest, taken);
+        err = mysql_tap_next(self->tap, PUMP_CLIENT, &rest, &event);
         if (err == ERR_NONE) {
             err = event.kind == MYSQLWIRE_EVENT_HEADER
-                      ? passage_take_header(self, event.is_packet_last, reterr)
+                      ? passage_take_header(self, &event, reterr)
                       : passage_take_part(self, &event, reterr);
         }
     }
@@ -117,7 +118,7 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
                                     struct error *reterr)
 {
     /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
-    bool held_some = self->held.len > 0 || self->framer.header_len > 0;
+    bool held_some = self->held.len > 0 || mysql_tap_has_header_part(self->tap);
     buf_clear(&self->out);
     self->has_own = false;
     passage_turn_policy(self);
@@ -156,7 +157,7 @@ static enum err passage_pass_target(struct mysql_passage *self, struct slice *by
         err = mysql_answer_pass(self->answer, *bytes, &self->said, reterr);
         *bytes = buf_view(&self->said);
     } else if (err == ERR_NONE) {
-        err = mysql_tap_pass(self->tap, PUMP_TARGET, *bytes, reterr);
+        err = mysql_tap_pass(self->tap, *bytes, reterr);
     }
     if (err == ERR_NONE && self->filter != NULL) {
         err = passage_go_on(self, reterr);
@@ -200,7 +201,7 @@ static unsigned mysql_passage_state(const struct passage *passage)
     const struct mysql_passage *self = mysql_passage_view(passage);
     const struct mysqlwire_state *state = mysql_tap_state(self->tap);
     bool is_idle = state->count == 0 && !state->client_sends_file && self->held.len == 0 &&
-                   self->pending.len == 0 && mysqlwire_framer_is_between(&self->framer);
+                   self->pending.len == 0 && mysql_tap_is_between(self->tap, PUMP_CLIENT);
     unsigned bits = is_idle ? PASSAGE_IDLE : 0U;
     bits |= (state->status & MYSQLWIRE_STATUS_IN_TRANSACTION) != 0 ? PASSAGE_IN_TRANSACTION : 0U;
     /* Where people decide, what is behind is read on, so that a client that goes is noticed. */
@@ -307,7 +308,6 @@ static struct passage *mysql_passage_start(const struct passage_settings *settin
     self->owner = owner;
     self->capabilities = capabilities;
     self->tap = mysql_tap_new(&tap);
-    mysqlwire_framer_init(&self->framer);
     buf_init(&self->held, MYSQL_PASSAGE_HELD_SIZE);
     buf_init(&self->out, OUT_SIZE);
     buf_init(&self->back, BACK_SIZE);

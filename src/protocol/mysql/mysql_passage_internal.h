@@ -10,7 +10,6 @@
 #include "protocol/mysql/mysql_limit.h"
 #include "protocol/mysql/mysql_passage.h"
 #include "protocol/mysql/mysql_tap.h"
-#include "wire/mysqlwire_frame.h"
 
 #define MYSQL_PASSAGE_HELD_SIZE (LIMIT_MYSQL_JUDGED_SIZE + LIMIT_READ_SIZE)
 
@@ -28,7 +27,7 @@ struct mysql_passage {
     void *owner;
     uint32_t capabilities;
     struct mysql_tap *tap;
-    struct mysqlwire_framer framer; /* of the client's packets */
+    struct mysqlwire_event piece; /* the client's last header */
     enum passage_way way;
     struct buf held; /* the packet that is not decided, from its header on */
     struct buf out;  /* to the target */
@@ -61,7 +60,11 @@ enum err passage_answer_kill(struct mysql_passage *self, struct slice command,
                              struct error *reterr) MUST_USE;
 
 /* mysql_passage_rules.c */
-enum err passage_let(struct mysql_passage *self, struct slice bytes, struct error *reterr) MUST_USE;
+/* An event of the client's passes. */
+enum err passage_let(struct mysql_passage *self, const struct mysqlwire_event *event,
+                     struct error *reterr) MUST_USE;
+/* What is held does. */
+enum err passage_let_held(struct mysql_passage *self, struct error *reterr) MUST_USE;
 void passage_turn_policy(struct mysql_passage *self);
 /* Nothing more of the client is looked at before the target has said something, or people have. */
 bool passage_is_paused(const struct mysql_passage *self);

@@ -40,7 +40,7 @@ enum err passage_refuse_with(struct mysql_passage *self, uint16_t number,
 {
     struct buf packet;
     buf_init(&packet, LIMIT_KIB(4));
-    uint8_t sequence = (uint8_t)(self->framer.sequence + 1);
+    uint8_t sequence = (uint8_t)(self->piece.sequence + 1);
     must(mysql_ending_write(number, sequence, words, &packet) == ERR_NONE);
     enum err err = passage_answer(self, buf_view(&packet), MYSQL_RECORD_ERROR, reterr);
     buf_release(&packet);
@@ -85,7 +85,7 @@ static enum err passage_kill(struct mysql_passage *self, const struct mysqlwire_
 enum err passage_answer_kill(struct mysql_passage *self, struct slice command, struct error *reterr)
 {
     struct mysqlwire_kill kill;
-    bool is_whole = self->framer.size <= LIMIT_MYSQL_HELD_SIZE;
+    bool is_whole = self->piece.size <= LIMIT_MYSQL_HELD_SIZE;
     self->way = PASSAGE_DROPS;
     return is_whole && mysql_kill_read(command, &kill)
                ? passage_kill(self, &kill, reterr)

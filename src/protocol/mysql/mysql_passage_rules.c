@@ -9,13 +9,32 @@
 
 #define HINT "Change the statement, or ask who looks after the guard rail."
 
-enum err passage_let(struct mysql_passage *self, struct slice bytes, struct error *reterr)
+enum err passage_let(struct mysql_passage *self, const struct mysqlwire_event *event,
+                     struct error *reterr)
 {
-    enum err err = mysql_tap_pass(self->tap, PUMP_CLIENT, bytes, reterr);
-    if (err == ERR_NONE && buf_append(&self->out, bytes) != ERR_NONE) {
-        err = fail(reterr, ERR_LIMIT, "the client sends too much at once");
+    bool is_part = event->kind == MYSQLWIRE_EVENT_PART;
+    enum err err = mysql_tap_take(self->tap, PUMP_CLIENT, event, reterr);
+    if (err != ERR_NONE) {
+        return err;
     }
-    return err;
+    struct writer writer = writer_to(&self->out);
+    if (is_part) {
+        writer_bytes(&writer, event->bytes);
+    } else {
+        mysqlwire_write_u24(&writer, event->size);
+        writer_u8(&writer, event->sequence);
+    }
+    err = writer_done(&writer);
+    return err == ERR_NONE ? ERR_NONE : fail(reterr, err, "the client sends too much at once");
+}
+
+enum err passage_let_held(struct mysql_passage *self, struct error *reterr)
+{
+    struct mysqlwire_event events[2];
+    struct slice body = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
+    mysqlwire_piece_events(&self->piece, body, events);
+    enum err err = passage_let(self, &events[0], reterr);
+    return err == ERR_NONE ? passage_let(self, &events[1], reterr) : err;
 }
 
 static bool passage_is_limiting(const struct mysql_passage *self)
@@ -25,7 +44,8 @@ static bool passage_is_limiting(const struct mysql_passage *self)
 
 static bool passage_owes_answer(const struct mysql_passage *self)
 {
-    return mysql_tap_state(self->tap)->count > 0 || mysql_filter_is_asking(self->filter) ||
+    return mysql_tap_state(self->tap)->count > 0 ||
+           !mysql_tap_is_between(self->tap, PUMP_TARGET) || mysql_filter_is_asking(self->filter) ||
            passage_is_limiting(self) || (self->ping != NULL && self->ping->is_asked) ||
            (self->answer != NULL && mysql_answer_is_busy(self->answer));
 }
@@ -116,7 +136,7 @@ static enum err passage_run(struct mysql_passage *self, struct error *reterr)
     }
     self->way = PASSAGE_PASSES;
     self->is_judged = true;
-    return passage_let(self, buf_view(&self->held), reterr);
+    return passage_let_held(self, reterr);
 }
 
 static enum err passage_limit(struct mysql_passage *self, const struct mysql_filter_limit *rule,
@@ -183,7 +203,7 @@ enum err passage_try(struct mysql_passage *self, struct error *reterr)
 /* Of what rules look at: held until it is whole. */
 enum err passage_hold(struct mysql_passage *self, bool is_whole, struct error *reterr)
 {
-    self->is_too_long = self->framer.size > LIMIT_MYSQL_JUDGED_SIZE;
+    self->is_too_long = self->piece.size > LIMIT_MYSQL_JUDGED_SIZE;
     if (self->is_too_long) {
         buf_truncate(&self->held, MYSQLWIRE_HEADER_SIZE + 1);
         self->way = PASSAGE_SKIPS;

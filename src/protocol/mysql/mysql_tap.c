@@ -3,13 +3,15 @@
 
 #include "base/memory.h"
 #include "base/must.h"
-#include "wire/mysqlwire_frame.h"
 #include "wire/mysqlwire_statement.h"
 
 /* One side's way to the other. */
 struct tap_way {
     enum record_side side;
-    struct mysqlwire_framer framer;
+    struct mysqlwire_framer framer; /* of what it says, whatever passes of it */
+    uint32_t size;                  /* of the piece that passes; these three as in its header */
+    uint8_t sequence;
+    bool is_more;
     bool has_kind;  /* of the packet that is under way */
     bool is_told;   /* it is recorded */
     bool is_begun;  /* a part of the piece is on record */
@@ -72,14 +74,14 @@ static void tap_tell_whole(struct mysql_tap *tap, struct tap_way *way, char type
 static void tap_tell(struct mysql_tap *tap, struct tap_way *way, struct slice bytes, bool is_last)
 {
     char head[RECORD_MESSAGE_HEAD];
-    char type = way->framer.is_more ? MYSQL_RECORD_MORE : way->type;
+    char type = way->is_more ? MYSQL_RECORD_MORE : way->type;
     if (!way->is_told) {
         return;
     }
     if (!way->is_begun && is_last) {
         tap_tell_whole(tap, way, type, bytes);
     } else if (!way->is_begun) {
-        const struct slice parts[] = {record_message_head(type, way->framer.size, head), bytes};
+        const struct slice parts[] = {record_message_head(type, way->size, head), bytes};
         tap_flush_run(tap, way);
         recorder_add(tap->settings.recorder, RECORD_MESSAGE, way->side, parts, COUNT_OF(parts));
     } else {
@@ -106,8 +108,8 @@ static void tap_tell_count(struct mysql_tap *tap, struct tap_way *way)
 /* A row begins, or goes on with another piece. */
 static void tap_count_row(struct mysql_tap *tap, struct tap_way *way)
 {
-    uint64_t size = MYSQLWIRE_HEADER_SIZE + (uint64_t)way->framer.size;
-    uint64_t rows = way->framer.is_more ? 0 : 1;
+    uint64_t size = MYSQLWIRE_HEADER_SIZE + (uint64_t)way->size;
+    uint64_t rows = way->is_more ? 0 : 1;
     way->rows += rows;
     way->row_bytes += size;
     tap->counts.rows += rows;
@@ -143,9 +145,7 @@ static enum err tap_begin_command(struct mysql_tap *tap, uint8_t command, struct
 static enum err tap_client_header(struct mysql_tap *tap, struct error *reterr)
 {
     struct tap_way *way = &tap->client;
-    tap->now.sequence = (uint8_t)(way->framer.sequence + 1);
-    way->is_begun = false;
-    if (way->framer.is_more) {
+    if (way->is_more) {
         if (tap->is_file) {
             tap_count_row(tap, way);
         }
@@ -155,11 +155,11 @@ static enum err tap_client_header(struct mysql_tap *tap, struct error *reterr)
     tap->is_statement = false;
     way->has_kind = tap->is_file;
     if (!tap->is_file) {
-        return way->framer.size > 0 ? ERR_NONE
+        return way->size > 0 ? ERR_NONE
                                     : fail(reterr, ERR_INPUT, "the client's command is empty");
     }
     way->type = MYSQL_RECORD_FILE;
-    if (way->framer.size == 0) {
+    if (way->size == 0) {
         mysqlwire_state_file_sent(&tap->state);
     } else {
         tap_count_row(tap, way);
@@ -228,7 +228,7 @@ static enum err tap_begin_answer(struct mysql_tap *tap, uint8_t first, struct er
 {
     struct tap_way *way = &tap->target;
     const struct mysqlwire_request *request = mysqlwire_state_current(&tap->state);
-    enum err err = mysqlwire_state_begin(&tap->state, way->framer.size, first, &tap->kind,
+    enum err err = mysqlwire_state_begin(&tap->state, way->size, first, &tap->kind,
                                          &tap->number, reterr);
     if (err != ERR_NONE) {
         return err;
@@ -293,9 +293,7 @@ static enum err tap_end_answer(struct mysql_tap *tap, struct error *reterr)
 static enum err tap_target_header(struct mysql_tap *tap, bool is_packet_last, struct error *reterr)
 {
     struct tap_way *way = &tap->target;
-    tap->now.sequence = (uint8_t)(way->framer.sequence + 1);
-    way->is_begun = false;
-    if (!way->framer.is_more) {
+    if (!way->is_more) {
         way->has_kind = false;
     } else if (tap_is_row(tap)) {
         tap_count_row(tap, way);
@@ -328,53 +326,85 @@ static enum err tap_target_part(struct mysql_tap *tap, const struct mysqlwire_ev
 
 /* Both ----------------------------------------------------------------------------------------- */
 
-static enum err tap_take(struct mysql_tap *tap, enum pump_side side,
-                         const struct mysqlwire_event *event, struct error *reterr)
-{
-    bool is_header = event->kind == MYSQLWIRE_EVENT_HEADER;
-    if (side == PUMP_CLIENT) {
-        return is_header ? tap_client_header(tap, reterr) : tap_client_part(tap, event, reterr);
-    }
-    return is_header ? tap_target_header(tap, event->is_packet_last, reterr)
-                     : tap_target_part(tap, event, reterr);
-}
-
-static enum err tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice bytes,
-                         struct error *reterr)
+enum err mysql_tap_take(struct mysql_tap *tap, enum pump_side side,
+                        const struct mysqlwire_event *event, struct error *reterr)
 {
     struct tap_way *way = side == PUMP_CLIENT ? &tap->client : &tap->target;
-    enum err err = ERR_NONE;
-    tap->counts.bytes[side] += bytes.len;
-    while (err == ERR_NONE && bytes.len > 0) {
-        struct mysqlwire_event event;
-        size_t taken = 0;
-        err = mysqlwire_framer_next(&way->framer, bytes, &taken, &event);
-        bytes = slice_from(bytes, taken);
-        if (err == ERR_NONE) {
-            err = tap_take(tap, side, &event, reterr);
-        }
+    if (event->kind == MYSQLWIRE_EVENT_HEADER) {
+        tap->counts.bytes[side] += MYSQLWIRE_HEADER_SIZE;
+        way->size = event->size;
+        way->sequence = event->sequence;
+        way->is_more = event->is_more;
+        way->is_begun = false;
+        tap->now.sequence = (uint8_t)(event->sequence + 1);
+    } else {
+        tap->counts.bytes[side] += event->bytes.len;
     }
-    if (side == PUMP_TARGET) {
-        tap->now.is_between = mysqlwire_framer_is_between(&way->framer);
-        if (tap->body.len == 0 || tap->now.is_between) {
-            buf_clear(&tap->body); /* who is idle holds no buffer */
-        }
+    if (side == PUMP_CLIENT) {
+        return event->kind == MYSQLWIRE_EVENT_HEADER ? tap_client_header(tap, reterr)
+                                                     : tap_client_part(tap, event, reterr);
+    }
+    tap->now.is_between = event->is_packet_last;
+    return event->kind == MYSQLWIRE_EVENT_HEADER
+               ? tap_target_header(tap, event->is_packet_last, reterr)
+               : tap_target_part(tap, event, reterr);
+}
+
+enum err mysql_tap_take_packet(struct mysql_tap *tap, uint8_t sequence, struct slice body,
+                               struct error *reterr)
+{
+    const struct mysqlwire_event header = {.kind = MYSQLWIRE_EVENT_HEADER,
+                                           .size = (uint32_t)body.len,
+                                           .sequence = sequence,
+                                           .is_piece_last = body.len == 0,
+                                           .is_packet_last = body.len == 0};
+    struct mysqlwire_event events[2];
+    must(body.len < MYSQLWIRE_PIECE_MAX);
+    mysqlwire_piece_events(&header, body, events);
+    enum err err = mysql_tap_take(tap, PUMP_TARGET, &events[0], reterr);
+    if (err == ERR_NONE && body.len > 0) {
+        err = mysql_tap_take(tap, PUMP_TARGET, &events[1], reterr);
+    }
+    buf_clear(&tap->body); /* who is idle holds no buffer */
+    return err;
+}
+
+enum err mysql_tap_next(struct mysql_tap *tap, enum pump_side side, struct slice *rest,
+                        struct mysqlwire_event *ret_event)
+{
+    struct tap_way *way = side == PUMP_CLIENT ? &tap->client : &tap->target;
+    size_t taken = 0;
+    enum err err = mysqlwire_framer_next(&way->framer, *rest, &taken, ret_event);
+    *rest = slice_from(*rest, taken);
+    return err;
+}
+
+bool mysql_tap_is_between(const struct mysql_tap *tap, enum pump_side side)
+{
+    return mysqlwire_framer_is_between(side == PUMP_CLIENT ? &tap->client.framer
+                                                           : &tap->target.framer);
+}
+
+bool mysql_tap_has_header_part(const struct mysql_tap *tap)
+{
+    return tap->client.framer.header_len > 0;
+}
+
+enum err mysql_tap_pass(struct mysql_tap *tap, struct slice bytes, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    mysql_tap_begin_turn(tap);
+    while (err == ERR_NONE) {
+        struct mysqlwire_event event;
+        err = mysql_tap_next(tap, PUMP_TARGET, &bytes, &event);
+        err = err == ERR_NONE ? mysql_tap_take(tap, PUMP_TARGET, &event, reterr) : err;
+    }
+    /* Of a header that is not whole yet what there is passes, too. */
+    tap->now.is_between = mysql_tap_is_between(tap, PUMP_TARGET);
+    if (tap->body.len == 0 || tap->now.is_between) {
+        buf_clear(&tap->body); /* who is idle holds no buffer */
     }
     return err == ERR_MORE ? ERR_NONE : err;
-}
-
-enum err mysql_tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice bytes,
-                        struct error *reterr)
-{
-    if (side == PUMP_TARGET) {
-        mysql_tap_begin_turn(tap);
-    }
-    return tap_pass(tap, side, bytes, reterr);
-}
-
-enum err mysql_tap_pass_more(struct mysql_tap *tap, struct slice bytes, struct error *reterr)
-{
-    return tap_pass(tap, PUMP_TARGET, bytes, reterr);
 }
 
 void mysql_tap_begin_turn(struct mysql_tap *tap)

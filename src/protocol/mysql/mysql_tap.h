@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Follows what passes in an open session of MySQL's protocol, and puts it on record: what clients
- * ask and what comes of it, not what the protocol says of its own. */
+/* Follows what passes in an open session of MySQL's protocol: cuts both directions into packets,
+ * once, for itself and for the rules, and puts on record what clients ask and what comes of it, not
+ * what the protocol says of its own. */
 #ifndef GH_MYSQL_MYSQL_TAP_H
 #define GH_MYSQL_MYSQL_TAP_H
 
 #include "protocol/passage.h"
+#include "wire/mysqlwire_frame.h"
 #include "wire/mysqlwire_state.h"
 
 /* What stands on record, by the type of its message; the body is the packet's. Packets of several
@@ -36,14 +38,26 @@ struct mysql_tap_settings {
 struct mysql_tap *mysql_tap_new(const struct mysql_tap_settings *settings);
 void mysql_tap_free(struct mysql_tap *tap);
 
-/* The next bytes of a side, which pass. ERR_INPUT, ERR_LIMIT: it breaks the protocol. */
-enum err mysql_tap_pass(struct mysql_tap *tap, enum pump_side side, struct slice bytes,
-                        struct error *reterr) MUST_USE;
-/* More of the target's, in the same turn as what was passed before. */
-enum err mysql_tap_pass_more(struct mysql_tap *tap, struct slice bytes,
-                             struct error *reterr) MUST_USE;
-/* The turn in which mysql_tap_pass_more() comes begins. */
+/* The next bytes of the target, which pass as they are. ERR_INPUT, ERR_LIMIT: it breaks the
+ * protocol. */
+enum err mysql_tap_pass(struct mysql_tap *tap, struct slice bytes, struct error *reterr) MUST_USE;
+
+/* The same in steps, of either side, for who decides what passes of it. */
+/* Bytes of the target come. */
 void mysql_tap_begin_turn(struct mysql_tap *tap);
+/* The next event of what the side says, off *rest. ERR_MORE: that was all. */
+enum err mysql_tap_next(struct mysql_tap *tap, enum pump_side side, struct slice *rest,
+                        struct mysqlwire_event *ret_event) MUST_USE;
+/* The side said all of a packet, and not of the next one. */
+bool mysql_tap_is_between(const struct mysql_tap *tap, enum pump_side side);
+/* Of the client's next header some is there, and not all. */
+bool mysql_tap_has_header_part(const struct mysql_tap *tap);
+/* An event passes, in the order of the side's packets. ERR_INPUT, ERR_LIMIT as above. */
+enum err mysql_tap_take(struct mysql_tap *tap, enum pump_side side,
+                        const struct mysqlwire_event *event, struct error *reterr) MUST_USE;
+/* What the gateway says in the place of the target: a packet of one piece. */
+enum err mysql_tap_take_packet(struct mysql_tap *tap, uint8_t sequence, struct slice body,
+                               struct error *reterr) MUST_USE;
 /* A client's command that does not pass, and what the gateway says to it: a packet. */
 void mysql_tap_answered(struct mysql_tap *tap, struct slice command, enum mysql_record type,
                         struct slice answer);
