@@ -240,9 +240,13 @@ def test_kill_9_during_puts_leaves_old_or_new(start, store_url, tmp_path):
         threads = [threading.Thread(target=write_until_killed,
                                     args=(gateway, admin.token, stream, shared, problems))
                    for stream in streams]
+        before = sum(stream.version for stream in streams)
+        enough = before + rng.randint(WRITERS + 1, 3 * WRITERS)  # on a slow machine, too
         for thread in threads:
             thread.start()
-        time.sleep(SLOWNESS * rng.uniform(0.02, 0.25))
+        wait_for(lambda: problems or sum(stream.version for stream in streams) >= enough,
+                 what="writes to kill it amid")
+        time.sleep(SLOWNESS * rng.uniform(0, 0.1))
         gateway.kill()
         for thread in threads:
             thread.join(PATIENCE)

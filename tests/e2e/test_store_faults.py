@@ -178,7 +178,9 @@ def test_kill_9_under_load_loses_no_acknowledged_write(tmp_path):
                    for i in range(4)]
         for thread in threads:
             thread.start()
-        time.sleep(rng.uniform(0.02, 0.15))
+        enough = rng.randint(3, 20)  # on a slow machine, too
+        wait_for(lambda: sum(map(len, lists)) >= enough, what="writes to kill it amid")
+        time.sleep(rng.uniform(0, 0.05))
         gateway.kill()
         for thread in threads:
             thread.join(PATIENCE)
