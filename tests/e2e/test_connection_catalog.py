@@ -231,13 +231,14 @@ def test_only_so_many_wait_at_once(admin, target):
 def test_a_statement_that_takes_too_long_is_cancelled(admin, postgres, target, shop, database):
     locker = subprocess.Popen(
         ["psql", "-q", "-X", "-h", "127.0.0.1", "-p", str(postgres.port), "-U", "postgres",
-         database], stdin=subprocess.PIPE, text=True)
+         database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     asked = ("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gatehouse' "
              f"AND usename = '{target.user}'")
     try:
-        locker.stdin.write("BEGIN; LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE;\n")
+        locker.stdin.write("BEGIN; LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE;\n"
+                           "\\echo locked\n")
         locker.stdin.flush()
-        time.sleep(0.5)
+        assert locker.stdout.readline() == "locked\n"
         began = time.monotonic()
         failure(ask(admin, shop, "tables"), "timeout", "in time")
         assert time.monotonic() - began < 15
