@@ -23,7 +23,7 @@ struct answer_cursor {
 struct mysql_answer {
     struct mysql_answer_settings settings;
     struct buf packet; /* that comes in parts */
-    uint8_t sequence; /* of it */
+    uint8_t sequence;  /* of it */
     struct mask_rules *masking;
     const struct guard_scope *output; /* NULL: nothing is looked for */
     struct mysql_row_rules rules;

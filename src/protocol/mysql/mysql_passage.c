@@ -103,9 +103,8 @@ static enum err passage_run_client(struct mysql_passage *self, struct slice rest
         struct mysqlwire_event event;
         err = mysql_tap_next(self->tap, PUMP_CLIENT, &rest, &event);
         if (err == ERR_NONE) {
-            err = event.kind == MYSQLWIRE_EVENT_HEADER
-                      ? passage_take_header(self, &event, reterr)
-                      : passage_take_part(self, &event, reterr);
+            err = event.kind == MYSQLWIRE_EVENT_HEADER ? passage_take_header(self, &event, reterr)
+                                                       : passage_take_part(self, &event, reterr);
         }
     }
     if (err == ERR_NONE && rest.len > 0 && buf_append(&self->pending, rest) != ERR_NONE) {

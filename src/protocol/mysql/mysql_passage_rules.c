@@ -44,9 +44,9 @@ static bool passage_is_limiting(const struct mysql_passage *self)
 
 static bool passage_owes_answer(const struct mysql_passage *self)
 {
-    return mysql_tap_state(self->tap)->count > 0 ||
-           !mysql_tap_is_between(self->tap, PUMP_TARGET) || mysql_filter_is_asking(self->filter) ||
-           passage_is_limiting(self) || (self->ping != NULL && self->ping->is_asked) ||
+    return mysql_tap_state(self->tap)->count > 0 || !mysql_tap_is_between(self->tap, PUMP_TARGET) ||
+           mysql_filter_is_asking(self->filter) || passage_is_limiting(self) ||
+           (self->ping != NULL && self->ping->is_asked) ||
            (self->answer != NULL && mysql_answer_is_busy(self->answer));
 }
 

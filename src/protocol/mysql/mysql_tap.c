@@ -155,8 +155,7 @@ static enum err tap_client_header(struct mysql_tap *tap, struct error *reterr)
     tap->is_statement = false;
     way->has_kind = tap->is_file;
     if (!tap->is_file) {
-        return way->size > 0 ? ERR_NONE
-                                    : fail(reterr, ERR_INPUT, "the client's command is empty");
+        return way->size > 0 ? ERR_NONE : fail(reterr, ERR_INPUT, "the client's command is empty");
     }
     way->type = MYSQL_RECORD_FILE;
     if (way->size == 0) {
@@ -228,8 +227,8 @@ static enum err tap_begin_answer(struct mysql_tap *tap, uint8_t first, struct er
 {
     struct tap_way *way = &tap->target;
     const struct mysqlwire_request *request = mysqlwire_state_current(&tap->state);
-    enum err err = mysqlwire_state_begin(&tap->state, way->size, first, &tap->kind,
-                                         &tap->number, reterr);
+    enum err err =
+        mysqlwire_state_begin(&tap->state, way->size, first, &tap->kind, &tap->number, reterr);
     if (err != ERR_NONE) {
         return err;
     }
