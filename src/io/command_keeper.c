@@ -102,18 +102,27 @@ static void keeper_receive(struct keeper *self)
 
 /* Starting ------------------------------------------------------------------------------------ */
 
+/* Who started the gateway may have had some ignored (a shell's "&" does so with Ctrl-C), and so has
+ * the gateway: programs get them as they are made. */
+static void keeper_restore_signals(void)
+{
+    sigset_t none;
+    for (int number = 1; number < NSIG; number++) {
+        (void)signal(number, SIG_DFL); /* which fails for those that cannot be ignored */
+    }
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 /* In the child. What is said on 'status' is why there is no program. */
 static void keeper_become(const struct keeper *self, const int pipes[3], int status)
 {
-    sigset_t none;
     (void)setsid();
     int cause = self->plan.is_terminal ? command_terminal_take(pipes[0]) : 0;
     for (int i = 0; i < 3; i++) {
         (void)dup2(pipes[i], i);
     }
-    (void)signal(SIGPIPE, SIG_DFL);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    keeper_restore_signals();
     cause = cause == 0 ? command_box_enter(&self->box) : cause;
     if (cause == 0) {
         command_box_limit_memory();

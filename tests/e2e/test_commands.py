@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -95,6 +96,20 @@ def test_output_and_exit(place):
     assert verified["recording_status"] == "whole"
 
 
+def test_no_signal_is_ignored(start):
+    """As a gateway has some of them that a script has started with "&" or nohup."""
+    ignored = {number: signal.signal(number, signal.SIG_IGN)
+               for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)}
+    try:
+        gateway = start()
+    finally:
+        for number, before in ignored.items():
+            signal.signal(number, before)
+    admin = register(gateway)
+    here = Place(admin, admin.get("/userinfo").json["org_id"])  # noqa: F811
+    assert here.shell("grep SigIgn /proc/self/status")["output"].split() == ["SigIgn:", 16 * "0"]
+
+
 def test_values_are_in_the_environment_alone(place):
     secret = {"envvar:TOKEN": b64("s3cret value"), "filesystem:KEYFILE": b64("-- a key --\n")}
     name = place.connection("sh", "-s", "first", "$0 * ;", secret=secret)
@@ -154,22 +169,20 @@ subprocess.run(["echo", "child"])
 """
 
 
-def folders_of_commands():
-    return {name for name in os.listdir("/tmp") if name.startswith("gatehouse-command-")}
-
-
 def test_whatever_it_leaves_is_gone(place):
     """A pipe among its secrets, folders closed to itself, or deeper than a path can be."""
-    before = folders_of_commands()
     for script in ("mkfifo \"$(dirname $KEY)/pipe\"; ln -s /etc/passwd \"$(dirname $KEY)/link\"",
                    "mkdir -p a/b/c; cp $KEY a/b/c/; chmod 0 a/b/c a/b a .",
                    "/usr/bin/python3 -c 'import os\n"
                    "for i in range(1500):\n  os.mkdir(\"x\" * 200); os.chdir(\"x\" * 200)\n"
                    "open(\"copy\", \"w\").write(\"a\")\n'"):
-        done = place.shell(script, secret={"filesystem:KEY": b64("-- a key --")})
+        done = place.shell(f"pwd; dirname $KEY; {script}",
+                           secret={"filesystem:KEY": b64("-- a key --")})
         assert done["output_status"] == "success", done
         place.ended(done)
-    assert folders_of_commands() - before == set()
+        folders = done["output"].splitlines()
+        assert len(folders) == 2 and all("/gatehouse-command-" in folder for folder in folders)
+        assert not any(os.path.lexists(folder) for folder in folders)
     assert os.path.getsize("/etc/passwd") > 0
 
 

@@ -74,11 +74,11 @@ def test_kill_9_loses_nothing_that_a_client_has_seen(start, target, tmp_path, mo
     made = credential(admin, target.connection(admin))
     for turn in range(KILLS):
         workers = [Worker(at(gateway, made), f"{turn}-{i}") for i in range(8)]
-        time.sleep(chance.uniform(0.1, 1))
+        wait_for(lambda: all(worker.seen for worker in workers), what="something that was seen")
+        time.sleep(chance.uniform(0, 0.5))
         gateway.kill()
         for worker in workers:
             worker.join()
-            assert worker.seen
         gateway = start("--recording", mode, folder=tmp_path / "gateway")
         rows = Store(gateway).ask(
             "SELECT id, status, end_reason, recording_head, recording_error, recording_size "
