@@ -22,7 +22,7 @@ import pytest
 from api import register
 from installed import one_at_a_time
 from plan import (ROOT, programs, pytest_collection_modifyitems, pytest_configure,  # noqa: F401
-                  pytest_runtest_makereport, pytest_runtest_setup)
+                  pytest_runtest_makereport, pytest_runtest_protocol, pytest_runtest_setup)
 
 BINARY = os.path.abspath(os.environ.get("GATEHOUSE_BINARY", os.path.join(ROOT, "build/gatehouse")))
 HTTP_TEST_SERVER = os.path.join(

@@ -25,6 +25,9 @@ IS_LONG = os.environ.get("GATEHOUSE_LONG_TESTS") == "1"
 # Sanitizers make everything slower: with them what is repeated is repeated as in a short run.
 HAS_MANY = IS_LONG and "GATEHOUSE_SANITIZED" not in os.environ
 
+# No test takes as long on a slow machine: whatever waits then waits for ever.
+SECONDS_AT_MOST = None if IS_LONG else 900
+
 programs = []  # that this process has started, the newest last
 
 
@@ -40,6 +43,20 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     items.sort(key=place)  # which leaves the order inside of a file as it is
+
+
+def too_long(_number, _frame):
+    pytest.fail(f"it was not over after {SECONDS_AT_MOST} s")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol():
+    """Fails a test that hangs, with the line where it does; else nobody would hear of any."""
+    if SECONDS_AT_MOST:
+        signal.signal(signal.SIGALRM, too_long)
+        signal.alarm(SECONDS_AT_MOST)
+    yield
+    signal.alarm(0)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import select
 
 import pytest
 
@@ -152,14 +153,19 @@ def typing(client, *parts):
         command = client.command(options=["-tt"])
         os.execvpe(command[0], command, client.env)
     shown = b""
+
+    def read():
+        assert select.select([terminal], [], [], 4 * PATIENCE)[0], shown
+        return os.read(terminal, 4096)
+
     try:
         for wait, text in parts:
             while wait not in shown:
-                shown += os.read(terminal, 4096)
+                shown += read()
             shown = shown[shown.index(wait) + len(wait):]
             os.write(terminal, text)
         while True:
-            shown += os.read(terminal, 4096)
+            shown += read()
     except OSError:  # it is gone
         pass
     _, status = os.waitpid(pid, 0)
@@ -171,7 +177,8 @@ def test_terminals(place):
     client = place.client()
     prompt = b"$ " if os.geteuid() else b"# "
     code, _ = typing(client, (prompt, b"PS1='>''> '\r"), (b">> ", b"echo mar''ker\r"), (b"marker", b""),
-                     (b">> ", b"read -s secret; echo 'go''t' ${#secret}\r"), (b"\n", b"hunter2\r"),
+                     (b">> ", b"stty -echo; echo pass''word; read secret; stty echo; "
+                              b"echo 'go''t' ${#secret}\r"), (b"password", b"hunter2\r"),
                      (b"got 7", b""), (b">> ", b"exit 5\r"))
     assert code == 5
     session = place.ended(client)[0]

@@ -116,3 +116,18 @@ def test_no_tests_are_no_success(tmp_path, text):
     done = run(tmp_path, {"test_broken.py": text}, "--e2e", "true", "--unit", str(tmp_path))
     assert done.returncode == 1, done.stdout
     assert re.search(r"^end-to-end tests: 0 good, [1-9]\d* bad", done.stdout, re.M), done.stdout
+
+
+def test_a_test_that_hangs_fails_with_its_line(tmp_path):
+    with open(os.path.join(os.path.dirname(__file__), "..", "e2e", "plan.py"),
+              encoding="utf-8") as file:
+        plan = file.read()
+    files = {"conftest.py": "import plan\nfrom plan import *\nplan.SECONDS_AT_MOST = 1",
+             "plan.py": plan,
+             "test_hanging.py": "import os\n"
+                                "def test_hangs():\n    os.read(os.pipe()[0], 1)\n"
+                                "def test_next():\n    pass\n"}
+    done = run(tmp_path, files, "--e2e", "true", "--unit", str(tmp_path))
+    assert "it was not over after 1 s" in done.stdout, done.stdout
+    assert "os.read(os.pipe()[0], 1)" in done.stdout
+    assert "end-to-end tests: 1 good, 1 bad" in done.stdout
