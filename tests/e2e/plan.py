@@ -46,6 +46,7 @@ def pytest_collection_modifyitems(items):
 
 
 def too_long(_number, _frame):
+    signal.alarm(SECONDS_AT_MOST)  # what ends the test, and its fixtures, may hang as well
     pytest.fail(f"it was not over after {SECONDS_AT_MOST} s")
 
 

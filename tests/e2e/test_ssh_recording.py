@@ -168,8 +168,9 @@ def typing(client, *parts):
             shown += read()
     except OSError:  # it is gone
         pass
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
+    finally:
+        os.close(terminal)  # which hangs up, whatever it waits for
+        _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status), shown
 
 

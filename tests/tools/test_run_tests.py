@@ -124,10 +124,13 @@ def test_a_test_that_hangs_fails_with_its_line(tmp_path):
         plan = file.read()
     files = {"conftest.py": "import plan\nfrom plan import *\nplan.SECONDS_AT_MOST = 1",
              "plan.py": plan,
-             "test_hanging.py": "import os\n"
-                                "def test_hangs():\n    os.read(os.pipe()[0], 1)\n"
+             "test_hanging.py": "import os, pytest\n"
+                                "@pytest.fixture\n"
+                                "def ends_never():\n    yield\n    os.read(os.pipe()[0], 2)\n"
+                                "def test_hangs(ends_never):\n    os.read(os.pipe()[0], 1)\n"
                                 "def test_next():\n    pass\n"}
     done = run(tmp_path, files, "--e2e", "true", "--unit", str(tmp_path))
     assert "it was not over after 1 s" in done.stdout, done.stdout
-    assert "os.read(os.pipe()[0], 1)" in done.stdout
-    assert "end-to-end tests: 1 good, 1 bad" in done.stdout
+    for read in "os.read(os.pipe()[0], 1)", "os.read(os.pipe()[0], 2)":
+        assert re.search(rf"^>\s+{re.escape(read)}$", done.stdout, re.M), done.stdout
+    assert re.search(r"^end-to-end tests: \d good, 2 bad", done.stdout, re.M), done.stdout
