@@ -89,6 +89,7 @@ enum err pgwire_notification_read(struct slice body, struct pgwire_notification 
 #define PGWIRE_FIELD_MESSAGE        'M'
 #define PGWIRE_FIELD_DETAIL         'D'
 #define PGWIRE_FIELD_HINT           'H'
+#define PGWIRE_FIELD_POSITION       'P' /* in the text that was asked, in characters from 1 on */
 
 struct pgwire_notice_field {
     char type;

@@ -114,7 +114,8 @@ static enum pgwire_phase busy_phase(const struct pgwire_state *state)
                                        : PGWIRE_PHASE_COPY_BOTH;
     }
     if (state->count == 0) {
-        return state->is_in_batch ? PGWIRE_PHASE_BUSY : PGWIRE_PHASE_READY;
+        bool is_open = state->is_in_batch || state->is_skipping;
+        return is_open ? PGWIRE_PHASE_BUSY : PGWIRE_PHASE_READY;
     }
     enum pgwire_request_kind kind = queue_at(state, 0)->kind;
     return kind == PGWIRE_REQUEST_STARTUP         ? PGWIRE_PHASE_SETTINGS

@@ -21,7 +21,7 @@ WAYS = {
     "quoted name": 'DELETE FROM "kept"',
     "unicode name": "DELETE FROM U&\"k\\0065pt\"",
     "schema": "DELETE FROM public.kept",
-    "only": "DELETE FROM ONLY kept *",
+    "only": "DELETE FROM ONLY kept",
     "where in a string": "DELETE FROM kept RETURNING 'WHERE id = 1'",
     "where in a CTE only": "WITH w AS (SELECT id FROM kept WHERE id = 1) DELETE FROM kept",
     "using": "DELETE FROM kept USING kept AS other",
@@ -105,7 +105,7 @@ READS = [
     "COPY hr.pay TO STDOUT", "COPY (SELECT * FROM hr.pay) TO STDOUT", "LOCK hr.pay",
     "DECLARE c CURSOR FOR SELECT * FROM hr.pay", "EXPLAIN ANALYZE SELECT * FROM hr.pay",
     "PREPARE p AS SELECT * FROM hr.pay", "SELECT " + "(" * 2001 + "SELECT a FROM hr.pay" + ")" * 2001,
-    "SELECT * FROM public.kept LIMIT (SELECT a FROM hr.pay LIMIT 1)", "FROBNICATE hr.pay",
+    "SELECT * FROM public.kept LIMIT (SELECT a FROM hr.pay LIMIT 1)",
 ]
 NO_READS = ["UPDATE hr.pay SET b = 'y'", "INSERT INTO hr.pay VALUES (7, 'z')",
             "SELECT count(*) FROM public.kept", "UPDATE public.kept SET name = name WHERE id = 1"]

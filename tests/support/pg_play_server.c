@@ -23,11 +23,13 @@ static void out(struct play_server *server, char type, struct slice body)
          buf_append(&server->out, body) == ERR_NONE);
 }
 
-static void out_error(struct play_server *server, const char *sqlstate)
+/* 'rest' are more fields. */
+static void out_error(struct play_server *server, const char *sqlstate, struct slice rest)
 {
-    const struct pgwire_notice error = {
-        .severity = SLICE("ERROR"), .sqlstate = slice_of_text(sqlstate), .message = SLICE("no")};
-    must(pgwire_error_write(&server->out, &error) == ERR_NONE);
+    char body[100];
+    int len = snprintf(body, sizeof(body), "SERROR%cVERROR%cC%s%cMno%c%.*s%c", 0, 0, sqlstate, 0, 0,
+                       SLICE_ARG(rest), 0);
+    out(server, PGWIRE_SERVER_ERROR, slice_of(body, (size_t)len + (rest.len > 0)));
 }
 
 static void out_notice(struct play_server *server)
@@ -99,12 +101,17 @@ static void roll_back(struct play_server *server)
     server->transaction = 'I';
 }
 
-static bool errs(struct play_server *server, const char *sqlstate)
+static bool errs_with(struct play_server *server, const char *sqlstate, struct slice fields)
 {
-    out_error(server, sqlstate);
+    out_error(server, sqlstate, fields);
     server->changed = 0;
     server->transaction = server->transaction == 'I' ? 'I' : 'E';
     return false;
+}
+
+static bool errs(struct play_server *server, const char *sqlstate)
+{
+    return errs_with(server, sqlstate, SLICE(""));
 }
 
 static void out_ready(struct play_server *server)
@@ -146,16 +153,19 @@ static bool is_one_of(struct slice word, const char *const *words)
 /* What parsing alone finds wrong, and what the rules say. */
 static bool understands(struct play_server *server, struct slice text)
 {
-    static const char *const known[] = {
-        "select",   "update",  "fail",       "begin",     "commit",   "rollback", "copy",
-        "prepare",  "execute", "deallocate", "blocked",   "warned",   "BEGIN",    "COMMIT",
-        "ROLLBACK", "show",    "send",       "returning", "reviewed", "worded",   NULL};
+    static const char *const known[] = {"select",   "update", "fail",    "begin",     "commit",
+                                        "rollback", "copy",   "prepare", "execute",   "deallocate",
+                                        "blocked",  "warned", "BEGIN",   "COMMIT",    "ROLLBACK",
+                                        "SELECT",   "show",   "send",    "returning", "reviewed",
+                                        "worded",   NULL};
     struct slice rest = text;
     while (rest.len > 0) {
         struct slice part = slice_trim(slice_cut(rest, ';', &rest), " ");
         struct slice word = play_word(&part);
         if (word.len > 0 && !is_one_of(word, known)) {
-            return errs(server, "42601");
+            char where[20];
+            int len = snprintf(where, sizeof(where), "P%zu", (size_t)(word.at - text.at) + 1);
+            return errs_with(server, "42601", slice_of(where, (size_t)len));
         }
     }
     return true;
@@ -502,7 +512,7 @@ static bool take_copy(struct play_server *server, char type)
 static bool take_extended(struct play_server *server, char type, struct slice body)
 {
     server->is_in_batch = true;
-    switch ((enum pgwire_client_kind)type) {
+    switch ((int)type) {
     case PGWIRE_CLIENT_PARSE:
         return take_parse(server, body);
     case PGWIRE_CLIENT_BIND:
@@ -513,19 +523,9 @@ static bool take_extended(struct play_server *server, char type, struct slice bo
         return take_close(server, body);
     case PGWIRE_CLIENT_DESCRIBE:
         return take_describe(server, body);
-    case PGWIRE_CLIENT_COPY_DATA:
-    case PGWIRE_CLIENT_COPY_DONE:
-    case PGWIRE_CLIENT_COPY_FAIL:
-    case PGWIRE_CLIENT_FLUSH:
-    case PGWIRE_CLIENT_FUNCTION_CALL:
-    case PGWIRE_CLIENT_PASSWORD:
-    case PGWIRE_CLIENT_QUERY:
-    case PGWIRE_CLIENT_SYNC:
-    case PGWIRE_CLIENT_TERMINATE:
-    case PGWIRE_CLIENT_UNKNOWN:
+    default:
         return true;
     }
-    return true;
 }
 
 static bool take(struct play_server *server, char type, struct slice body)

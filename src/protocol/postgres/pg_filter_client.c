@@ -17,6 +17,20 @@
 /* Verdicts --------------------------------------------------------------------------------------
  */
 
+/* Whether what blocks is only what the statement would do. Words are where they are, in whatever
+ * they stand. */
+static bool pg_filter_is_of_structure(const struct guard_verdict *verdict)
+{
+    bool is_of_structure = true;
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct guard_finding *finding = &verdict->findings[i];
+        is_of_structure =
+            is_of_structure && (finding->action != GUARD_BLOCK ||
+                                slice_equals(finding->rule_type, SLICE(GUARD_TYPE_SQL)));
+    }
+    return is_of_structure;
+}
+
 enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct guard_verdict *verdict,
                            bool *ret_passes, struct error *reterr_error)
 {
@@ -37,6 +51,9 @@ enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct gua
     *ret_passes = verdict->action != GUARD_BLOCK;
     if (*ret_passes) {
         return ERR_NONE;
+    }
+    if (!pg_filter_is_of_structure(verdict)) {
+        filter->checkable = SLICE_NONE;
     }
     pg_filter_write_verdict(&words, verdict);
     return pg_filter_refuse(filter, type, &words, reterr_error);
@@ -153,6 +170,7 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     if (err != ERR_NONE) {
         return pg_filter_refuse_malformed(filter, message->type, &why, reterr_error);
     }
+    filter->checkable = text;
     pg_filter_judge(filter, text, &judgement);
     if (judgement.is_early) {
         return ERR_AGAIN;
@@ -310,6 +328,7 @@ static enum err pg_filter_take_body(struct pg_filter *filter, struct slice bytes
         pg_filter_hold_end_message(filter);
     }
     buf_clear(&direction->body);
+    filter->checkable = SLICE_NONE;
     filter->has_script = false;
     arena_reset(&filter->arena);
     return err;

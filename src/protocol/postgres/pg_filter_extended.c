@@ -63,6 +63,7 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
         return pg_filter_refuse_for(filter, message->type, "53400",
                                     "more prepared statements than can be followed", reterr_error);
     }
+    filter->checkable = parse.text;
     pg_filter_judge(filter, parse.text, &judgement);
     if (judgement.is_early) {
         return ERR_AGAIN;

@@ -17,7 +17,10 @@
 
 /* Not to be understood by any server. Stands in its log where something was refused. */
 #define PG_FILTER_SUBSTITUTE "refused by the guard rails of the gateway"
-#define PG_FILTER_NAME       "gatehouse guard rails" /* of statements and portals of ours */
+/* Before a text that is refused, in a Parse, which takes one command: the server reads the grammar
+ * of all of it, and goes no further (protocol-flow, "Extended Query"). */
+#define PG_FILTER_CHECK "SELECT '" PG_FILTER_SUBSTITUTE "'; SELECT 1; "
+#define PG_FILTER_NAME  "gatehouse guard rails" /* of statements and portals of ours */
 
 #define PG_FILTER_NO_LIMIT (-1)
 
@@ -97,6 +100,7 @@ struct pg_filter_request {
     bool is_refused;    /* 'words' take the place of the error */
     bool is_noticed;    /* 'words' come before the answer */
     struct buf words;   /* a whole message */
+    bool is_checked;    /* the text stands in the substitute: a syntax error of it is the answer */
     uint64_t number;    /* the client's */
     int64_t max_rows;   /* or PG_FILTER_NO_LIMIT */
     struct arena arena; /* of the texts of 'rule' */
@@ -247,6 +251,8 @@ struct pg_filter {
     bool is_blocked_to_sync;  /* that of a Sync: for the client a batch is skipped, a Query in it,
                                  too */
     struct sql_script script; /* of the text at hand, in 'arena' */
+    struct slice checkable;   /* the text at hand: should it be refused, and be no SQL at all, the
+                                 server's words are the better ones */
     bool has_script;          /* it was looked at; else it is analyzed when it is sent */
     bool is_script_known;
     struct passage_policy policy;

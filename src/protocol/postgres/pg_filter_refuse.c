@@ -5,7 +5,11 @@
 
 #include "base/limits.h"
 #include "base/must.h"
+#include "base/text.h"
+#include "base/writer.h"
 #include "protocol/postgres/pg_filter_judge.h"
+
+#include <string.h>
 
 /* What errs where the message stands: as its own kind is answered. Simple ones end with a
  * ReadyForQuery, all others are skipped up to the Sync. */
@@ -20,6 +24,38 @@ static enum err pg_filter_send_substitute(struct pg_filter *filter, char type, u
                   : pgwire_parse_write(&buf, SLICE(PG_FILTER_NAME), SLICE(PG_FILTER_SUBSTITUTE));
     must(err == ERR_NONE);
     return pg_filter_send_own(filter, buf_view(&buf), ret_id, reterr_error);
+}
+
+/* A simple one is checked where the Sync that ends the check is answered for sure. */
+static bool pg_filter_can_check(const struct pg_filter *filter, char type)
+{
+    bool is_alone = filter->limit.phase == PG_FILTER_UNLIMITED &&
+                    pgwire_state_phase(&filter->state) == PGWIRE_PHASE_READY;
+    return filter->checkable.len > 0 &&
+           (type == PGWIRE_CLIENT_PARSE || (type == PGWIRE_CLIENT_QUERY && is_alone));
+}
+
+/* Errs as the substitute does: for its grammar, or for being several commands. */
+static enum err pg_filter_send_check(struct pg_filter *filter, uint64_t *ret_id,
+                                     struct error *reterr_error)
+{
+    struct buf text CLEANUP(buf_release);
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&text, LIMIT_PG_FILTER_TEXT_SIZE + LIMIT_KIB(1));
+    buf_init(&buf, LIMIT_PG_FILTER_TEXT_SIZE + LIMIT_KIB(2));
+    must(buf_append(&text, SLICE(PG_FILTER_CHECK)) == ERR_NONE);
+    must(buf_append(&text, filter->checkable) == ERR_NONE);
+    must(pgwire_parse_write(&buf, SLICE(PG_FILTER_NAME), buf_view(&text)) == ERR_NONE);
+    return pg_filter_send_own(filter, buf_view(&buf), ret_id, reterr_error);
+}
+
+static enum err pg_filter_send_sync(struct pg_filter *filter, struct error *reterr_error)
+{
+    struct buf buf CLEANUP(buf_release);
+    uint64_t id = 0;
+    buf_init(&buf, LIMIT_KIB(1));
+    must(pgwire_sync_write(&buf) == ERR_NONE);
+    return pg_filter_send_own(filter, buf_view(&buf), &id, reterr_error);
 }
 
 void pg_filter_block(struct pg_filter *filter)
@@ -42,15 +78,60 @@ enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words
                           struct error *reterr_error)
 {
     uint64_t id = 0;
-    enum err err = pg_filter_send_substitute(filter, type, &id, reterr_error);
+    bool is_checked = pg_filter_can_check(filter, type);
+    enum err err = is_checked ? pg_filter_send_check(filter, &id, reterr_error)
+                              : pg_filter_send_substitute(filter, type, &id, reterr_error);
     if (err != ERR_NONE) {
         return err;
     }
     struct pg_filter_request *request = pg_filter_request_add(filter, id);
     request->is_own = false;
     request->is_refused = true;
+    request->is_checked = is_checked;
     must(buf_append(&request->words, buf_view(words)) == ERR_NONE);
-    return ERR_NONE;
+    return is_checked && type == PGWIRE_CLIENT_QUERY ? pg_filter_send_sync(filter, reterr_error)
+                                                     : ERR_NONE;
+}
+
+/* Whether it says where in the client's own text the fault is; that then counts from its start. */
+static bool pg_filter_write_field(struct writer *writer, const struct pgwire_notice_field *field)
+{
+    uint64_t position = 0;
+    size_t before = strlen(PG_FILTER_CHECK);
+    writer_u8(writer, (uint8_t)field->type);
+    if (field->type != PGWIRE_FIELD_POSITION) {
+        writer_text(writer, field->text);
+        return false;
+    }
+    if (text_parse_u64(field->text, &position) != ERR_NONE || position <= before) {
+        return false;
+    }
+    writer_decimal(writer, position - before);
+    writer_u8(writer, '\0');
+    return true;
+}
+
+bool pg_filter_write_syntax_error(struct buf *buf, struct slice body)
+{
+    struct buf fields CLEANUP(buf_release);
+    struct pgwire_notice_field field;
+    struct slice rest;
+    struct error why;
+    bool is_of_client = false;
+    buf_init(&fields, LIMIT_PG_FILTER_WORDS_SIZE);
+    struct writer writer = writer_to(&fields);
+    if (pgwire_notice_read(body, &rest, &why) != ERR_NONE ||
+        !slice_equals(pgwire_notice_find(rest, PGWIRE_FIELD_SQLSTATE), SLICE("42601"))) {
+        return false;
+    }
+    while (pgwire_notice_next(&rest, &field)) {
+        is_of_client = pg_filter_write_field(&writer, &field) || is_of_client;
+    }
+    writer_u8(&writer, '\0');
+    const struct pgwire_frame frame = {.type = PGWIRE_SERVER_ERROR, .size = (uint32_t)fields.len};
+    return is_of_client && writer_done(&writer) == ERR_NONE &&
+           pgwire_header_write(buf, &frame) == ERR_NONE &&
+           buf_append(buf, buf_view(&fields)) == ERR_NONE;
 }
 
 static enum err pg_filter_refuse_why(struct pg_filter *filter, char type, const char *sqlstate,

@@ -19,6 +19,10 @@ enum err pg_filter_refuse_masked(struct pg_filter *filter, char type, const char
 enum err pg_filter_refuse_malformed(struct pg_filter *filter, char type, const struct error *why,
                                     struct error *reterr_error) MUST_USE;
 
+/* What the server says of a refused text that is no SQL at all, as if it had been asked for it
+ * alone. False: it says something else. */
+bool pg_filter_write_syntax_error(struct buf *buf, struct slice body) MUST_USE;
+
 /* The client was told why the answer at hand ends; what the server does on is not for it. */
 void pg_filter_block(struct pg_filter *filter);
 

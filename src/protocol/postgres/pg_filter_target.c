@@ -11,6 +11,7 @@
 #include "protocol/postgres/pg_filter_mask.h"
 #include "protocol/postgres/pg_filter_names.h"
 #include "protocol/postgres/pg_filter_read_only.h"
+#include "protocol/postgres/pg_filter_refuse.h"
 
 /* What the start and the session say of the server's settings. */
 void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body)
@@ -77,6 +78,20 @@ static struct pg_filter_request *pg_filter_request_of(struct pg_filter *filter,
     return NULL;
 }
 
+/* Whether it came while the server read a text that is refused. Its warnings have their places in
+ * what was sent, and are of nothing that runs. */
+static bool pg_filter_is_of_check(const struct pg_filter *filter,
+                                  const struct pgwire_answer *answer)
+{
+    LIST_EACH(link, &filter->requests) {
+        const struct pg_filter_request *request = LIST_ITEM(link, struct pg_filter_request, link);
+        if (request->is_checked && request->id == answer->request.id) {
+            return answer->request.kind != PGWIRE_REQUEST_NONE;
+        }
+    }
+    return false;
+}
+
 /* In the place of the substitute's error; nothing else may answer it. */
 static enum err pg_filter_answer_refused(struct pg_filter *filter,
                                          const struct pg_filter_request *request,
@@ -90,7 +105,11 @@ static enum err pg_filter_answer_refused(struct pg_filter *filter,
     if (kind != PGWIRE_SERVER_ERROR) {
         return fail(reterr_error, ERR_INPUT, "the target did what it cannot understand");
     }
-    return pg_filter_tell(filter, buf_view(&request->words), reterr_error);
+    struct buf words CLEANUP(buf_release);
+    buf_init(&words, LIMIT_PG_FILTER_WORDS_SIZE);
+    bool is_typo = request->is_checked && pg_filter_write_syntax_error(&words, body);
+    return pg_filter_tell(filter, is_typo ? buf_view(&words) : buf_view(&request->words),
+                          reterr_error);
 }
 
 static bool pg_filter_is_of_name(struct slice tag)
@@ -239,6 +258,8 @@ static enum err pg_filter_decide(struct pg_filter *filter, const struct pgwire_f
         if (kind == PGWIRE_SERVER_PARAMETER_STATUS) {
             pg_filter_learn_parameter(filter, body);
         }
+        *ret_passes = *ret_passes &&
+                      (kind != PGWIRE_SERVER_NOTICE || !pg_filter_is_of_check(filter, &answer));
         return ERR_NONE;
     }
     if (kind == PGWIRE_SERVER_COMMAND_COMPLETE) {
