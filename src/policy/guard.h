@@ -58,6 +58,9 @@ struct guard_budget {
 
 /* The first finding that has the verdict's action; NULL when nothing was found. */
 const struct guard_finding *guard_verdict_reason(const struct guard_verdict *verdict);
+/* With texts of its own, but for 'why', which is static. */
+struct guard_finding guard_finding_copy_in(struct arena *arena,
+                                           const struct guard_finding *finding);
 /* What is left when nobody has to be asked, or was. */
 void guard_verdict_drop_reviews(struct guard_verdict *verdict);
 

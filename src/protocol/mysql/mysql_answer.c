@@ -299,8 +299,7 @@ static enum err take_row(struct mysql_answer *self, struct slice body, bool is_b
         }
         return block(self, said, reterr);
     }
-    if (!mysql_budgets_take(&self->budgets, self->settings.events, self->settings.owner,
-                            self->number, body.len, &self->words)) {
+    if (!mysql_budgets_take(&self->budgets, self->number, body.len, &self->words)) {
         return block(self, said, reterr);
     }
     return put(self, outcome == MYSQL_ROW_CHANGED ? buf_view(&masked) : body, said, reterr);
@@ -425,8 +424,7 @@ bool mysql_answer_may_begin(struct mysql_answer *self, struct slice command, boo
         (void)!buf_append(words, SLICE(NO_CURSOR));
         return false;
     }
-    return !reads || mysql_budgets_may_begin(&self->budgets, self->settings.events,
-                                             self->settings.owner, self->number, words);
+    return !reads || mysql_budgets_may_begin(&self->budgets, self->number, words);
 }
 
 void mysql_answer_begin(struct mysql_answer *self, struct slice command,
@@ -501,7 +499,7 @@ struct mysql_answer *mysql_answer_new(const struct mysql_answer_settings *settin
     self->current = &self->columns;
     buf_init(&self->packet, MYSQLWIRE_PIECE_MAX);
     buf_init(&self->words, WORDS_SIZE);
-    mysql_budgets_init(&self->budgets);
+    mysql_budgets_init(&self->budgets, settings->events, settings->owner);
     return self;
 }
 

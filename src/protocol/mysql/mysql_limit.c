@@ -29,12 +29,8 @@ static void ask(struct mysql_limit *limit, enum mysql_limit_phase phase, struct 
 
 static void copy_rule(struct mysql_limit *limit, const struct mysql_filter_limit *rule)
 {
-    struct guard_finding *finding = &limit->rule.rule;
     limit->rule = *rule;
-    finding->guardrail_name = arena_copy(&limit->arena, finding->guardrail_name);
-    finding->rule_name = arena_copy(&limit->arena, finding->rule_name);
-    finding->rule_type = arena_copy(&limit->arena, finding->rule_type);
-    finding->message = arena_copy(&limit->arena, finding->message);
+    limit->rule.rule = guard_finding_copy_in(&limit->arena, &rule->rule);
     limit->rule.question = arena_copy(&limit->arena, rule->question);
 }
 

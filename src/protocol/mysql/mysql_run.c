@@ -8,12 +8,11 @@
 #include "protocol/mysql/mysql_hello.h"
 #include "protocol/mysql/mysql_target.h"
 #include "protocol/mysql/mysql_type_name.h"
-#include "sql/sql.h"
+#include "protocol/sql/script_run.h"
 #include "wire/mysqlwire_frame.h"
 #include "wire/mysqlwire_state.h"
 #include "wire/mysqlwire_value.h"
 
-#define READ_SIZE    LIMIT_KIB(16)
 #define COMMAND_SIZE 160 /* a statement's word and the number of rows */
 
 /* No LOCAL_FILES: an execution has no files. What was not told apart is sent as one text. */
@@ -25,102 +24,48 @@
      MYSQLWIRE_DEPRECATE_EOF)
 
 struct mysql_run {
-    struct run run;
-    struct loop *loop;
+    struct script_run script;
     struct target_server server; /* the front is there already: nothing is dialed */
     struct mysql_target *target; /* signs in; NULL when it has */
-    struct stream *stream;       /* NULL before and at the end */
-    const struct run_events *events;
-    void *owner;
-    struct arena arena; /* of the request */
-    const struct slice *statements;
-    size_t statement_count;
-    size_t next; /* the statement to be sent */
-    bool has_failed;
-    bool is_done;
-    bool is_held; /* by the owner: nothing is read, and the row in 'body' waits */
-
-    struct buf out;
-    struct slice in; /* what of 'bytes' has not been taken */
     struct mysqlwire_framer framer;
     struct mysqlwire_state state;
     enum mysqlwire_kind kind; /* of the packet that comes */
     bool has_kind;
-    bool is_skipped; /* the row is too long to be shown */
-    struct buf body;
+    bool is_skipped;            /* the row is too long to be shown */
     struct arena names;         /* of the columns */
     struct run_column *columns; /* of the rows that come */
     size_t column_count;
     size_t columns_read;
     struct slice *values;
     int64_t rows;
-
-    struct error error;
-    struct loop_task free_task;
-    char bytes[READ_SIZE];
 };
 
 /* The end -------------------------------------------------------------------------------------- */
 
-static void run_free(void *owner)
+static void run_free(struct script_run *script)
 {
-    struct mysql_run *self = owner;
+    struct mysql_run *self = CONTAINER_OF(script, struct mysql_run, script);
     target_server_release(&self->server);
-    arena_release(&self->arena);
     arena_release(&self->names);
-    buf_release(&self->out);
-    buf_release(&self->body);
+    script_run_release(script);
     memory_free(self);
 }
 
-static void run_leave(struct mysql_run *self)
+static void run_stop_sign_in(struct script_run *script)
 {
-    self->is_done = true;
+    struct mysql_run *self = CONTAINER_OF(script, struct mysql_run, script);
     if (self->target != NULL) {
         mysql_target_cancel(self->target);
         self->target = NULL;
     }
-    if (self->stream != NULL) {
-        stream_close(self->stream);
-        self->stream = NULL;
-    }
-    loop_defer(self->loop, &self->free_task);
-}
-
-static void run_end(struct mysql_run *self, const struct error *error)
-{
-    const struct run_events *events = self->events;
-    void *owner = self->owner;
-    run_leave(self);
-    events->on_end(owner, error);
-}
-
-static void mysql_run_cancel(struct run *run)
-{
-    run_leave(CONTAINER_OF(run, struct mysql_run, run));
 }
 
 /* Sending -------------------------------------------------------------------------------------- */
 
-static void run_send(struct mysql_run *self)
-{
-    struct slice bytes = buf_view(&self->out);
-    size_t len = 0;
-    if (bytes.len == 0) {
-        return;
-    }
-    enum err err = stream_write(self->stream, &bytes, 1, &len);
-    if (err == ERR_NONE) {
-        buf_consume(&self->out, len);
-    } else if (err != ERR_AGAIN) {
-        buf_clear(&self->out); /* what is left to read says why */
-    }
-}
-
 /* In as many pieces as it needs. */
-static enum err run_write(struct mysql_run *self, uint8_t command, struct slice text)
+static enum err run_write(struct script_run *script, uint8_t command, struct slice text)
 {
-    struct writer writer = writer_to(&self->out);
+    struct writer writer = writer_to(&script->out);
     struct slice first = slice_of((const char *)&command, 1);
     uint8_t sequence = 0;
     size_t size = MYSQLWIRE_PIECE_MAX;
@@ -138,25 +83,20 @@ static enum err run_write(struct mysql_run *self, uint8_t command, struct slice 
     return writer_done(&writer);
 }
 
-/* ERR_CLOSED: nothing is left to do. */
-static enum err run_send_next(struct mysql_run *self)
+static enum err run_write_statement(struct script_run *script, struct slice statement)
 {
+    struct mysql_run *self = CONTAINER_OF(script, struct mysql_run, script);
     uint64_t number = 0;
-    if (self->has_failed || self->next == self->statement_count) {
-        return ERR_CLOSED;
-    }
-    if (self->out.len > 0) {
-        return fail(&self->error, ERR_INPUT, "the server answers what it was not asked");
-    }
-    enum err err = mysqlwire_state_command(&self->state, MYSQLWIRE_QUERY, &number, &self->error);
-    if (err == ERR_NONE && run_write(self, MYSQLWIRE_QUERY, self->statements[self->next]) != err) {
-        err = fail(&self->error, ERR_LIMIT, "the statement is too long");
-    }
-    self->next++;
-    if (err == ERR_NONE) {
-        run_send(self);
+    enum err err = mysqlwire_state_command(&self->state, MYSQLWIRE_QUERY, &number, &script->error);
+    if (err == ERR_NONE && run_write(script, MYSQLWIRE_QUERY, statement) != err) {
+        err = fail(&script->error, ERR_LIMIT, "the statement is too long");
     }
     return err;
+}
+
+static enum err run_write_farewell(struct script_run *script)
+{
+    return run_write(script, MYSQLWIRE_QUIT, SLICE(""));
 }
 
 /* Packets -------------------------------------------------------------------------------------- */
@@ -164,7 +104,7 @@ static enum err run_send_next(struct mysql_run *self)
 /* The word that the statement begins with stands for what servers do not say. */
 static struct slice run_word(const struct mysql_run *self, char word[COMMAND_SIZE])
 {
-    struct slice text = self->statements[self->next - 1];
+    struct slice text = self->script.statements[self->script.next - 1];
     size_t len = 0;
     while (len < text.len && len < 32 &&
            ((text.at[len] | 0x20) >= 'a' && (text.at[len] | 0x20) <= 'z')) {
@@ -196,7 +136,7 @@ static void run_tell_warnings(struct mysql_run *self, uint16_t count)
                                       .message = slice_of_text(text),
                                       .detail = SLICE(""),
                                       .hint = SLICE("")};
-    self->events->on_notice(self->owner, &notice);
+    self->script.events->on_notice(self->script.owner, &notice);
 }
 
 static enum err run_take_ok(struct mysql_run *self, struct slice body)
@@ -204,7 +144,7 @@ static enum err run_take_ok(struct mysql_run *self, struct slice body)
     char word[COMMAND_SIZE];
     char text[COMMAND_SIZE];
     struct mysqlwire_ok ok;
-    enum err err = mysqlwire_ok_read(body, self->state.capabilities, &ok, &self->error);
+    enum err err = mysqlwire_ok_read(body, self->state.capabilities, &ok, &self->script.error);
     if (err != ERR_NONE) {
         return err;
     }
@@ -215,10 +155,10 @@ static enum err run_take_ok(struct mysql_run *self, struct slice body)
         run_tell_warnings(self, ok.warnings);
     }
     if (!has_result && rows == 0 && !run_changes_rows(first)) {
-        self->events->on_complete(self->owner, first, -1);
+        self->script.events->on_complete(self->script.owner, first, -1);
     } else {
         int len = snprintf(text, sizeof(text), "%.*s %lld", SLICE_ARG(first), (long long)rows);
-        self->events->on_complete(self->owner, slice_of(text, (size_t)len), rows);
+        self->script.events->on_complete(self->script.owner, slice_of(text, (size_t)len), rows);
     }
     self->column_count = 0;
     return ERR_NONE;
@@ -228,7 +168,7 @@ static enum err run_take_error(struct mysql_run *self, struct slice body)
 {
     char code[TARGET_CODE_SIZE];
     struct mysqlwire_error error;
-    enum err err = mysqlwire_error_read(body, &error, &self->error);
+    enum err err = mysqlwire_error_read(body, &error, &self->script.error);
     if (err != ERR_NONE) {
         return err;
     }
@@ -238,18 +178,18 @@ static enum err run_take_error(struct mysql_run *self, struct slice body)
                                       .message = error.message,
                                       .detail = SLICE(""),
                                       .hint = SLICE("")};
-    self->has_failed = true;
+    self->script.has_failed = true;
     self->column_count = 0;
-    self->events->on_error(self->owner, &notice);
+    self->script.events->on_error(self->script.owner, &notice);
     return ERR_NONE;
 }
 
 static enum err run_take_count(struct mysql_run *self, struct slice body)
 {
     uint64_t count = 0;
-    enum err err = mysqlwire_column_count_read(body, &count, &self->error);
+    enum err err = mysqlwire_column_count_read(body, &count, &self->script.error);
     if (err == ERR_NONE && (count == 0 || count > LIMIT_MYSQL_REPLAY_COLUMNS)) {
-        err = fail(&self->error, ERR_INPUT, "a result has too many columns");
+        err = fail(&self->script.error, ERR_INPUT, "a result has too many columns");
     }
     if (err != ERR_NONE) {
         return err;
@@ -266,7 +206,7 @@ static enum err run_take_count(struct mysql_run *self, struct slice body)
 static enum err run_take_column(struct mysql_run *self, struct slice body)
 {
     struct mysqlwire_column column;
-    enum err err = mysqlwire_column_read(body, &column, &self->error);
+    enum err err = mysqlwire_column_read(body, &column, &self->script.error);
     if (err != ERR_NONE) {
         return err;
     }
@@ -274,7 +214,7 @@ static enum err run_take_column(struct mysql_run *self, struct slice body)
     self->columns[self->columns_read++] = (struct run_column){
         .name = arena_copy(&self->names, column.name), .type = mysql_type_name(&column)};
     if (self->columns_read == self->column_count) {
-        self->events->on_columns(self->owner, self->columns, self->column_count);
+        self->script.events->on_columns(self->script.owner, self->columns, self->column_count);
     }
     return ERR_NONE;
 }
@@ -287,11 +227,12 @@ static enum err run_take_row(struct mysql_run *self, struct slice body)
     }
     enum err err = reader_done(&reader);
     if (err != ERR_NONE) {
-        return fail(&self->error, err, "a row of the target is malformed");
+        return fail(&self->script.error, err, "a row of the target is malformed");
     }
-    self->is_held = !self->events->on_row(self->owner, self->values, self->column_count);
-    self->rows += self->is_held ? 0 : 1;
-    return self->is_held ? ERR_AGAIN : ERR_NONE;
+    self->script.is_held =
+        !self->script.events->on_row(self->script.owner, self->values, self->column_count);
+    self->rows += self->script.is_held ? 0 : 1;
+    return self->script.is_held ? ERR_AGAIN : ERR_NONE;
 }
 
 static enum err run_take_body(struct mysql_run *self, struct slice body)
@@ -317,7 +258,7 @@ static enum err run_take_body(struct mysql_run *self, struct slice body)
     case MYSQLWIRE_KIND_TEXT:
         break;
     }
-    return fail(&self->error, ERR_INPUT, "the server answers what it was not asked");
+    return fail(&self->script.error, ERR_INPUT, "the server answers what it was not asked");
 }
 
 /* The packet was taken; the next statement is sent when its last answer was. */
@@ -325,20 +266,20 @@ static enum err run_finish_packet(struct mysql_run *self)
 {
     bool is_last = false;
     self->has_kind = false;
-    enum err err = mysqlwire_state_end(&self->state, self->kind, buf_view(&self->body), &is_last,
-                                       &self->error);
-    buf_truncate(&self->body, 0); /* its room is for the next row */
-    return err == ERR_NONE && is_last ? run_send_next(self) : err;
+    enum err err = mysqlwire_state_end(&self->state, self->kind, buf_view(&self->script.body),
+                                       &is_last, &self->script.error);
+    buf_truncate(&self->script.body, 0); /* its room is for the next row */
+    return err == ERR_NONE && is_last ? script_run_send_next(&self->script) : err;
 }
 
 static enum err run_end_packet(struct mysql_run *self)
 {
     enum err err = ERR_NONE;
     if (self->is_skipped) {
-        (void)self->events->on_row(self->owner, NULL, 0);
+        (void)self->script.events->on_row(self->script.owner, NULL, 0);
         self->rows++;
     } else {
-        err = run_take_body(self, buf_view(&self->body));
+        err = run_take_body(self, buf_view(&self->script.body));
     }
     return err == ERR_NONE ? run_finish_packet(self) : err;
 }
@@ -348,7 +289,7 @@ static enum err run_begin_packet(struct mysql_run *self, uint8_t first)
     uint64_t number = 0;
     self->is_skipped = false;
     enum err err = mysqlwire_state_begin(&self->state, self->framer.size, first, &self->kind,
-                                         &number, &self->error);
+                                         &number, &self->script.error);
     self->has_kind = err == ERR_NONE;
     return err;
 }
@@ -360,22 +301,22 @@ static enum err run_take_part(struct mysql_run *self, struct slice bytes)
     if (self->is_skipped) {
         return ERR_NONE;
     }
-    if (self->body.len + bytes.len <= most) {
-        return buf_append(&self->body, bytes);
+    if (self->script.body.len + bytes.len <= most) {
+        return buf_append(&self->script.body, bytes);
     }
     self->is_skipped = is_row;
-    buf_truncate(&self->body, 0);
-    return is_row ? ERR_NONE : fail(&self->error, ERR_LIMIT, "an answer of the target is too long");
+    buf_truncate(&self->script.body, 0);
+    return is_row ? ERR_NONE
+                  : fail(&self->script.error, ERR_LIMIT, "an answer of the target is too long");
 }
 
-/* Up to the next event. ERR_MORE: all that came was taken; ERR_CLOSED: nothing is left to do;
- * ERR_AGAIN: the owner takes nothing now. */
-static enum err run_step(struct mysql_run *self)
+static enum err run_step(struct script_run *script)
 {
+    struct mysql_run *self = CONTAINER_OF(script, struct mysql_run, script);
     struct mysqlwire_event event;
     size_t taken = 0;
-    enum err err = mysqlwire_framer_next(&self->framer, self->in, &taken, &event);
-    self->in = slice_from(self->in, taken);
+    enum err err = mysqlwire_framer_next(&self->framer, self->script.in, &taken, &event);
+    self->script.in = slice_from(self->script.in, taken);
     if (err != ERR_NONE) {
         return err;
     }
@@ -389,93 +330,14 @@ static enum err run_step(struct mysql_run *self)
     return err == ERR_NONE && event.is_packet_last ? run_end_packet(self) : err;
 }
 
-/* The stream ----------------------------------------------------------------------------------- */
-
-static void run_watch(struct mysql_run *self)
+static enum err run_take_held(struct script_run *script)
 {
-    stream_watch(self->stream, (self->is_held ? 0U : STREAM_READABLE) |
-                                   (self->out.len > 0 ? STREAM_WRITABLE : 0U));
-}
-
-/* The farewell is a courtesy: where it does not go out at once, the end of the connection says as
- * much. */
-static void run_say_farewell(struct mysql_run *self)
-{
-    buf_clear(&self->out);
-    must(run_write(self, MYSQLWIRE_QUIT, SLICE("")) == ERR_NONE);
-    run_send(self);
-}
-
-static void run_go_on(struct mysql_run *self, enum err err)
-{
-    while (err == ERR_NONE) {
-        err = run_step(self);
-    }
-    if (err == ERR_MORE || err == ERR_AGAIN) {
-        run_send(self);
-        run_watch(self);
-    } else if (err == ERR_CLOSED) {
-        run_say_farewell(self);
-        run_end(self, NULL);
-    } else {
-        run_end(self, &self->error);
-    }
-}
-
-static void run_on_event(void *owner, unsigned events)
-{
-    struct mysql_run *self = owner;
-    size_t len = 0;
-    (void)events;
-    if (self->is_done) {
-        return;
-    }
-    run_send(self);
-    if (self->is_held) {
-        run_watch(self);
-        return;
-    }
-    enum err err = stream_read(self->stream, self->bytes, sizeof(self->bytes), &len);
-    if (err == ERR_NONE) {
-        self->in = slice_of(self->bytes, len);
-        run_go_on(self, ERR_NONE);
-    } else if (err == ERR_AGAIN) {
-        run_watch(self);
-    } else {
-        must(fail(&self->error, ERR_CLOSED, "the session was ended before all was answered") ==
-             ERR_CLOSED);
-        run_end(self, &self->error);
-    }
-}
-
-static void mysql_run_resume(struct run *run)
-{
-    struct mysql_run *self = CONTAINER_OF(run, struct mysql_run, run);
-    if (!self->is_held || self->is_done) {
-        return;
-    }
-    self->is_held = false;
-    enum err err = run_take_row(self, buf_view(&self->body));
-    run_go_on(self, err == ERR_NONE ? run_finish_packet(self) : err);
+    struct mysql_run *self = CONTAINER_OF(script, struct mysql_run, script);
+    enum err err = run_take_row(self, buf_view(&script->body));
+    return err == ERR_NONE ? run_finish_packet(self) : err;
 }
 
 /* Signing in ----------------------------------------------------------------------------------- */
-
-static void run_on_refused(struct mysql_run *self, const struct target_failure *failure)
-{
-    struct ending_words words = {.message = SLICE("")};
-    if (mysql_answer_read(failure->answer, &words)) {
-        const struct run_notice error = {
-            .severity = SLICE("FATAL"),
-            .code = words.code,
-            .message = words.message,
-            .detail = SLICE(""),
-            .hint = words.hint,
-        };
-        self->events->on_error(self->owner, &error);
-    }
-    run_end(self, &failure->error);
-}
 
 static void run_on_target(void *owner, const struct arrival *arrival,
                           const struct target_failure *failure)
@@ -484,16 +346,15 @@ static void run_on_target(void *owner, const struct arrival *arrival,
     struct mysqlwire_ok ok = {.status = MYSQLWIRE_STATUS_AUTOCOMMIT};
     self->target = NULL;
     if (arrival == NULL) {
-        run_on_refused(self, failure);
+        struct ending_words words = {.message = SLICE("")};
+        bool is_said = mysql_answer_read(failure->answer, &words);
+        script_run_refuse(&self->script, is_said ? &words : NULL, &failure->error);
         return;
     }
-    enum err err = mysqlwire_ok_read(arrival->greeting, arrival->version, &ok, &self->error);
+    enum err err = mysqlwire_ok_read(arrival->greeting, arrival->version, &ok, &self->script.error);
     must(err == ERR_NONE); /* it was read before */
     mysqlwire_state_init(&self->state, arrival->version, ok.status);
-    self->stream = arrival->take_stream;
-    stream_own(self->stream, run_on_event, self);
-    err = run_send_next(self);
-    run_go_on(self, err == ERR_NONE ? ERR_MORE : err);
+    script_run_begin(&self->script, arrival->take_stream);
 }
 
 /* Metadata comes as a native client may send it, too: as attributes. */
@@ -517,27 +378,23 @@ static struct slice run_attributes_in(struct arena *arena, const struct run_requ
     return attributes;
 }
 
+static const struct script_run_ops script_ops = {
+    .step = run_step,
+    .take_held = run_take_held,
+    .write_statement = run_write_statement,
+    .write_farewell = run_write_farewell,
+    .stop_sign_in = run_stop_sign_in,
+    .free = run_free,
+};
+
 static struct mysql_run *run_new(struct loop *loop, const struct run_request *request)
 {
     struct mysql_run *self = memory_new(sizeof(*self));
     const struct place front = {.host = SLICE(""), .mode = PLACE_TLS_DISABLE};
-    arena_init(&self->arena);
+    script_run_init(&self->script, &script_ops, loop, request);
     arena_init(&self->names);
-    self->run.cancel = mysql_run_cancel;
-    self->run.resume = mysql_run_resume;
-    self->loop = loop;
     target_server_init(&self->server, &front, NULL, loop, request->sign_in_ms);
-    struct slice *statements =
-        arena_alloc_array(&self->arena, request->statement_count + 1, sizeof(*statements));
-    for (size_t i = 0; i < request->statement_count; i++) {
-        statements[i] = request->statements[i];
-    }
-    self->statements = statements;
-    self->statement_count = request->statement_count;
-    buf_init(&self->out, LIMIT_EXECUTION_SCRIPT_SIZE + LIMIT_KIB(1));
-    buf_init(&self->body, LIMIT_EXECUTION_ROW_SIZE);
     mysqlwire_framer_init(&self->framer);
-    loop_task_init(&self->free_task, run_free, self);
     return self;
 }
 
@@ -547,20 +404,20 @@ static struct run *mysql_run_start(struct stream *take_stream, const struct run_
     struct mysql_run *self = run_new(take_stream->loop, request);
     struct secret none;
     secret_init(&none);
-    self->events = events;
-    self->owner = owner;
+    self->script.events = events;
+    self->script.owner = owner;
     const struct mysql_target_settings settings = {
         .server = &self->server,
-        .user = arena_copy(&self->arena, request->name),
+        .user = arena_copy(&self->script.arena, request->name),
         .database = SLICE(""),
-        .attributes = run_attributes_in(&self->arena, request),
+        .attributes = run_attributes_in(&self->script.arena, request),
         .charset = MYSQLWIRE_UTF8MB4,
         .capabilities = RUN_CAPABILITIES,
         .take_secret = mysql_secret_new(&none), /* the front knows who it is */
         .is_local = true,
     };
     self->target = mysql_target_start(take_stream, &settings, run_on_target, self);
-    return &self->run;
+    return &self->script.run;
 }
 
 /* A text whose words are not understood to its end is sent as it is. */
@@ -570,16 +427,8 @@ static size_t mysql_run_split(struct arena *arena, struct slice script,
     const struct sql_settings settings = {
         .dialect = SQL_MYSQL, .is_backslash_quoted = true, .database = SLICE("")};
     const struct sql_script parts = sql_analyze_effects(arena, &settings, script);
-    struct slice *statements = arena_alloc_array(arena, parts.count + 1, sizeof(*statements));
-    *ret_statements = statements;
-    if (!parts.is_cut || parts.other != NULL) {
-        statements[0] = script;
-        return 1;
-    }
-    for (size_t i = 0; i < parts.count; i++) {
-        statements[i] = slice_sub(script, parts.statements[i].offset, parts.statements[i].len);
-    }
-    return parts.count;
+    bool is_understood = parts.is_cut && parts.other == NULL;
+    return script_run_split(arena, script, is_understood ? &parts : NULL, ret_statements);
 }
 
 const struct run_ops mysql_run_ops = {.start = mysql_run_start, .split = mysql_run_split};

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "protocol/postgres/pg_facts.h"
 #include "protocol/postgres/pg_filter.h"
+#include "protocol/sql/read_budget.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"
 #include "wire/pgwire_query.h"
@@ -180,28 +181,15 @@ struct pg_filter_answered {
     bool is_simple;   /* its ReadyForQuery comes by itself */
 };
 
-/* A read budget, and where the session stands with it. */
-struct pg_filter_budget {
-    struct guard_budget rule;
-    bool is_over;               /* it was found, until less is read than 'over_at' */
-    struct read_amount over_at; /* what was read when it was */
-};
-
-struct pg_filter_budgets {
-    struct arena arena; /* of the texts of the rules */
-    struct pg_filter_budget *items;
-    size_t count;
-};
-
 struct pg_filter_reading {
-    struct pg_filter_budgets budgets;
-    struct pg_filter_budgets next; /* of requests from 'next_from' on */
+    struct read_budgets budgets;
+    struct read_budgets next; /* of requests from 'next_from' on */
     bool has_next;
     uint64_t next_from;
-    struct read_amount session; /* since it has had budgets */
-    uint64_t count;             /* of the messages at hand, whole ones of a type; 0: nobody has cut
-                                   them, as they were written here */
-    size_t left;                /* of a row, which goes on, that pg_mask has not said yet */
+    struct read_meter meter;
+    uint64_t count; /* of the messages at hand, whole ones of a type; 0: nobody has cut them, as
+                       they were written here */
+    size_t left;    /* of a row, which goes on, that pg_mask has not said yet */
 };
 
 struct pg_filter_read_only {

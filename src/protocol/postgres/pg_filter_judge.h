@@ -43,8 +43,4 @@ void pg_filter_write_finding(struct buf *buf, const struct guard_finding *findin
 void pg_filter_write_error(struct buf *buf, const char *sqlstate, struct slice message,
                            struct slice hint);
 
-/* With texts of its own. */
-void pg_filter_copy_rule(struct arena *arena, const struct guard_finding *rule,
-                         struct guard_finding *ret_copy);
-
 #endif

@@ -45,16 +45,6 @@ static void pg_filter_limit_clear(struct pg_filter_limit *limit)
     arena_reset(&limit->arena);
 }
 
-void pg_filter_copy_rule(struct arena *arena, const struct guard_finding *rule,
-                         struct guard_finding *ret_copy)
-{
-    *ret_copy = *rule;
-    ret_copy->guardrail_name = arena_copy(arena, rule->guardrail_name);
-    ret_copy->rule_name = arena_copy(arena, rule->rule_name);
-    ret_copy->rule_type = arena_copy(arena, rule->rule_type);
-    ret_copy->message = arena_copy(arena, rule->message);
-}
-
 /* Before it runs --------------------------------------------------------------------------------
  */
 
@@ -102,7 +92,7 @@ enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_
     limit->wraps = true;
     limit->is_simple = true;
     limit->facts = *facts;
-    pg_filter_copy_rule(&limit->arena, &facts->rule, &limit->facts.rule);
+    limit->facts.rule = guard_finding_copy_in(&limit->arena, &facts->rule);
     *ret_outcome = PG_FILTER_HANDLED;
     return pg_filter_send_query(filter, "BEGIN", &limit->id, reterr_error);
 }
@@ -175,7 +165,7 @@ void pg_filter_limit_request(struct pg_filter *filter, uint64_t id,
     }
     struct pg_filter_request *request = pg_filter_request_add(filter, id);
     request->max_rows = facts->max_rows;
-    pg_filter_copy_rule(&request->arena, &facts->rule, &request->rule);
+    request->rule = guard_finding_copy_in(&request->arena, &facts->rule);
     if (limit->phase != PG_FILTER_IN_BATCH) {
         limit->is_simple = true;
         limit->phase = PG_FILTER_RUNNING;
@@ -317,7 +307,7 @@ static enum err pg_filter_limit_run(struct pg_filter *filter, struct error *rete
         struct pg_filter_request *request = pg_filter_request_add(filter, id);
         request->max_rows = limit->facts.max_rows;
         request->number = filter->number - 1;
-        pg_filter_copy_rule(&request->arena, &limit->facts.rule, &request->rule);
+        request->rule = guard_finding_copy_in(&request->arena, &limit->facts.rule);
         request->is_noticed = limit->notice.len > 0;
         must(buf_append(&request->words, buf_view(&limit->notice)) == ERR_NONE);
     }

@@ -8,95 +8,50 @@
 #include "protocol/postgres/pg_ending.h"
 #include "protocol/postgres/pg_hello.h"
 #include "protocol/postgres/pg_target.h"
-#include "sql/sql.h"
+#include "protocol/sql/script_run.h"
 #include "wire/pgwire_answer.h"
 #include "wire/pgwire_frame.h"
 #include "wire/pgwire_query.h"
 #include "wire/pgwire_type_name.h"
 
 struct pg_run {
-    struct run run;
-    struct loop *loop;
+    struct script_run script;
     struct pg_target *target; /* signs in; NULL when it has */
-    struct stream *stream;    /* NULL before and at the end */
-    const struct run_events *events;
-    void *owner;
-    struct arena arena; /* of the request */
-    struct arena names; /* of types of the columns */
-    const struct slice *statements;
-    size_t statement_count;
-    size_t next; /* the statement to be sent */
-    bool has_failed;
-    bool is_done;
-    bool is_held;      /* by the owner: nothing is read */
-    bool holds_row;    /* what waits for it: a row, or bytes of a copy */
-    struct slice held; /* in 'body', 'rest' or 'bytes', which stay as they are */
-
-    struct buf out;
-    struct buf rest; /* what was read with the sign-in */
-    struct slice in; /* what of 'rest' or 'bytes' has not been taken */
+    struct arena names;       /* of types of the columns */
+    bool holds_row;           /* what the owner did not take: a row, or bytes of a copy */
+    struct slice held;        /* in 'body', 'rest' or 'bytes', which stay as they are */
+    struct buf rest;          /* what was read with the sign-in */
     struct pgwire_framer framer;
-    struct buf body;
     struct run_column *columns; /* of the rows that come */
     struct slice *values;
     size_t column_capacity;
-
-    struct error error;
-    struct loop_task free_task;
-    char bytes[LIMIT_PG_READ_SIZE];
 };
 
 /* The end ------------------------------------------------------------------------------------- */
 
-static void pg_run_free(void *owner)
+static void pg_run_free(struct script_run *script)
 {
-    struct pg_run *self = owner;
-    arena_release(&self->arena);
+    struct pg_run *self = CONTAINER_OF(script, struct pg_run, script);
     arena_release(&self->names);
-    buf_release(&self->out);
     buf_release(&self->rest);
-    buf_release(&self->body);
     memory_free(self->columns);
     memory_free(self->values);
+    script_run_release(script);
     memory_free(self);
 }
 
-static void pg_run_leave(struct pg_run *self)
+static void pg_run_stop_sign_in(struct script_run *script)
 {
-    self->is_done = true;
+    struct pg_run *self = CONTAINER_OF(script, struct pg_run, script);
     if (self->target != NULL) {
         pg_target_cancel(self->target);
         self->target = NULL;
     }
-    if (self->stream != NULL) {
-        stream_close(self->stream);
-        self->stream = NULL;
-    }
-    loop_defer(self->loop, &self->free_task);
-}
-
-static void pg_run_end(struct pg_run *self, const struct error *error)
-{
-    const struct run_events *events = self->events;
-    void *owner = self->owner;
-    pg_run_leave(self);
-    events->on_end(owner, error);
-}
-
-static void pg_run_fail(struct pg_run *self, enum err code, const char *text)
-{
-    must(fail(&self->error, code, "%s", text) == code);
-    pg_run_end(self, &self->error);
-}
-
-static void pg_run_cancel(struct run *run)
-{
-    pg_run_leave(CONTAINER_OF(run, struct pg_run, run));
 }
 
 static void pg_run_hold(struct pg_run *self, struct slice what, bool is_row)
 {
-    self->is_held = true;
+    self->script.is_held = true;
     self->holds_row = is_row;
     self->held = what;
 }
@@ -123,13 +78,14 @@ static struct run_notice pg_run_notice_of(struct slice fields)
 static enum err pg_run_take_notice(struct pg_run *self, struct slice body, bool is_error)
 {
     struct slice fields;
-    enum err err = pgwire_notice_read(body, &fields, &self->error);
+    enum err err = pgwire_notice_read(body, &fields, &self->script.error);
     if (err != ERR_NONE) {
         return err;
     }
     const struct run_notice notice = pg_run_notice_of(fields);
-    self->has_failed = self->has_failed || is_error;
-    (is_error ? self->events->on_error : self->events->on_notice)(self->owner, &notice);
+    self->script.has_failed = self->script.has_failed || is_error;
+    (is_error ? self->script.events->on_error : self->script.events->on_notice)(self->script.owner,
+                                                                                &notice);
     return ERR_NONE;
 }
 
@@ -146,7 +102,7 @@ static enum err pg_run_take_columns(struct pg_run *self, struct slice body)
 {
     struct pgwire_fields fields;
     struct pgwire_field field;
-    enum err err = pgwire_row_description_read(body, &fields, &self->error);
+    enum err err = pgwire_row_description_read(body, &fields, &self->script.error);
     if (err != ERR_NONE) {
         return err;
     }
@@ -157,7 +113,7 @@ static enum err pg_run_take_columns(struct pg_run *self, struct slice body)
         self->columns[i] = (struct run_column){
             .name = field.name, .type = pgwire_type_name_in(&self->names, field.type)};
     }
-    self->events->on_columns(self->owner, self->columns, count);
+    self->script.events->on_columns(self->script.owner, self->columns, count);
     return ERR_NONE;
 }
 
@@ -165,7 +121,7 @@ static enum err pg_run_take_row(struct pg_run *self, struct slice body)
 {
     struct pgwire_values columns;
     struct slice value;
-    enum err err = pgwire_row_read(body, &columns, &self->error);
+    enum err err = pgwire_row_read(body, &columns, &self->script.error);
     if (err != ERR_NONE) {
         return err;
     }
@@ -174,7 +130,7 @@ static enum err pg_run_take_row(struct pg_run *self, struct slice body)
     for (size_t i = 0; pgwire_value_next(&columns, &value); i++) {
         self->values[i] = value;
     }
-    if (!self->events->on_row(self->owner, self->values, count)) {
+    if (!self->script.events->on_row(self->script.owner, self->values, count)) {
         pg_run_hold(self, body, true);
     }
     return ERR_NONE;
@@ -182,7 +138,7 @@ static enum err pg_run_take_row(struct pg_run *self, struct slice body)
 
 static void pg_run_take_bytes(struct pg_run *self, struct slice bytes)
 {
-    if (!self->events->on_bytes(self->owner, bytes)) {
+    if (!self->script.events->on_bytes(self->script.owner, bytes)) {
         pg_run_hold(self, bytes, false);
     }
 }
@@ -190,10 +146,11 @@ static void pg_run_take_bytes(struct pg_run *self, struct slice bytes)
 static enum err pg_run_take_completion(struct pg_run *self, struct slice body)
 {
     struct pgwire_completion completion;
-    enum err err = pgwire_completion_read(body, &completion, &self->error);
+    enum err err = pgwire_completion_read(body, &completion, &self->script.error);
     if (err == ERR_NONE) {
-        self->events->on_complete(self->owner, completion.tag,
-                                  completion.has_row_count ? (int64_t)completion.row_count : -1);
+        self->script.events->on_complete(self->script.owner, completion.tag,
+                                         completion.has_row_count ? (int64_t)completion.row_count
+                                                                  : -1);
     }
     return err;
 }
@@ -216,47 +173,24 @@ static enum err pg_run_take_body(struct pg_run *self, struct slice body)
     }
 }
 
-static void pg_run_send(struct pg_run *self)
+static enum err pg_run_write_statement(struct script_run *script, struct slice statement)
 {
-    struct slice bytes = buf_view(&self->out);
-    size_t len = 0;
-    if (bytes.len == 0) {
-        return;
-    }
-    enum err err = stream_write(self->stream, &bytes, 1, &len);
-    if (err == ERR_NONE) {
-        buf_consume(&self->out, len);
-    } else if (err != ERR_AGAIN) {
-        buf_clear(&self->out); /* what is left to read says why */
-    }
+    enum err err = pgwire_query_write(&script->out, statement);
+    return err == ERR_NONE
+               ? err
+               : fail(&script->error, err, "the statement is too long, or has a NUL inside");
 }
 
-/* At once: what is behind the end of an answer must not be taken for an answer to the next. */
-static enum err pg_run_send_next(struct pg_run *self)
+static enum err pg_run_write_farewell(struct script_run *script)
 {
-    if (self->has_failed) {
-        return ERR_CLOSED; /* maybe before all of it was sent: it was too long */
-    }
-    if (self->out.len > 0) {
-        return fail(&self->error, ERR_INPUT, "the server answers what it was not asked");
-    }
-    if (self->next == self->statement_count) {
-        return ERR_CLOSED;
-    }
-    enum err err = pgwire_query_write(&self->out, self->statements[self->next]);
-    self->next++;
-    if (err != ERR_NONE) {
-        return fail(&self->error, err, "the statement is too long, or has a NUL inside");
-    }
-    pg_run_send(self);
-    return ERR_NONE;
+    return pgwire_terminate_write(&script->out);
 }
 
 static enum err pg_run_fail_copy(struct pg_run *self)
 {
-    enum err err = pgwire_copy_fail_write(&self->out, SLICE("an execution has no input"));
+    enum err err = pgwire_copy_fail_write(&self->script.out, SLICE("an execution has no input"));
     if (err == ERR_NONE) {
-        pg_run_send(self);
+        script_run_send(&self->script);
     }
     return err;
 }
@@ -266,21 +200,21 @@ static enum err pg_run_take_header(struct pg_run *self)
 {
     switch ((int)pgwire_server_kind_of(&self->framer.frame)) {
     case PGWIRE_SERVER_READY:
-        return pg_run_send_next(self);
+        return script_run_send_next(&self->script);
     case PGWIRE_SERVER_COPY_IN:
     case PGWIRE_SERVER_COPY_BOTH:
         return pg_run_fail_copy(self);
     case PGWIRE_SERVER_DATA_ROW:
         if (self->framer.frame.size > LIMIT_EXECUTION_ROW_SIZE) {
-            (void)self->events->on_row(self->owner, NULL, 0);
+            (void)self->script.events->on_row(self->script.owner, NULL, 0);
             return ERR_NONE;
         }
-        return pgwire_framer_collect(&self->framer, &self->body, &self->error);
+        return pgwire_framer_collect(&self->framer, &self->script.body, &self->script.error);
     case PGWIRE_SERVER_ROW_DESCRIPTION:
     case PGWIRE_SERVER_COMMAND_COMPLETE:
     case PGWIRE_SERVER_ERROR:
     case PGWIRE_SERVER_NOTICE:
-        return pgwire_framer_collect(&self->framer, &self->body, &self->error);
+        return pgwire_framer_collect(&self->framer, &self->script.body, &self->script.error);
     default:
         return ERR_NONE;
     }
@@ -289,21 +223,21 @@ static enum err pg_run_take_header(struct pg_run *self)
 /* What was collected of a message is done with; its room is for the next row. */
 static enum err pg_run_let_go(struct pg_run *self, enum err err)
 {
-    if (self->is_held) {
+    if (self->script.is_held) {
         return ERR_AGAIN;
     }
-    buf_truncate(&self->body, 0);
+    buf_truncate(&self->script.body, 0);
     return err;
 }
 
-/* Up to the next event. ERR_MORE: all that came was taken; ERR_CLOSED: nothing is left to do;
- * ERR_AGAIN: the owner takes nothing now. */
-static enum err pg_run_step(struct pg_run *self)
+static enum err pg_run_step(struct script_run *script)
 {
+    struct pg_run *self = CONTAINER_OF(script, struct pg_run, script);
     struct pgwire_event event;
     size_t taken = 0;
-    enum err err = pgwire_framer_next(&self->framer, self->in, &taken, &event, &self->error);
-    self->in = slice_from(self->in, taken);
+    enum err err =
+        pgwire_framer_next(&self->framer, self->script.in, &taken, &event, &self->script.error);
+    self->script.in = slice_from(self->script.in, taken);
     if (err != ERR_NONE) {
         return err;
     }
@@ -314,105 +248,22 @@ static enum err pg_run_step(struct pg_run *self)
         if (pgwire_server_kind_of(&self->framer.frame) == PGWIRE_SERVER_COPY_DATA) {
             pg_run_take_bytes(self, event.bytes);
         }
-        return self->is_held ? ERR_AGAIN : ERR_NONE;
+        return self->script.is_held ? ERR_AGAIN : ERR_NONE;
     }
     return pg_run_let_go(self, pg_run_take_body(self, event.bytes));
 }
 
-/* The stream ---------------------------------------------------------------------------------- */
-
-static void pg_run_watch(struct pg_run *self)
+static enum err pg_run_take_held(struct script_run *script)
 {
-    stream_watch(self->stream, (self->is_held ? 0U : STREAM_READABLE) |
-                                   (self->out.len > 0 ? STREAM_WRITABLE : 0U));
-}
-
-/* The farewell is a courtesy: where it does not go out at once, the end of the connection says as
- * much. */
-static void pg_run_say_farewell(struct pg_run *self)
-{
-    size_t len = 0;
-    buf_clear(&self->out);
-    must(pgwire_terminate_write(&self->out) == ERR_NONE);
-    struct slice bytes = buf_view(&self->out);
-    enum err err = stream_write(self->stream, &bytes, 1, &len);
-    (void)err;
-}
-
-static void pg_run_go_on(struct pg_run *self, enum err err)
-{
-    while (err == ERR_NONE) {
-        err = pg_run_step(self);
-    }
-    if (err == ERR_MORE || err == ERR_AGAIN) {
-        pg_run_send(self);
-        pg_run_watch(self);
-    } else if (err == ERR_CLOSED) {
-        pg_run_say_farewell(self);
-        pg_run_end(self, NULL);
-    } else {
-        pg_run_end(self, &self->error);
-    }
-}
-
-static void pg_run_on_event(void *owner, unsigned events)
-{
-    struct pg_run *self = owner;
-    size_t len = 0;
-    (void)events;
-    if (self->is_done) {
-        return;
-    }
-    pg_run_send(self);
-    if (self->is_held) {
-        pg_run_watch(self);
-        return;
-    }
-    enum err err = stream_read(self->stream, self->bytes, sizeof(self->bytes), &len);
-    if (err == ERR_NONE) {
-        self->in = slice_of(self->bytes, len);
-        pg_run_go_on(self, ERR_NONE);
-    } else if (err == ERR_AGAIN) {
-        pg_run_watch(self);
-    } else {
-        pg_run_fail(self, ERR_CLOSED, "the session was ended before all was answered");
-    }
-}
-
-static void pg_run_resume(struct run *run)
-{
-    struct pg_run *self = CONTAINER_OF(run, struct pg_run, run);
-    enum err err = ERR_NONE;
-    if (!self->is_held || self->is_done) {
-        return;
-    }
-    self->is_held = false;
+    struct pg_run *self = CONTAINER_OF(script, struct pg_run, script);
     if (self->holds_row) {
-        err = pg_run_let_go(self, pg_run_take_row(self, self->held));
-    } else {
-        pg_run_take_bytes(self, self->held);
-        err = self->is_held ? ERR_AGAIN : ERR_NONE;
+        return pg_run_let_go(self, pg_run_take_row(self, self->held));
     }
-    pg_run_go_on(self, err);
+    pg_run_take_bytes(self, self->held);
+    return self->script.is_held ? ERR_AGAIN : ERR_NONE;
 }
 
 /* Signing in ---------------------------------------------------------------------------------- */
-
-static void pg_run_on_refused(struct pg_run *self, const struct target_failure *failure)
-{
-    struct ending_words words = {.message = SLICE("")};
-    if (pg_answer_read(failure->answer, &words)) {
-        const struct run_notice error = {
-            .severity = SLICE("FATAL"),
-            .code = slice_of_text(failure->code),
-            .message = words.message,
-            .detail = SLICE(""),
-            .hint = words.hint,
-        };
-        self->events->on_error(self->owner, &error);
-    }
-    pg_run_end(self, &failure->error);
-}
 
 static void pg_run_on_target(void *owner, const struct arrival *arrival,
                              const struct target_failure *failure)
@@ -420,14 +271,15 @@ static void pg_run_on_target(void *owner, const struct arrival *arrival,
     struct pg_run *self = owner;
     self->target = NULL;
     if (arrival == NULL) {
-        pg_run_on_refused(self, failure);
+        struct ending_words words = {.message = SLICE("")};
+        bool is_said = pg_answer_read(failure->answer, &words);
+        words.code = slice_of_text(failure->code);
+        script_run_refuse(&self->script, is_said ? &words : NULL, &failure->error);
         return;
     }
-    self->stream = arrival->take_stream;
     must(buf_append(&self->rest, arrival->rest) == ERR_NONE);
-    self->in = buf_view(&self->rest);
-    stream_own(self->stream, pg_run_on_event, self);
-    pg_run_go_on(self, pg_run_send_next(self));
+    self->script.in = buf_view(&self->rest);
+    script_run_begin(&self->script, arrival->take_stream);
 }
 
 /* Metadata comes as a native client may send it, too: as parameters. */
@@ -453,27 +305,22 @@ static size_t pg_run_parameters_in(struct arena *arena, const struct run_request
     return count;
 }
 
+static const struct script_run_ops script_ops = {
+    .step = pg_run_step,
+    .take_held = pg_run_take_held,
+    .write_statement = pg_run_write_statement,
+    .write_farewell = pg_run_write_farewell,
+    .stop_sign_in = pg_run_stop_sign_in,
+    .free = pg_run_free,
+};
+
 static struct pg_run *pg_run_new(struct loop *loop, const struct run_request *request)
 {
     struct pg_run *self = memory_new(sizeof(*self));
-    struct arena *arena = &self->arena;
-    arena_init(arena);
+    script_run_init(&self->script, &script_ops, loop, request);
     arena_init(&self->names);
-    self->run.cancel = pg_run_cancel;
-    self->run.resume = pg_run_resume;
-    self->loop = loop;
-    struct slice *statements =
-        arena_alloc_array(arena, request->statement_count + 1, sizeof(*statements));
-    for (size_t i = 0; i < request->statement_count; i++) {
-        statements[i] = request->statements[i];
-    }
-    self->statements = statements;
-    self->statement_count = request->statement_count;
-    buf_init(&self->out, LIMIT_EXECUTION_SCRIPT_SIZE + LIMIT_KIB(1));
     buf_init(&self->rest, LIMIT_PG_READ_SIZE);
-    buf_init(&self->body, LIMIT_EXECUTION_ROW_SIZE);
     pgwire_framer_init(&self->framer, PGWIRE_FROM_SERVER);
-    loop_task_init(&self->free_task, pg_run_free, self);
     return self;
 }
 
@@ -481,10 +328,10 @@ static struct run *pg_run_start(struct stream *take_stream, const struct run_req
                                 const struct run_events *events, void *owner)
 {
     struct pg_run *self = pg_run_new(take_stream->loop, request);
-    self->events = events;
-    self->owner = owner;
+    self->script.events = events;
+    self->script.owner = owner;
     struct pgwire_parameter *parameters = NULL;
-    size_t parameter_count = pg_run_parameters_in(&self->arena, request, &parameters);
+    size_t parameter_count = pg_run_parameters_in(&self->script.arena, request, &parameters);
     const struct pg_target_settings settings = {
         .user = request->name,
         .parameters = parameters,
@@ -495,7 +342,7 @@ static struct run *pg_run_start(struct stream *take_stream, const struct run_req
         .timeout_ms = request->sign_in_ms,
     };
     self->target = pg_target_start(take_stream, &settings, pg_run_on_target, self);
-    return &self->run;
+    return &self->script.run;
 }
 
 /* A text whose words are not understood to its end is sent as it is. */
@@ -503,16 +350,8 @@ static size_t pg_run_split(struct arena *arena, struct slice script, struct slic
 {
     const struct sql_settings settings = {.dialect = SQL_POSTGRES};
     const struct sql_script parts = sql_analyze_effects(arena, &settings, script);
-    struct slice *statements = arena_alloc_array(arena, parts.count + 1, sizeof(*statements));
-    *ret_statements = statements;
-    if (!parts.is_cut || parts.count == 0) {
-        statements[0] = script;
-        return 1;
-    }
-    for (size_t i = 0; i < parts.count; i++) {
-        statements[i] = slice_sub(script, parts.statements[i].offset, parts.statements[i].len);
-    }
-    return parts.count;
+    bool is_understood = parts.is_cut && parts.count > 0;
+    return script_run_split(arena, script, is_understood ? &parts : NULL, ret_statements);
 }
 
 const struct run_ops pg_run_ops = {.start = pg_run_start, .split = pg_run_split};
