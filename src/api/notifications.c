@@ -91,9 +91,34 @@ static enum err sink_read_body(struct sink_call *self, struct error *reterr)
     if (err == ERR_NONE) {
         err = sink_check(&self->wanted, reterr);
     }
+    if (err == ERR_NONE && sink_is_email(&self->wanted)) {
+        return courier_check_mail(self->call->api->courier, reterr);
+    }
     return err == ERR_NONE && self->wanted.url.at != NULL
                ? courier_check_url(self->call->api->courier, self->wanted.url, reterr)
                : err;
+}
+
+/* Where it goes to, as it is stored: what was not sent is as it was, if there was any. */
+static enum err sink_place(struct arena *arena, struct sink *wanted, const struct sink *stored,
+                           struct error *reterr)
+{
+    bool is_email = sink_is_email(wanted);
+    bool is_kept = stored != NULL && sink_is_email(stored) == is_email;
+    if (is_email && !wanted->addresses.is_given && !is_kept) {
+        return fail(reterr, ERR_INPUT, "'addresses' is missing: who gets the e-mail");
+    }
+    if (!is_email && wanted->url.at == NULL && !is_kept) {
+        return fail(reterr, ERR_INPUT, "'url' is missing");
+    }
+    if (is_email) {
+        wanted->addresses = wanted->addresses.is_given ? wanted->addresses : stored->addresses;
+        wanted->url = SLICE("");
+    } else if (wanted->url.at == NULL) {
+        wanted->url = stored->url;
+    }
+    wanted->address = sink_address_in(arena, wanted);
+    return ERR_NONE;
 }
 
 /* A new key, and as its owner is shown it. */
@@ -138,10 +163,12 @@ static enum err sink_post_body(struct store_tx *tx, void *context, struct error 
     struct sink wanted = self->wanted;
     wanted.id = row_id_new(call->arena);
     wanted.organization_id = call->caller.organization_id;
-    wanted.address = sink_address_in(call->arena, wanted.url);
     wanted.created_at = clock_now();
     sink_make_key(call->arena, &wanted);
-    enum err err = notification_store_insert(tx, call->arena, &wanted, reterr);
+    enum err err = sink_place(call->arena, &wanted, NULL, reterr);
+    if (err == ERR_NONE) {
+        err = notification_store_insert(tx, call->arena, &wanted, reterr);
+    }
     if (err == ERR_NONE) {
         err = sink_find(self, tx, wanted.id, &self->sink, reterr);
     }
@@ -159,9 +186,6 @@ enum err sinks_post(struct api_call *call, struct error *reterr)
 {
     struct sink_call self = sink_call_of(call, false);
     enum err err = sink_read_body(&self, reterr);
-    if (err == ERR_NONE && self.wanted.url.at == NULL) {
-        return fail(reterr, ERR_INPUT, "'url' is missing");
-    }
     if (err == ERR_NONE) {
         err = store_write(call->api->store, sink_post_body, &self, reterr);
     }
@@ -178,10 +202,13 @@ static enum err sink_put_body(struct store_tx *tx, void *context, struct error *
         return err;
     }
     struct sink wanted = self->wanted;
-    bool is_moved = wanted.url.at != NULL && !slice_equals(wanted.url, stored.url);
+    err = sink_place(call->arena, &wanted, &stored, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    bool is_moved =
+        !slice_equals(wanted.url, stored.url) || !slice_equals(wanted.address, stored.address);
     wanted.id = stored.id;
-    wanted.url = wanted.url.at != NULL ? wanted.url : stored.url;
-    wanted.address = sink_address_in(call->arena, wanted.url);
     wanted.key = stored.key;
     wanted.failing_since = is_moved ? 0 : stored.failing_since;
     wanted.updated_at = clock_now();
@@ -262,6 +289,7 @@ enum err sinks_test(struct api_call *call, struct error *reterr)
     }
     const struct outbox_item item = {
         .delivery_id = row_id_new(call->arena),
+        .event_id = row_id_new(call->arena),
         .event_type = SLICE(EVENT_TEST),
         .summary = arena_format(call->arena, "%.*s tries the sink '%.*s'",
                                 SLICE_ARG(call->caller.email), SLICE_ARG(self.sink.name)),
@@ -269,6 +297,8 @@ enum err sinks_test(struct api_call *call, struct error *reterr)
         .data = arena_format(call->arena, "\"test\":true"),
         .happened_at = clock_now(),
         .tries = 1,
+        .told = SLICE(""),
+        .refused = SLICE(""),
         .sink = self.sink,
         .statement = SLICE(""),
     };
@@ -286,8 +316,8 @@ enum err sinks_test(struct api_call *call, struct error *reterr)
     if (attempt.status != 0) {
         json_member_int(&json, "status", attempt.status);
     }
-    if (!is_taken) {
-        json_member_text(&json, "error", attempt.reason);
+    if (attempt.reason.len > 0 || attempt.remark.len > 0) {
+        json_member_text(&json, "error", is_taken ? attempt.remark : attempt.reason);
     }
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);

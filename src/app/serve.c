@@ -107,6 +107,7 @@ static void serve_make_courier(struct serve *serve)
     struct courier_settings courier = {
         .store = serve->store,
         .public_url = serve->public_url,
+        .mail = serve->mail,
         .review_days = (int64_t)settings_number(settings, SETTING_REVIEW_DAYS),
     };
     struct slice networks = slice_of_text(settings_text(settings, SETTING_NOTIFY_NETWORKS));

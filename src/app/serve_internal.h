@@ -49,6 +49,7 @@ struct serve {
     struct gateway_side *gateway_side;
     struct presence *presence;
     struct courier *courier;
+    struct mail_server mail;
     struct router *router;
     struct http_server server;
     atomic_size_t large_size; /* of bodies under way */

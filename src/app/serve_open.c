@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "app/mail_settings.h"
 #include "app/serve_internal.h"
 #include "base/limits.h"
 #include "base/memory.h"
@@ -263,6 +264,9 @@ static enum err serve_confine(struct serve *serve, struct error *reterr)
         paths.replaced[count++] = settings_text(serve->settings, SETTING_TLS_CERT);
         paths.replaced[count++] = settings_text(serve->settings, SETTING_TLS_KEY);
     }
+    if (serve->mail.issuers != NULL) {
+        paths.replaced[count++] = serve->mail.issuers;
+    }
     if (!settings_is(serve->settings, SETTING_NODE_CA_FILE, "")) {
         paths.replaced[count++] = settings_text(serve->settings, SETTING_NODE_CA_FILE);
     }
@@ -293,6 +297,9 @@ enum err serve_open(struct serve *serve, struct error *reterr)
         serve->has_fault = true;
         err = fault_parse(slice_of_text(settings_text(settings, SETTING_FAULT_SWITCH)),
                           &serve->fault, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = mail_settings_read_in(&serve->arena, settings, &serve->mail, reterr);
     }
     if (err == ERR_NONE) {
         err = serve_open_folder(serve, reterr);

@@ -117,6 +117,22 @@ enum setting_kind {
     X(SETTING_NOTIFY_NETWORKS, "notify-networks", SETTING_NETWORKS, "", "NETWORKS", 0, 0,          \
       "private addresses and networks, with commas between, to which notifications may be sent, "  \
       "beside public ones")                                                                        \
+    X(SETTING_SMTP_HOST, "smtp-host", SETTING_TEXT, "", "HOST", 0, 0,                              \
+      "the server through which notifications are sent as e-mail; without it there is none")       \
+    X(SETTING_SMTP_PORT, "smtp-port", SETTING_NUMBER, "587", "PORT", 1, 65535, "its port")         \
+    X(SETTING_SMTP_TLS, "smtp-tls", SETTING_CHOICE, "starttls", "starttls|tls|off", 0, 0,          \
+      "starttls: nothing is sent to a server that does not offer it; tls: from the first byte on " \
+      "(port 465); off: in clear text, without a password")                                        \
+    X(SETTING_SMTP_FROM, "smtp-from", SETTING_TEXT, "", "ADDRESS", 0, 0,                           \
+      "the address that e-mail comes from")                                                        \
+    X(SETTING_SMTP_USER, "smtp-user", SETTING_TEXT, "", "USER", 0, 0,                              \
+      "who the gateway is at the mail server")                                                     \
+    X(SETTING_SMTP_PASSWORD, "smtp-password", SETTING_SECRET, "", "SECRET", 0, 0,                  \
+      "the password there; better given as the variable, or as a file")                            \
+    X(SETTING_SMTP_PASSWORD_FILE, "smtp-password-file", SETTING_PATH, "", "FILE", 0, 0,            \
+      "a file with the password there in one line, which not everybody may read")                  \
+    X(SETTING_SMTP_CA_FILE, "smtp-ca-file", SETTING_PATH, "", "FILE", 0, 0,                        \
+      "certificates (PEM) of who is trusted as the mail server, instead of the system's")          \
     X(SETTING_HELD, "held-seconds", SETTING_NUMBER, "3600", "SECONDS", 1, 86400,                   \
       "how long a statement that a guard rail has reviewed waits in its session")                  \
     X(SETTING_HELD_LOCKED, "held-locked-seconds", SETTING_NUMBER, "300", "SECONDS", 1, 86400,      \

@@ -428,13 +428,15 @@
 #define LIMIT_FETCH_SIZE       LIMIT_MIB(1)
 #define LIMIT_FETCH_CONNECT_MS 4000
 #define LIMIT_FETCH_MS         8000
+#define LIMIT_FETCH_MAIL_MS    12000 /* servers let strangers wait before they greet */
 #define LIMIT_FETCH_AT_ONCE    8
 /* notifications */
 #define LIMIT_NOTIFY_SINKS          50            /* of an organization */
 #define LIMIT_NOTIFY_PENDING        10000         /* deliveries that wait for one sink */
 #define LIMIT_NOTIFY_ANSWER_SIZE    LIMIT_KIB(64) /* that is read of a receiver's answer */
 #define LIMIT_NOTIFY_MS             7000          /* for a receiver to answer */
-#define LIMIT_NOTIFY_LEASE_MS       15000         /* until another gateway may send it */
+#define LIMIT_NOTIFY_LEASE_MS       20000         /* until another gateway may send it */
+#define LIMIT_NOTIFY_ADDRESSES      20            /* of one sink of e-mail */
 #define LIMIT_NOTIFY_LOOK_MS        500           /* until it is looked again what is due */
 #define LIMIT_NOTIFY_RETRY_MS       5000     /* after the first failure; then four times that */
 #define LIMIT_NOTIFY_RETRY_MAX_MS   14400000 /* likewise, at most */

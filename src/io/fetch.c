@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/fetch.h"
 
-#include "base/buf.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/url.h"
 #include "io/clock.h"
+#include "io/fetch_internal.h"
 
-#include <curl/curl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -47,7 +46,9 @@ static size_t fetch_take(char *bytes, size_t size, size_t count, void *context)
 static void fetch_authenticate(CURL *curl, struct arena *arena, const struct fetch_request *request)
 {
     if (request->user.len > 0) {
-        (void)curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+        if (request->mail == NULL) {
+            (void)curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+        }
         (void)curl_easy_setopt(curl, CURLOPT_USERNAME, arena_text(arena, request->user));
         (void)curl_easy_setopt(curl, CURLOPT_PASSWORD, arena_text(arena, request->password));
     } else if (request->bearer.len > 0) {
@@ -55,18 +56,6 @@ static void fetch_authenticate(CURL *curl, struct arena *arena, const struct fet
         (void)curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, arena_text(arena, request->bearer));
     }
 }
-
-/* What curl holds for one request. */
-struct fetch_handle {
-    CURL *curl;
-    struct curl_slist *headers;
-    struct buf body;
-    CURLcode code;
-    char cause[CURL_ERROR_SIZE];
-    const struct network_list *reachable;
-    bool has_refused; /* an address that is not to be reached */
-    bool is_over;     /* of several */
-};
 
 static bool fetch_address_of(const struct curl_sockaddr *from, struct address *ret_address)
 {
@@ -142,21 +131,26 @@ static void fetch_set_body(CURL *curl, struct slice body)
 
 static void fetch_set(CURL *curl, struct arena *arena, const struct fetch_request *request)
 {
-    bool is_shorter = request->timeout_ms > 0 && request->timeout_ms < LIMIT_FETCH_MS;
+    uint32_t most_ms = request->mail != NULL ? LIMIT_FETCH_MAIL_MS : LIMIT_FETCH_MS;
+    bool is_shorter = request->timeout_ms > 0 && request->timeout_ms < most_ms;
     (void)curl_easy_setopt(curl, CURLOPT_URL, request->url);
     (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)LIMIT_FETCH_CONNECT_MS);
+    /* With a mail this counts until the server has greeted, and knows who sends it. */
+    (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                           request->mail != NULL ? (long)most_ms : (long)LIMIT_FETCH_CONNECT_MS);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-                           is_shorter ? (long)request->timeout_ms : (long)LIMIT_FETCH_MS);
+                           is_shorter ? (long)request->timeout_ms : (long)most_ms);
     (void)curl_easy_setopt(curl, CURLOPT_USERAGENT, "gatehouse");
     (void)curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     (void)curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, fetch_check_stop);
     (void)curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request->is_stopped);
     fetch_authenticate(curl, arena, request);
-    fetch_set_body(curl, request->form);
-    fetch_set_body(curl, request->body);
+    if (request->mail == NULL) {
+        fetch_set_body(curl, request->form);
+        fetch_set_body(curl, request->body);
+    }
     if (request->method != NULL) {
         (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     }
@@ -185,7 +179,8 @@ static enum err fetch_handle_init(struct fetch_handle *handle, struct arena *are
     (void)curl_easy_setopt(handle->curl, CURLOPT_ERRORBUFFER, handle->cause);
     (void)curl_easy_setopt(handle->curl, CURLOPT_WRITEFUNCTION, fetch_take);
     (void)curl_easy_setopt(handle->curl, CURLOPT_WRITEDATA, &handle->body);
-    return fetch_add_headers(handle, arena, request, reterr);
+    return request->mail != NULL ? fetch_mail_set(handle, arena, request, reterr)
+                                 : fetch_add_headers(handle, arena, request, reterr);
 }
 
 static void fetch_handle_release(struct fetch_handle *handle)
@@ -193,6 +188,7 @@ static void fetch_handle_release(struct fetch_handle *handle)
     curl_slist_free_all(handle->headers);
     curl_easy_cleanup(handle->curl);
     buf_wipe(&handle->body);
+    buf_release(&handle->refusal);
 }
 
 /* The host alone: the rest of the URL may be long, or not for everybody. */
@@ -200,8 +196,11 @@ static enum err fetch_fail(const struct fetch_request *request, CURLcode code, c
                            struct error *reterr)
 {
     struct url url = {0};
-    bool is_url = url_parse(slice_of_text(request->url), &url, NULL) == ERR_NONE;
-    struct slice host = is_url ? url.host : SLICE("the server");
+    bool is_url =
+        request->mail == NULL && url_parse(slice_of_text(request->url), &url, NULL) == ERR_NONE;
+    struct slice host = request->mail != NULL ? request->mail->host
+                        : is_url              ? url.host
+                                              : SLICE("the server");
     if (code == CURLE_WRITE_ERROR) {
         return fail(reterr, ERR_LIMIT, "%.*s: the answer has more than %zu bytes", SLICE_ARG(host),
                     LIMIT_FETCH_SIZE);
@@ -215,6 +214,8 @@ static enum err fetch_finish(struct fetch_handle *handle, struct arena *arena,
                              struct error *reterr)
 {
     (void)curl_easy_getinfo(handle->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+    ret_answer->replies = handle->replies;
+    ret_answer->is_refused = handle->is_refused;
     bool is_answered = request->status_size > 0 && ret_answer->status >= 200 &&
                        (handle->code == CURLE_WRITE_ERROR || handle->code == CURLE_PARTIAL_FILE ||
                         handle->code == CURLE_OPERATION_TIMEDOUT);
@@ -225,7 +226,12 @@ static enum err fetch_finish(struct fetch_handle *handle, struct arena *arena,
                           reterr);
     }
     if (handle->code != CURLE_OK && !is_answered) {
-        return fetch_fail(request, handle->code, handle->cause, reterr);
+        struct slice refusal = buf_view(&handle->refusal);
+        const char *cause = refusal.len == 0 ? handle->cause : arena_text(arena, refusal);
+        return fetch_fail(request, handle->code, cause, reterr);
+    }
+    if (request->mail != NULL) {
+        return ERR_NONE;
     }
     ret_answer->body = arena_copy(arena, buf_view(&handle->body));
     struct curl_header *header = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP requests to somebody else's servers: an identity provider, a cloud's interface. They block
- * for at most LIMIT_FETCH_MS, so they are for pool threads. Certificates are checked against the
+/* HTTP requests to somebody else's servers: an identity provider, a cloud's interface; and mail to
+ * a server of SMTP. They block for at most LIMIT_FETCH_MS, mail for LIMIT_FETCH_MAIL_MS, so they
+ * are for pool threads. Certificates are checked against the
  * system's or the request's own; redirects are not followed; the environment's proxy is used. */
 #ifndef GH_IO_FETCH_H
 #define GH_IO_FETCH_H
@@ -23,13 +24,24 @@ struct fetch_header {
     struct slice value; /* empty: the header is not sent */
 };
 
+/* For a URL of smtp, where TLS begins with STARTTLS, or smtps. Addresses have neither control
+ * characters nor angle brackets. */
+struct fetch_mail {
+    struct slice host; /* of the URL, for messages */
+    struct slice from;
+    const struct slice *recipients;
+    size_t recipient_count;
+    bool is_plain; /* without TLS */
+};
+
 /* What is not mentioned is zero. */
 struct fetch_request {
-    const char *url;    /* http or https */
-    const char *method; /* NULL: POST with a form or a body, else GET */
-    struct slice form;  /* a body of url-encoded pairs; SLICE_NONE: none */
-    struct slice body;  /* one of another type, which a header says; not both */
-    struct slice user;  /* of basic authentication, with the password */
+    const char *url; /* http or https, or with a mail: empty, when there is no server */
+    const struct fetch_mail *mail; /* 'body' is the whole message; NULL: HTTP */
+    const char *method;            /* NULL: POST with a form or a body, else GET */
+    struct slice form;             /* a body of url-encoded pairs; SLICE_NONE: none */
+    struct slice body;             /* one of another type, which a header says; not both */
+    struct slice user; /* of basic authentication, or at a server of SMTP; with the password */
     struct slice password;
     struct slice bearer; /* a token */
     const struct fetch_header *headers;
@@ -46,10 +58,19 @@ struct fetch_request {
     const atomic_bool *is_stopped; /* once it is true, it ends within a second; NULL: it never is */
 };
 
+/* What a server of SMTP said of one recipient. */
+struct fetch_reply {
+    uint16_t code;      /* 0: it was not asked */
+    struct slice words; /* of a refusal */
+};
+
 struct fetch_answer {
     long status;
     struct slice body;
     struct slice cache_control; /* the header; empty: there was none */
+    /* Of a mail, also when it was not taken: what was said to each of its recipients. */
+    const struct fetch_reply *replies;
+    bool is_refused; /* for good, after all of it was sent */
 };
 
 /* Any status is an answer. ERR_UNAVAILABLE when there was none, with the host's name and the cause;

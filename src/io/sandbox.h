@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#define SANDBOX_PATHS_MAX 8
+#define SANDBOX_PATHS_MAX 10
 
 struct sandbox_settings {
     const char *writable[SANDBOX_PATHS_MAX]; /* folders; ends with NULL */

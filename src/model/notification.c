@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/notification.h"
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "codec/url.h"
 #include "model/name.h"
 
-#define URL_MAX 2000
+#define URL_MAX           2000
+#define ADDRESS_MAX       254 /* RFC 5321 section 4.5.3.1.3, without its brackets */
+#define ADDRESS_SEPARATOR ", "
 
-static const char *const sink_types[] = {SINK_WEBHOOK, SINK_SLACK, SINK_TEAMS, NULL};
+static const char *const sink_types[] = {SINK_WEBHOOK, SINK_SLACK, SINK_TEAMS, SINK_EMAIL, NULL};
 static const char *const sink_events[] = {EVENT_REVIEW_REQUESTED, EVENT_REVIEW_DECIDED,
                                           EVENT_REVIEW_EXPIRED,   EVENT_SESSION_OPENED,
                                           EVENT_SESSION_CLOSED,   EVENT_GUARDRAIL_HIT,
@@ -35,6 +39,15 @@ static enum err sink_url_check(struct slice text, struct error *reterr)
     return ERR_NONE;
 }
 
+enum err sink_recipient_check(struct slice text, struct error *reterr)
+{
+    bool is_good = email_check(text, NULL) == ERR_NONE && text_is_ascii(text);
+    for (size_t i = 0; i < text.len && is_good; i++) {
+        is_good = strchr("<>()[]\\,;:\"", text.at[i]) == NULL;
+    }
+    return is_good ? ERR_NONE : fail(reterr, ERR_INPUT, "must be an e-mail address of plain ASCII");
+}
+
 #define AT(member) .offset = offsetof(struct sink, member)
 
 static const struct shape_field sink_fields[] = {
@@ -57,7 +70,8 @@ static const struct shape_field sink_fields[] = {
      AT(type),
      .choices = sink_types,
      .about =
-         "webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these"},
+         "webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these; "
+         "email: through the operator's mail server"},
     {.name = "url",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_WRITE_ONLY,
@@ -66,12 +80,22 @@ static const struct shape_field sink_fields[] = {
      .max = URL_MAX,
      .check = sink_url_check,
      .about = "where messages are sent to; kept sealed, and never shown; a replacement without it "
-              "leaves it as it is"},
+              "leaves it as it is; not of e-mail"},
+    {.name = "addresses",
+     .kind = SHAPE_TEXTS,
+     .flags = SHAPE_OMITTED,
+     AT(addresses),
+     .max = LIMIT_NOTIFY_ADDRESSES,
+     .item_max = ADDRESS_MAX,
+     .check = sink_recipient_check,
+     .format = "email",
+     .about = "of e-mail, and of that alone: who gets it; a replacement without it leaves it as "
+              "it is"},
     {.name = "address",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
      AT(address),
-     .about = "the URL as far as its host"},
+     .about = "the URL as far as its host; of e-mail all addresses"},
     {.name = "events",
      .kind = SHAPE_TEXTS,
      .flags = SHAPE_REQUIRED,
@@ -132,6 +156,15 @@ enum err sink_check(struct sink *sink, struct error *reterr)
     if (sink->url.at != NULL && sink->url.len == 0) {
         return fail(reterr, ERR_INPUT, "'url' must not be empty");
     }
+    if (sink_is_email(sink) && sink->url.at != NULL) {
+        return fail(reterr, ERR_INPUT, "'url' must be left out: e-mail goes to 'addresses'");
+    }
+    if (!sink_is_email(sink) && sink->addresses.is_given) {
+        return fail(reterr, ERR_INPUT, "'addresses' must be left out: they are for e-mail");
+    }
+    if (sink->addresses.is_given && sink->addresses.count == 0) {
+        return fail(reterr, ERR_INPUT, "'addresses' must have at least one address");
+    }
     if (!sink->enabled.is_given) {
         sink->enabled = (struct shape_bool){.value = true, .is_given = true};
     }
@@ -140,12 +173,37 @@ enum err sink_check(struct sink *sink, struct error *reterr)
     return ERR_NONE;
 }
 
-struct slice sink_address_in(struct arena *arena, struct slice text)
+bool sink_is_email(const struct sink *sink)
+{
+    return slice_equals(sink->type, SLICE(SINK_EMAIL));
+}
+
+struct slice sink_address_in(struct arena *arena, const struct sink *sink)
 {
     struct url url = {.scheme = SLICE(""), .host = SLICE("")};
-    must(url_parse(text, &url, NULL) == ERR_NONE);
+    if (sink_is_email(sink)) {
+        struct slice all = SLICE("");
+        for (size_t i = 0; i < sink->addresses.count; i++) {
+            all = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(all), i == 0 ? "" : ADDRESS_SEPARATOR,
+                               SLICE_ARG(sink->addresses.items[i]));
+        }
+        return all;
+    }
+    must(url_parse(sink->url, &url, NULL) == ERR_NONE);
     return arena_format(arena, url.is_ipv6 ? "%.*s://[%.*s]:%u" : "%.*s://%.*s:%u",
                         SLICE_ARG(url.scheme), SLICE_ARG(url.host), (unsigned)url.port);
+}
+
+struct shape_texts sink_addresses_in(struct arena *arena, struct slice address)
+{
+    struct shape_texts addresses = {
+        .items = arena_alloc_array(arena, LIMIT_NOTIFY_ADDRESSES, sizeof(struct slice)),
+        .is_given = true};
+    while (address.len > 0 && addresses.count < LIMIT_NOTIFY_ADDRESSES) {
+        struct slice one = slice_trim(slice_cut(address, ',', &address), " ");
+        addresses.items[addresses.count++] = one;
+    }
+    return addresses;
 }
 
 #undef AT

@@ -9,6 +9,7 @@
 #define SINK_WEBHOOK "webhook"
 #define SINK_SLACK   "slack"
 #define SINK_TEAMS   "teams"
+#define SINK_EMAIL   "email"
 
 #define EVENT_REVIEW_REQUESTED "review.requested"
 #define EVENT_REVIEW_DECIDED   "review.decided"
@@ -35,10 +36,11 @@ struct sink {
     struct slice organization_id;
     struct slice name;
     struct slice type;
-    struct slice url;     /* of a request, and where it is sent to: a secret */
+    struct slice url;     /* of a request, and where it is sent to: a secret; of no e-mail */
     struct slice address; /* what may be shown of it */
-    struct slice key;     /* of a webhook's signatures: SINK_KEY_SIZE bytes */
-    struct slice secret;  /* the key as its owner is shown it, once */
+    struct shape_texts addresses; /* of e-mail */
+    struct slice key;             /* of a webhook's signatures: SINK_KEY_SIZE bytes */
+    struct slice secret;          /* the key as its owner is shown it, once */
     struct shape_texts events;
     struct shape_bool enabled;
     struct shape_int statement_size;
@@ -52,8 +54,13 @@ extern const struct shape sink_shape;
 
 /* What its shape cannot say; 'enabled' and 'statement_size' get their defaults. */
 enum err sink_check(struct sink *sink, struct error *reterr) MUST_USE;
-/* "https://host:port" of a URL that was checked. */
-struct slice sink_address_in(struct arena *arena, struct slice url);
+/* As it stands in a header and in the envelope, without what either would have to quote. */
+enum err sink_recipient_check(struct slice text, struct error *reterr) MUST_USE;
+bool sink_is_email(const struct sink *sink);
+/* "https://host:port" of a URL that was checked; of e-mail all addresses. */
+struct slice sink_address_in(struct arena *arena, const struct sink *sink);
+/* The addresses of that text. */
+struct shape_texts sink_addresses_in(struct arena *arena, struct slice address);
 
 struct delivery {
     struct slice id;

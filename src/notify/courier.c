@@ -9,6 +9,7 @@
 #include "io/clock.h"
 #include "io/fetch.h"
 #include "io/log.h"
+#include "notify/mail_told.h"
 #include "notify/message.h"
 #include "notify/upkeep.h"
 
@@ -53,11 +54,49 @@ enum err courier_check_url(const struct courier *courier, struct slice text, str
     return ERR_NONE;
 }
 
+enum err courier_check_mail(const struct courier *courier, struct error *reterr)
+{
+    return courier->settings.mail.host.len > 0
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT,
+                      "this gateway sends no e-mail: whoever runs it names a mail server with "
+                      "--smtp-host");
+}
+
+static void courier_mail_in(const struct courier *courier, struct arena *arena,
+                            const struct outbox_item *item, struct fetch_request *ret_request)
+{
+    const struct mail_server *server = &courier->settings.mail;
+    struct fetch_mail *mail = arena_alloc(arena, sizeof(*mail));
+    struct shape_texts left = mail_told_left_in(arena, item);
+    *mail = (struct fetch_mail){
+        .host = server->host,
+        .from = server->from,
+        .recipients = left.items,
+        .recipient_count = left.count,
+        .is_plain = server->is_plain,
+    };
+    *ret_request = (struct fetch_request){
+        .url = server->url,
+        .mail = mail,
+        .body = mail_message_in(arena, item, server, courier->settings.public_url),
+        .user = server->user,
+        .password = server->password,
+        .issuers = server->issuers,
+        .reachable = &courier->settings.reachable,
+        .is_stopped = &courier->is_stopped,
+    };
+}
+
 /* What is asked of the receiver; its texts are in the arena. */
 static void courier_request_in(const struct courier *courier, struct arena *arena,
                                const struct outbox_item *item, struct fetch_header headers[4],
                                struct fetch_request *ret_request)
 {
+    if (sink_is_email(&item->sink)) {
+        courier_mail_in(courier, arena, item, ret_request);
+        return;
+    }
     int64_t seconds = clock_now() / TIMESTAMP_SECOND;
     struct slice body = message_body_in(arena, item, courier->settings.public_url);
     bool is_signed = slice_equals(item->sink.type, SLICE(SINK_WEBHOOK));
@@ -80,10 +119,38 @@ static void courier_request_in(const struct courier *courier, struct arena *aren
     };
 }
 
-static void courier_judge(struct arena *arena, const struct fetch *fetch,
-                          struct courier_attempt *ret_attempt)
+/* Who took it is not told again, and who was refused for good is not tried again. */
+static void courier_judge_mail(struct arena *arena, const struct fetch *fetch,
+                               const struct outbox_item *item, struct courier_attempt *ret_attempt)
 {
-    *ret_attempt = (struct courier_attempt){.reason = SLICE("")};
+    const struct fetch_mail *mail = fetch->request.mail;
+    bool is_taken = fetch->err == ERR_NONE;
+    struct mail_told told = {0};
+    mail_told_add_in(arena, item, &fetch->answer, mail, is_taken, &told);
+    ret_attempt->told = told.told;
+    ret_attempt->refused = told.refused;
+    ret_attempt->status = is_taken ? fetch->answer.status : 0;
+    if (told.left_count == 0 && told.told.len > 0) {
+        ret_attempt->remark = told.remark;
+    } else {
+        ret_attempt->reason =
+            is_taken || told.is_put_off || (told.left_count == 0 && told.remark.len > 0)
+                ? told.remark
+                : arena_copy(arena, slice_of_text(fetch->error.message));
+        ret_attempt->is_final = fetch->answer.is_refused || fetch->err == ERR_NOT_FOUND ||
+                                (told.left_count == 0 && mail->recipient_count > 0);
+    }
+}
+
+static void courier_judge(struct arena *arena, const struct fetch *fetch,
+                          const struct outbox_item *item, struct courier_attempt *ret_attempt)
+{
+    *ret_attempt = (struct courier_attempt){
+        .reason = SLICE(""), .remark = SLICE(""), .told = item->told, .refused = item->refused};
+    if (fetch->request.mail != NULL) {
+        courier_judge_mail(arena, fetch, item, ret_attempt);
+        return;
+    }
     if (fetch->err != ERR_NONE) {
         ret_attempt->reason = arena_copy(arena, slice_of_text(fetch->error.message));
         return;
@@ -103,7 +170,7 @@ void courier_try(const struct courier *courier, struct arena *arena, const struc
     struct fetch fetch = {.err = ERR_NONE};
     courier_request_in(courier, arena, item, headers, &fetch.request);
     fetch.err = fetch_in(arena, &fetch.request, &fetch.answer, &fetch.error);
-    courier_judge(arena, &fetch, ret_attempt);
+    courier_judge(arena, &fetch, item, ret_attempt);
 }
 
 /* What is due ---------------------------------------------------------------------------------- */
@@ -170,7 +237,9 @@ static struct outbox_result courier_result(const struct outbox_item *item,
                  : is_dead ? SLICE(DELIVERY_DEAD)
                            : SLICE(DELIVERY_PENDING),
         .status = attempt->status,
-        .reason = attempt->reason,
+        .reason = is_taken ? attempt->remark : attempt->reason,
+        .told = attempt->told,
+        .refused = attempt->refused,
         .next_at = is_over ? now : courier_next_at(now, item->tries),
         .now = now,
     };
@@ -184,7 +253,7 @@ static void courier_on_end(struct fetch *fetch)
     struct courier_batch *batch = sending->batch;
     struct courier_attempt attempt;
     struct error error = {0};
-    courier_judge(&batch->arena, fetch, &attempt);
+    courier_judge(&batch->arena, fetch, sending->item, &attempt);
     if (attempt.status == 0 && atomic_load(&batch->courier->is_stopped)) {
         return;
     }

@@ -5,6 +5,7 @@
 #ifndef GH_NOTIFY_COURIER_H
 #define GH_NOTIFY_COURIER_H
 
+#include "notify/mail.h"
 #include "store/notification_outbox.h"
 #include "store/store.h"
 #include "wire/address.h"
@@ -15,7 +16,8 @@ struct courier_settings {
     struct store *store;
     struct slice public_url;       /* without a slash at its end */
     struct network_list reachable; /* beside what is public */
-    int64_t review_days;           /* that reviews are kept; 0: for ever */
+    struct mail_server mail;
+    int64_t review_days; /* that reviews are kept; 0: for ever */
 };
 
 struct courier *courier_new(const struct courier_settings *settings);
@@ -30,11 +32,17 @@ void courier_free(struct courier *courier); /* NULL, too */
 enum err courier_check_url(const struct courier *courier, struct slice url,
                            struct error *reterr) MUST_USE;
 
+/* Whether there is a server through which e-mail is sent. */
+enum err courier_check_mail(const struct courier *courier, struct error *reterr) MUST_USE;
+
 /* What one attempt came to. */
 struct courier_attempt {
     int64_t status;      /* 0: no answer */
     struct slice reason; /* why it was not taken; empty: it was */
-    bool is_final;       /* the receiver says that it is gone */
+    struct slice remark; /* it was taken, but not for all */
+    struct slice told;   /* of e-mail, as of an item of the outbox */
+    struct slice refused;
+    bool is_final; /* the receiver says that it is gone */
 };
 
 /* Blocks. */

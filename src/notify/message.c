@@ -12,8 +12,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-static struct slice message_link_in(struct arena *arena, const struct outbox_item *item,
-                                    struct slice public_url)
+struct slice message_link_in(struct arena *arena, const struct outbox_item *item,
+                             struct slice public_url)
 {
     return arena_format(arena, "%.*s%.*s", SLICE_ARG(public_url), SLICE_ARG(item->path));
 }

@@ -8,6 +8,10 @@
 #include "base/arena.h"
 #include "store/notification_outbox.h"
 
+/* The console's page of the event, which has one. */
+struct slice message_link_in(struct arena *arena, const struct outbox_item *item,
+                             struct slice public_url);
+
 /* The body. 'public_url' has no slash at its end. */
 struct slice message_body_in(struct arena *arena, const struct outbox_item *item,
                              struct slice public_url);

@@ -132,8 +132,10 @@ static enum err outbox_read_due(struct store_tx *tx, const struct outbox_questio
     enum err err = store_query(
         tx,
         "SELECT d.id, e.type, e.subject_id, e.summary, e.path, e.data, e.created_at, d.tries, "
-        "s.id, s.organization_id FROM notification_event e JOIN (SELECT d.id, d.event_id, "
-        "d.sink_id, d.tries, d.next_at " OUTBOX_DUE "ORDER BY d.next_at, d.id LIMIT $4) d "
+        "s.id, s.organization_id, e.id, d.told, d.refused FROM notification_event e JOIN (SELECT "
+        "d.id, d.event_id, "
+        "d.sink_id, d.tries, d.next_at, d.told, d.refused " OUTBOX_DUE
+        "ORDER BY d.next_at, d.id LIMIT $4) d "
         "ON d.event_id = e.id JOIN notification_sink s ON s.id = d.sink_id "
         "ORDER BY d.next_at, d.id",
         PARAMS(OUTBOX_DUE_VALUES(question), store_int(question->limit)), &rows, reterr);
@@ -143,6 +145,7 @@ static enum err outbox_read_due(struct store_tx *tx, const struct outbox_questio
             .item =
                 {
                     .delivery_id = rows_text_in(arena, &rows, 0),
+                    .event_id = rows_text_in(arena, &rows, 10),
                     .event_type = rows_text_in(arena, &rows, 1),
                     .subject_id = rows_text_in(arena, &rows, 2),
                     .summary = rows_text_in(arena, &rows, 3),
@@ -150,6 +153,8 @@ static enum err outbox_read_due(struct store_tx *tx, const struct outbox_questio
                     .data = rows_text_in(arena, &rows, 5),
                     .happened_at = store_rows_int(&rows, 6),
                     .tries = store_rows_int(&rows, 7) + 1,
+                    .told = rows_text_in(arena, &rows, 11),
+                    .refused = rows_text_in(arena, &rows, 12),
                     .statement = SLICE(""),
                 },
             .sink_id = rows_text_in(arena, &rows, 8),
@@ -244,16 +249,17 @@ enum err outbox_finish(struct store_tx *tx, const struct outbox_result *result,
     enum err err = store_exec(
         tx,
         "UPDATE notification_delivery SET state = $3, next_at = $4, lease_id = '', "
-        "lease_until = 0, last_status = $5, last_error = $6, updated_at = $7 "
+        "lease_until = 0, last_status = $5, last_error = $6, updated_at = $7, "
+        "told = $8, refused = $9 "
         "WHERE id = $1 AND lease_id = $2 AND state = 'pending'",
         PARAMS(store_text(item->delivery_id), store_text(item->lease_id), store_text(result->state),
                store_int(result->next_at), store_int(result->status), store_text(result->reason),
-               store_int(result->now)),
+               store_int(result->now), store_text(result->told), store_text(result->refused)),
         &changed, reterr);
     if (err != ERR_NONE || changed == 0) {
         return err;
     }
-    return result->reason.len == 0
+    return slice_equals(result->state, SLICE(DELIVERY_DELIVERED))
                ? store_exec(tx,
                             "UPDATE notification_sink SET failing_since = 0, last_error = '' "
                             "WHERE id = $1 AND failing_since > 0",

@@ -29,6 +29,7 @@ enum err outbox_put(struct store_tx *tx, struct arena *arena, const struct outbo
 /* One that was taken, with all that is needed to send it. */
 struct outbox_item {
     struct slice delivery_id;
+    struct slice event_id;
     struct slice lease_id;
     struct slice event_type;
     struct slice subject_id;
@@ -36,7 +37,9 @@ struct outbox_item {
     struct slice path;
     struct slice data;
     int64_t happened_at;
-    int64_t tries; /* this one, too */
+    int64_t tries;        /* this one, too */
+    struct slice told;    /* of e-mail: addresses that have it, a line each */
+    struct slice refused; /* "address: what the server said" likewise: for good */
     struct sink sink;
     struct slice statement; /* of a review, when the sink may have it */
 };
@@ -66,7 +69,9 @@ struct outbox_result {
     const struct outbox_item *item;
     struct slice state;
     int64_t status;      /* of the answer; 0: there was none */
-    struct slice reason; /* why it was not taken; empty: it was */
+    struct slice reason; /* why it was not taken, or not for all; empty: it was */
+    struct slice told;   /* as of the item, with what was added */
+    struct slice refused;
     int64_t next_at;
     int64_t now;
 };

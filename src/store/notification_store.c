@@ -31,6 +31,9 @@ static void sink_take(struct arena *arena, const struct store_rows *rows, struct
     if (store_rows_view(rows, 8).len > 0) {
         sink->last_error = rows_text_in(arena, rows, 8);
     }
+    if (sink_is_email(sink)) {
+        sink->addresses = sink_addresses_in(arena, sink->address);
+    }
 }
 
 static enum err sink_read_events(struct store_tx *tx, struct arena *arena, struct sink *sink,
@@ -295,7 +298,7 @@ enum err notification_store_replay(struct store_tx *tx, struct slice id, int64_t
     enum err err =
         store_exec(tx,
                    "UPDATE notification_delivery SET state = 'pending', tries = 0, next_at = $2, "
-                   "lease_id = '', lease_until = 0, updated_at = $2 "
+                   "lease_id = '', lease_until = 0, refused = '', updated_at = $2 "
                    "WHERE id = $1 AND state = 'dead'",
                    PARAMS(store_text(id), store_int(now)), &changed, reterr);
     return err == ERR_NONE && changed == 0
@@ -309,7 +312,7 @@ enum err notification_store_replay_dead(struct store_tx *tx, const struct delive
     return store_exec(
         tx,
         "UPDATE notification_delivery SET state = 'pending', tries = 0, next_at = $3, "
-        "lease_id = '', lease_until = 0, updated_at = $3 WHERE id IN ("
+        "lease_id = '', lease_until = 0, refused = '', updated_at = $3 WHERE id IN ("
         "SELECT d.id FROM notification_delivery d JOIN notification_sink s ON s.id = d.sink_id "
         "WHERE d.organization_id = $1 AND d.state = 'dead' AND ($2 = '' OR s.name = $2) "
         "ORDER BY d.created_at, d.id LIMIT $4)",

@@ -282,7 +282,7 @@ def sink(title, required=True):
     return (
         name(title),
         Field("type", "text", "webhook", required=True, nullable=False,
-              choices=("webhook", "slack", "teams")),
+              choices=("webhook", "slack", "teams", "email")),
         text("url", 2000, "https://hooks.example.com/services/T0/B0", required=required,
              nullable=False, bad=CONTROL + (
                  ("space", "https://a.example.com/ b"), ("no-url", HIDDEN), ("file", "file:///etc"),

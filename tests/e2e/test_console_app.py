@@ -584,6 +584,20 @@ def test_a_sink_is_made_tried_and_removed(gateway, page):
     page.until(f"!document.querySelector('[data-thing={name}]')")
 
 
+def test_a_sink_of_mail_asks_for_addresses(gateway, page):
+    """And says what is missing where the gateway has no mail server."""
+    sign_in(page, gateway, "/admin/notifications?new")
+    label(page, "Name", unique("mail"))
+    page.run("(() => { const kind = [...document.querySelectorAll('#thing select')]"
+             ".find((one) => [...one.options].some((o) => o.value === 'email'));"
+             "Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, 'value').set"
+             ".call(kind, 'email'); kind.dispatchEvent(new Event('change', {bubbles: true})); })()")
+    label(page, "E-mail goes to", "ann@example.com")
+    page.press_enter()
+    button(page, "Create", "#thing")
+    until_text(page, "--smtp-host")
+
+
 def make(page, gateway, place, fields):
     """Fills the form of a new thing of that page, and sends it."""
     page.open(gateway.url(f"/admin/{place}?new"))

@@ -22,7 +22,7 @@ from pgwire import Refused, Wire
 from store import Store
 
 HERE = "127.0.0.2"  # where messages may be sent to
-LEASE = 15
+LEASE = 20
 
 
 class Receiver:

@@ -89,7 +89,7 @@ class Full:
         self.store.ask("INSERT INTO notification_event VALUES (?, ?, 'agent.gone', '', "
                        "'gone', '', '', 1)", event, self.home)
         self.store.ask("INSERT INTO notification_delivery VALUES (?, ?, ?, ?, 'dead', 1, ?, '', 0, "
-                       "500, 'no', 1, 1)", delivery, self.home, event, sink, 4 * 10**15)
+                       "500, 'no', 1, 1, '', '')", delivery, self.home, event, sink, 4 * 10**15)
         return delivery
 
     def add_ssh_key(self, user):

@@ -965,9 +965,11 @@ export type NotificationDelivery = {
 export type NotificationSink = {
     id: string;
     name: string;
-    /* webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these */
-    type: "webhook" | "slack" | "teams";
-    /* the URL as far as its host */
+    /* webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these; email: through the operator's mail server */
+    type: "webhook" | "slack" | "teams" | "email";
+    /* of e-mail, and of that alone: who gets it; a replacement without it leaves it as it is */
+    addresses?: string[];
+    /* the URL as far as its host; of e-mail all addresses */
     address: string;
     /* what is told */
     events: string[];
@@ -986,10 +988,12 @@ export type NotificationSink = {
 
 export type NotificationSinkRequest = {
     name: string;
-    /* webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these */
-    type: "webhook" | "slack" | "teams";
-    /* where messages are sent to; kept sealed, and never shown; a replacement without it leaves it as it is */
+    /* webhook: signed as Standard Webhooks says; slack, teams: incoming webhooks of these; email: through the operator's mail server */
+    type: "webhook" | "slack" | "teams" | "email";
+    /* where messages are sent to; kept sealed, and never shown; a replacement without it leaves it as it is; not of e-mail */
     url?: string;
+    /* of e-mail, and of that alone: who gets it; a replacement without it leaves it as it is */
+    addresses?: string[];
     /* what is told */
     events: string[];
     /* true when it is not given; one that is not enabled is told of nothing */

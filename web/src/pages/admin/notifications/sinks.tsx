@@ -65,12 +65,15 @@ function Actions({ sink }: { sink: NotificationSink }): ReactNode {
     );
 }
 
-/* What was left empty is not sent: the address stays as it is. */
+/* What was left empty is not sent: the address stays as it is. What is of another kind is not sent
+ * either. */
 function requestOf(form: Form): object {
-    const { url, statement_size, ...rest } = form;
+    const { url, addresses, statement_size, ...rest } = form;
+    const isEmail = form.type === "email";
     return {
         ...rest,
-        ...(url === "" || url === undefined ? {} : { url }),
+        ...(isEmail || url === "" || url === undefined ? {} : { url }),
+        ...(isEmail ? { addresses } : {}),
         ...(statement_size === null || statement_size === "" ? {} : { statement_size }),
     };
 }
@@ -84,6 +87,7 @@ export const sinks: Kind<NotificationSink> = {
         { name: "name", kind: "text", label: words.name, required: true },
         { name: "type", kind: "choice", label: words.type, choices: words.types },
         { name: "url", kind: "text", label: words.url, about: words.urlAbout },
+        { name: "addresses", kind: "words", label: words.mail, about: words.mailAbout },
         {
             name: "events",
             kind: "several",

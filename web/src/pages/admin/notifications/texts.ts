@@ -2,7 +2,7 @@
 export const texts = {
     sinks: {
         title: "Notifications",
-        about: "Who is told of what happens: webhooks of your own, Slack, Teams.",
+        about: "Who is told of what happens: webhooks of your own, Slack, Teams, e-mail.",
         add: "Add a sink",
         none: "Nobody is told of anything",
         noneAbout: "Add a sink, send it a test, and choose what it is told of.",
@@ -14,10 +14,13 @@ export const texts = {
             { value: "webhook", label: "Webhook" },
             { value: "slack", label: "Slack" },
             { value: "teams", label: "Microsoft Teams" },
+            { value: "email", label: "E-mail" },
         ],
         url: "Address",
         urlAbout:
             "https://… It is sealed, and never shown again; left empty in a change, it stays.",
+        mail: "E-mail goes to",
+        mailAbout: "Of the kind E-mail alone, in place of an address: up to 20, Enter after each.",
         events: "What it is told of",
         eventsKnown: [
             { value: "review.requested", label: "A review is asked for" },
