@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/access_rule.h"
 
-#include "model/connection_fields.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 #include "model/user.h"
 
 #define GROUPS_MAX      20
@@ -21,48 +21,19 @@ static const char *const access_types[] = {ACCESS_TYPE_JIT, ACCESS_TYPE_COMMAND,
     }
 
 static const struct shape_field access_rule_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
-    {.name = "name",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_REQUIRED,
-     AT(name),
-     .min = 1,
-     .max = NAME_LENGTH_MAX,
-     .check = title_check,
-     .pattern = TITLE_PATTERN},
-    {.name = "description",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_NULL_IN,
-     AT(description),
-     .max = 1000,
-     .check = line_check,
-     .pattern = LINE_PATTERN},
+    NOUN_ID(access_rule),
+    NOUN_NAME(access_rule, NAME_LENGTH_MAX),
+    NOUN_DESCRIPTION(access_rule, SHAPE_NULL_IN, 1000),
     {.name = "access_type",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_REQUIRED,
      AT(access_type),
      .choices = access_types,
      .about = "jit: credentials for native clients; command: scripts that are executed"},
-    {.name = "managed_by",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
-     AT(managed_by),
-     .about = "who manages it, which makes it immutable"},
+    NOUN_MANAGED_BY(access_rule),
     CONNECTION_NAMES(access_rule, 0, CONNECTIONS_MAX, "the connections it is bound to"),
     CONNECTION_IDS(access_rule, SHAPE_WRITE_ONLY, CONNECTIONS_MAX, "more of them, by id"),
-    {.name = "attributes",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN,
-     AT(attributes),
-     .max = 1000,
-     .item_max = 255,
-     .check = title_check,
-     .pattern = TITLE_PATTERN,
-     .about = "names of attributes: it is bound to the connections that carry one"},
+    NOUN_ATTRIBUTES(access_rule, 1000),
     GROUPS(approval_required_groups, SHAPE_NULL_IN,
            "whose members must ask; none: everybody, API keys and machines, too"),
     GROUPS(skip_review_groups, SHAPE_NULL_IN, "of everybody, whose members need not ask"),
@@ -94,14 +65,8 @@ static const struct shape_field access_rule_fields[] = {
      .min = 1,
      .max = ACCESS_DURATION_MAX,
      .about = "seconds that access lasts, whatever is asked for"},
-    {.name = "created_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(created_at)},
-    {.name = "updated_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(updated_at)},
+    NOUN_TIME(access_rule, created_at, SHAPE_REQUIRED),
+    NOUN_TIME(access_rule, updated_at, SHAPE_REQUIRED),
 };
 
 const struct shape access_rule_shape = {

@@ -3,6 +3,7 @@
 
 #include "codec/url.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 
 static const char *const agent_modes[] = {AGENT_STANDARD, AGENT_EMBEDDED, NULL};
 const char *const agent_statuses[] = {AGENT_CONNECTED, AGENT_DISCONNECTED, NULL};
@@ -84,7 +85,7 @@ static const struct shape_field agent_fields[] = {
      .flags = SHAPE_READ_ONLY,
      AT(created_by),
      .about = "for admins and auditors"},
-    {.name = "created_at", .kind = SHAPE_TIME, .flags = SHAPE_READ_ONLY, AT(created_at)},
+    NOUN_TIME(agent, created_at, 0),
     {.name = "last_seen_at",
      .kind = SHAPE_TIME,
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/attribute.h"
 
-#include "model/connection_fields.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 #include "model/user.h"
 
 #define AT(member) .offset = offsetof(struct attribute, member)
@@ -14,36 +14,15 @@
     }
 
 static const struct shape_field attribute_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(attribute),
     {.name = "org_id",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
      AT(organization_id),
      .format = "uuid"},
-    {.name = "name",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_REQUIRED,
-     AT(name),
-     .min = 1,
-     .max = 255,
-     .check = title_check,
-     .pattern = TITLE_PATTERN},
-    {.name = "description",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_NULLABLE,
-     AT(description),
-     .max = 1000,
-     .check = line_check,
-     .pattern = LINE_PATTERN},
-    {.name = "managed_by",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
-     AT(managed_by),
-     .about = "who manages it, which makes it immutable"},
+    NOUN_NAME(attribute, 255),
+    NOUN_DESCRIPTION(attribute, SHAPE_NULLABLE, 1000),
+    NOUN_MANAGED_BY(attribute),
     CONNECTION_NAMES(attribute, 0, 1000, "the connections that carry it"),
     CONNECTION_IDS(attribute, SHAPE_WRITE_ONLY, 1000, "more of them, by id"),
     NAMES(access_request_rule_names, 254, "access request rules bound to it"),
@@ -51,7 +30,7 @@ static const struct shape_field attribute_fields[] = {
     NAMES(datamasking_rule_names, 254, "masking rules bound to it"),
     NAMES(access_control_group_names, GROUP_NAME_MAX,
           "groups that may use every connection that carries it"),
-    {.name = "created_at", .kind = SHAPE_TIME, .flags = SHAPE_READ_ONLY, AT(created_at)},
+    NOUN_TIME(attribute, created_at, 0),
 };
 
 const struct shape attribute_shape = {

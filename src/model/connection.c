@@ -3,6 +3,7 @@
 
 #include "model/name.h"
 #include "model/secret_map.h"
+#include "model/shared_fields.h"
 
 #define AT(member) .offset = offsetof(struct connection, member)
 
@@ -145,11 +146,7 @@ const struct shape role_shape = {
 };
 
 static const struct shape_field connection_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(connection),
     FIELD_NAME,
     {.name = "resource_name",
      .kind = SHAPE_TEXT,

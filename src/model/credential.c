@@ -3,6 +3,7 @@
 
 #include "model/name.h"
 #include "model/session.h"
+#include "model/shared_fields.h"
 
 #define ACCESS(member, text)                                                                       \
     {                                                                                              \
@@ -32,11 +33,7 @@ static const struct shape credential_access_shape = {.name = "CredentialAccess",
     }
 
 static const struct shape_field credential_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(credential),
     TEXT("connection_name", connection_name),
     TEXT("connection_type", connection_type),
     TEXT("connection_subtype", connection_subtype),
@@ -70,10 +67,7 @@ static const struct shape_field credential_fields[] = {
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
      AT(expires_at),
      .about = "null: never"},
-    {.name = "created_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(created_at)},
+    NOUN_TIME(credential, created_at, SHAPE_REQUIRED),
 };
 
 const struct shape credential_shape = {

@@ -3,8 +3,8 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "model/connection_fields.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 #include "model/user.h"
 #include "sql/sql.h"
 
@@ -210,36 +210,15 @@ static const struct shape list_shape = {
 #define AT(member) .offset = offsetof(struct guardrail, member)
 
 static const struct shape_field guardrail_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
-    {.name = "name",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_REQUIRED,
-     AT(name),
-     .min = 1,
-     .max = NAME_LENGTH_MAX,
-     .check = title_check,
-     .pattern = TITLE_PATTERN},
-    {.name = "description",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_NULL_IN,
-     AT(description),
-     .max = LIMIT_GUARD_MESSAGE_LENGTH,
-     .check = line_check,
-     .pattern = LINE_PATTERN},
+    NOUN_ID(guardrail),
+    NOUN_NAME(guardrail, NAME_LENGTH_MAX),
+    NOUN_DESCRIPTION(guardrail, SHAPE_NULL_IN, LIMIT_GUARD_MESSAGE_LENGTH),
     {.name = "enabled",
      .kind = SHAPE_BOOL,
      AT(enabled),
      .about =
          "true when it is not given; one that is not enabled stops, changes and tells nothing"},
-    {.name = "managed_by",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
-     AT(managed_by),
-     .about = "who manages it, which makes it immutable"},
+    NOUN_MANAGED_BY(guardrail),
     {.name = "rulepack",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
@@ -259,23 +238,9 @@ static const struct shape_field guardrail_fields[] = {
      .about = "about what comes back"},
     CONNECTION_IDS(guardrail, 0, LIMIT_GUARD_CONNECTIONS, "the connections it is bound to"),
     CONNECTION_NAMES(guardrail, SHAPE_WRITE_ONLY, LIMIT_GUARD_CONNECTIONS, "more of them, by name"),
-    {.name = "attributes",
-     .kind = SHAPE_TEXTS,
-     .flags = SHAPE_NULL_IN,
-     AT(attributes),
-     .max = LIMIT_GUARD_ATTRIBUTES,
-     .item_max = 255,
-     .check = title_check,
-     .pattern = TITLE_PATTERN,
-     .about = "names of attributes: it is bound to the connections that carry one"},
-    {.name = "created_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(created_at)},
-    {.name = "updated_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(updated_at)},
+    NOUN_ATTRIBUTES(guardrail, LIMIT_GUARD_ATTRIBUTES),
+    NOUN_TIME(guardrail, created_at, SHAPE_REQUIRED),
+    NOUN_TIME(guardrail, updated_at, SHAPE_REQUIRED),
 };
 
 const struct shape guardrail_shape = {

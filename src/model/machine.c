@@ -2,8 +2,8 @@
 #include "model/machine.h"
 
 #include "base/limits.h"
-#include "model/connection_fields.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 #include "model/user.h"
 
 static const char *const service_account_statuses[] = {"active", "inactive", NULL};
@@ -93,11 +93,7 @@ const struct shape service_account_update_shape = {.name = "ServiceAccountUpdate
     }
 
 static const struct shape_field machine_credential_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(machine_credential),
     GIVEN(connection_name, "what it reaches"),
     GIVEN(connection_type, "its type"),
     GIVEN(connection_subtype, "its subtype"),
@@ -108,7 +104,7 @@ static const struct shape_field machine_credential_fields[] = {
     GIVEN(password, "the secret, for protocols that call it a password"),
     GIVEN(database_name, "the database to name"),
     GIVEN(connection_string, "all of it in one, of a new credential, shown once"),
-    {.name = "created_at", .kind = SHAPE_TIME, .flags = SHAPE_READ_ONLY, AT(created_at)},
+    NOUN_TIME(machine_credential, created_at, 0),
     {.name = "expire_at",
      .kind = SHAPE_TIME,
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
@@ -124,26 +120,9 @@ const struct shape machine_credential_shape = {.name = "MachineCredential",
 #define AT(member) .offset = offsetof(struct machine_identity, member)
 
 static const struct shape_field machine_identity_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
-    {.name = "name",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_REQUIRED,
-     AT(name),
-     .min = 1,
-     .max = 254,
-     .check = title_check,
-     .pattern = TITLE_PATTERN},
-    {.name = "description",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_NULL_IN,
-     AT(description),
-     .max = 1000,
-     .check = line_check,
-     .pattern = LINE_PATTERN},
+    NOUN_ID(machine_identity),
+    NOUN_NAME(machine_identity, 254),
+    NOUN_DESCRIPTION(machine_identity, SHAPE_NULL_IN, 1000),
     CONNECTION_NAMES(machine_identity, 0, 1000, "the connections that it may use"),
     CONNECTION_IDS(machine_identity, SHAPE_WRITE_ONLY, 1000, "more of them, by id"),
     {.name = "attributes",
@@ -155,8 +134,8 @@ static const struct shape_field machine_identity_fields[] = {
      .check = title_check,
      .pattern = TITLE_PATTERN,
      .about = "it may also use every connection that carries one of them"},
-    {.name = "created_at", .kind = SHAPE_TIME, .flags = SHAPE_READ_ONLY, AT(created_at)},
-    {.name = "updated_at", .kind = SHAPE_TIME, .flags = SHAPE_READ_ONLY, AT(updated_at)},
+    NOUN_TIME(machine_identity, created_at, 0),
+    NOUN_TIME(machine_identity, updated_at, 0),
     {.name = "credentials",
      .kind = SHAPE_OBJECTS,
      .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,

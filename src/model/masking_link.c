@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/masking_link.h"
 
+#include "model/shared_fields.h"
+
 #define AT(member) .offset = offsetof(struct masking_link, member)
 
 static const char *const masking_link_statuses[] = {MASKING_LINK_ACTIVE, MASKING_LINK_INACTIVE,
                                                     NULL};
 
 static const struct shape_field masking_link_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(masking_link),
     {.name = "rule_id",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_REQUIRED,

@@ -4,8 +4,8 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "detect/detect.h"
-#include "model/connection_fields.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 
 #define AT(holder, member) .offset = offsetof(struct holder, member)
 
@@ -179,16 +179,8 @@ static const struct shape column_shape = {
     }
 
 static const struct shape_field rule_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(masking_rule, id),
-     .format = "uuid"},
-    {.name = "managed_by",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
-     AT(masking_rule, managed_by),
-     .about = "who manages it, which makes it immutable"},
+    NOUN_ID(masking_rule),
+    NOUN_MANAGED_BY(masking_rule),
     {.name = "name",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_REQUIRED,
@@ -198,13 +190,7 @@ static const struct shape_field rule_fields[] = {
      .check = title_check,
      .pattern = TITLE_PATTERN,
      .about = "immutable"},
-    {.name = "description",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_NULL_IN,
-     AT(masking_rule, description),
-     .max = 1000,
-     .check = line_check,
-     .pattern = LINE_PATTERN},
+    NOUN_DESCRIPTION(masking_rule, SHAPE_NULL_IN, 1000),
     CONNECTION_IDS(masking_rule, 0, 1000, "the connections it reaches"),
     CONNECTION_NAMES(masking_rule, SHAPE_WRITE_ONLY, 1000, "more of them, by name"),
     {.name = "attributes",
@@ -243,10 +229,7 @@ static const struct shape_field rule_fields[] = {
      .flags = SHAPE_NULL_IN | SHAPE_KEPT,
      AT(masking_rule, refuse_predicates),
      .about = "statements that compute with a masked column, or choose rows by it, are refused"},
-    {.name = "updated_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY,
-     AT(masking_rule, updated_at)},
+    NOUN_TIME(masking_rule, updated_at, 0),
     {.name = "warnings",
      .kind = SHAPE_TEXTS,
      .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,

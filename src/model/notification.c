@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "codec/url.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 
 #define URL_MAX           2000
 #define ADDRESS_MAX       254 /* RFC 5321 section 4.5.3.1.3, without its brackets */
@@ -51,19 +52,8 @@ enum err sink_recipient_check(struct slice text, struct error *reterr)
 #define AT(member) .offset = offsetof(struct sink, member)
 
 static const struct shape_field sink_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
-    {.name = "name",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_REQUIRED,
-     AT(name),
-     .min = 1,
-     .max = NAME_LENGTH_MAX,
-     .check = title_check,
-     .pattern = TITLE_PATTERN},
+    NOUN_ID(sink),
+    NOUN_NAME(sink, NAME_LENGTH_MAX),
     {.name = "type",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_REQUIRED,
@@ -131,14 +121,8 @@ static const struct shape_field sink_fields[] = {
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
      AT(last_error)},
-    {.name = "created_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(created_at)},
-    {.name = "updated_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(updated_at)},
+    NOUN_TIME(sink, created_at, SHAPE_REQUIRED),
+    NOUN_TIME(sink, updated_at, SHAPE_REQUIRED),
 };
 
 const struct shape sink_shape = {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/name.h"
 #include "model/secret_map.h"
+#include "model/shared_fields.h"
 
 #define AT(member) .offset = offsetof(struct resource, member)
 
@@ -79,11 +80,7 @@ const struct shape resource_request_shape = {
 };
 
 static const struct shape_field resource_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(resource),
     FIELD_NAME,
     FIELD_TYPE,
     FIELD_SUBTYPE(SHAPE_REQUIRED),
@@ -100,14 +97,8 @@ static const struct shape_field resource_fields[] = {
      AT(mcp_oauth_warnings),
      .object = &warning_shape,
      .about = "in the answer to a creation: the roles whose login was not attached"},
-    {.name = "created_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(created_at)},
-    {.name = "updated_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(updated_at)},
+    NOUN_TIME(resource, created_at, SHAPE_REQUIRED),
+    NOUN_TIME(resource, updated_at, SHAPE_REQUIRED),
 };
 
 const struct shape resource_shape = {

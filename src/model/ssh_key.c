@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 
 #define AT(member) .offset = offsetof(struct ssh_key, member)
 #define TEXT(title, text)                                                                          \
@@ -12,11 +13,7 @@
     }
 
 static const struct shape_field ssh_key_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(ssh_key),
     {.name = "user_id",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
@@ -34,10 +31,7 @@ static const struct shape_field ssh_key_fields[] = {
     TEXT(comment, "what stood behind the key in its line"),
     TEXT(fingerprint, "SHA256:…, as 'ssh-keygen -l' shows it"),
     TEXT(public_key, "the type and the key in base64"),
-    {.name = "created_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(created_at)},
+    NOUN_TIME(ssh_key, created_at, SHAPE_REQUIRED),
     {.name = "last_used_at",
      .kind = SHAPE_TIME,
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,

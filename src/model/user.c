@@ -3,6 +3,7 @@
 
 #include "base/timestamp.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 
 static const char *const user_statuses[] = {"active", "inactive", "invited", NULL};
 static const char *const user_roles[] = {"admin", "auditor", "standard", NULL};
@@ -11,11 +12,7 @@ static const char *const api_key_statuses[] = {"active", "revoked", "expired", N
 #define AT(member) .offset = offsetof(struct user, member)
 
 static const struct shape_field user_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(user),
     {.name = "subject",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
@@ -109,24 +106,13 @@ static enum err api_key_check_time(struct slice text, struct error *reterr)
 #define AT(member) .offset = offsetof(struct api_key, member)
 
 static const struct shape_field api_key_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(api_key),
     {.name = "org_id",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
      AT(organization_id),
      .format = "uuid"},
-    {.name = "name",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_REQUIRED,
-     AT(name),
-     .min = 1,
-     .max = 254,
-     .check = title_check,
-     .pattern = TITLE_PATTERN},
+    NOUN_NAME(api_key, 254),
     {.name = "masked_key",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
@@ -149,7 +135,7 @@ static const struct shape_field api_key_fields[] = {
      .kind = SHAPE_TEXT,
      .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
      AT(deactivated_by)},
-    {.name = "created_at", .kind = SHAPE_TIME, .flags = SHAPE_READ_ONLY, AT(created_at)},
+    NOUN_TIME(api_key, created_at, 0),
     {.name = "deactivated_at",
      .kind = SHAPE_TIME,
      .flags = SHAPE_READ_ONLY | SHAPE_OMITTED,
