@@ -90,8 +90,9 @@ enum err scram_server_new_in(struct arena *arena, const struct scram_server_opti
 enum err scram_server_take_in(struct arena *arena, struct scram_server *server,
                               struct slice message, struct slice *ret_answer,
                               struct error *reterr) MUST_USE;
-/* After ERR_NONE: which of the verifiers the proof fits, the first if there are several. How long
- * the search took says nothing about that, nor of how many they were. */
+/* After ERR_NONE: which of the verifiers the proof fits, the first if there are several. To
+ * one who is refused, the time of the search says neither that nor how many they were; one who is
+ * let in can tell from it, in steps of eight, how many stand before his. */
 size_t scram_server_index(const struct scram_server *server);
 
 /* What the nonce of a gateway's, or an agent's, own client begins with. A gateway refuses such a
