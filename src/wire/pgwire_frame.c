@@ -316,24 +316,28 @@ bool pgwire_framer_is_between(const struct pgwire_framer *framer)
 
 /* Pieces -------------------------------------------------------------------------------------- */
 
-/* Those that have the type of the one before and are whole. Returns how many bytes they are. */
+static uint32_t length_at(struct slice input, size_t at)
+{
+    const unsigned char *from = (const unsigned char *)input.at + at;
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
+/* Those that have the type of the one before and are whole. Returns how many bytes they are. All
+ * rows go through this, so it indexes the bytes itself: a struct reader takes six times as long. */
 static size_t skip_same_type(struct pgwire_framer *framer, struct slice input, uint64_t *count)
 {
-    struct bounds bounds = bounds_of(framer->sender, framer->frame.type);
-    struct reader reader = reader_of(input);
+    const struct bounds bounds = bounds_of(framer->sender, framer->frame.type);
     const char wanted = framer->frame.type;
     uint64_t found = 0;
     size_t taken = 0;
-    while (reader_left(&reader) >= PGWIRE_HEADER_SIZE) {
-        char type = (char)reader_u8(&reader);
+    while (input.len - taken >= PGWIRE_HEADER_SIZE) {
+        size_t left = input.len - taken - PGWIRE_HEADER_SIZE;
         /* A length below 4 becomes a size that no message may have. */
-        uint32_t size = reader_u32(&reader) - LENGTH_SIZE;
-        if (type != wanted || size < bounds.min || size > bounds.max ||
-            size > reader_left(&reader)) {
+        uint32_t size = length_at(input, taken + 1) - LENGTH_SIZE;
+        if (input.at[taken] != wanted || size < bounds.min || size > bounds.max || size > left) {
             break;
         }
-        reader_skip(&reader, size);
-        taken = reader.index;
+        taken += PGWIRE_HEADER_SIZE + size;
         found++;
     }
     *count += found;
