@@ -70,10 +70,40 @@ def test_what_changed_runs_longer(repository):
     fuzz = ("fuzz", repository.folder / "build", "changed", "6")
     assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 5, "fuzz_two": 5}
     repository.write(src__b__part_h="void part(void); /* changed */\n")
-    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 5, "fuzz_two": 6}
+    compile_target(repository, "fuzz_two", body="is_told = 1 + 1")
+    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 0, "fuzz_two": 6}
     repository.commit()
     (repository.folder / "tests/fuzz/corpus/fuzz_one/new").write_text("a new seed")
-    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 6, "fuzz_two": 6}
+    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 6, "fuzz_two": 0}
+
+
+def test_what_passed_is_not_run_again(repository):
+    """Until the program, its seeds or its floor become others; and never what failed."""
+    floors = repository.folder / "tests/fuzz/floors.txt"
+    fuzz = ("fuzz", repository.folder / "build", "changed", "6")
+    compile_target(repository, "fuzz_two", "is_told = 1", coverage=99)
+    for _ in range(2):
+        done = repository.run(*fuzz)
+        assert done.returncode == 1 and "FAIL fuzz_two: cov 99" in done.stdout, done.stdout
+    assert "ok   fuzz_one: as it was when it passed, 0 s" in done.stdout
+    floors.write_text("fuzz_one 100\nfuzz_two 98\n")
+    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 0, "fuzz_two": 6}
+    assert seconds_of(repository.run(*fuzz)) == {"fuzz_one": 0, "fuzz_two": 0}
+    all_again = repository.run("fuzz", repository.folder / "build", "all", "1")
+    assert seconds_of(all_again) == {"fuzz_one": 1, "fuzz_two": 1}
+
+
+@pytest.mark.parametrize("coverage,is_enough", [(100, True), (99, False)])
+def test_what_did_not_change_runs_until_it_covers_its_floor(repository, coverage, is_enough):
+    """Or for its time, after which this one covers it."""
+    said = f'printf("#1 INITED cov: {coverage}\\n"), fflush(stdout)'
+    compile_target(repository, "fuzz_one", f"static int has_said; has_said++ || {said}")
+    for _ in range(12):
+        repository.commit()
+    before = os.times()
+    assert seconds_of(repository.run("fuzz", repository.folder / "build", "changed", "3"))
+    used = os.times().children_user - before.children_user
+    assert (used < 2.5) == is_enough, used
 
 
 def test_all_run_as_long_as_they_are_told(repository):
