@@ -209,12 +209,7 @@ static struct reading read_as(struct arena *arena, const struct sql_settings *se
                   .text = text,
                   .reads_versioned = reads_versioned},
     };
-    char *lower = arena_alloc_bare(arena, text.len + 1);
-    for (size_t i = 0; i < text.len; i++) {
-        char byte = text.at[i];
-        lower[i] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
-    }
-    reading.lexer.lower = lower;
+    reading.lexer.lower = mysql_lexer_lower_in(arena, text);
     mysql_lexer_read(&reading.lexer);
     read_statements(&reading);
     reading.script.is_cut = reading.lexer.why == NULL;

@@ -395,6 +395,16 @@ static bool can_be_read(struct mysql_lexer *lexer)
     return lexer->why == NULL;
 }
 
+const char *mysql_lexer_lower_in(struct arena *arena, struct slice text)
+{
+    char *lower = arena_alloc_bare(arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = text.at[i];
+        lower[i] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+    }
+    return lower;
+}
+
 void mysql_lexer_read(struct mysql_lexer *lexer)
 {
     if (!can_be_read(lexer)) {

@@ -62,6 +62,8 @@ struct mysql_lexer {
     const char *why;      /* NULL: all of it was read */
 };
 
+/* A text with its ASCII letters in lower case. */
+const char *mysql_lexer_lower_in(struct arena *arena, struct slice text);
 /* Fills in all but what stands before 'tokens', which the caller did. What cannot be read begins at
  * 'at', and 'why' says why not. */
 void mysql_lexer_read(struct mysql_lexer *lexer);

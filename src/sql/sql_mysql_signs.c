@@ -191,12 +191,7 @@ static bool read_as(struct arena *arena, const struct sql_settings *settings, st
         .signs = signs,
         .is_at_start = true,
     };
-    char *lower = arena_alloc_bare(arena, text.len + 1);
-    for (size_t i = 0; i < text.len; i++) {
-        char byte = text.at[i];
-        lower[i] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
-    }
-    scan.lexer.lower = lower;
+    scan.lexer.lower = mysql_lexer_lower_in(arena, text);
     mysql_lexer_read(&scan.lexer);
     signs->is_read = signs->is_read && scan.lexer.why == NULL && !scan.lexer.has_versions;
     for (size_t i = 0; i < scan.lexer.count; i++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text in MySQL's dialect, under each way a session may read it, which the first byte says:
  * what is found lies in the text, in its order; what is written is told of; nothing is found that
- * is not in the text of the statement. */
+ * is not in the text of the statement; of what a query returns nothing is open that is asked for.
+ */
 #include "fuzz.h"
 
 #include "base/must.h"
-#include "sql/sql.h"
+#include "sql/sql_mysql_lineage.h"
 
 static void check_names(const struct sql_statement *statement)
 {
@@ -39,6 +40,27 @@ static void check_script(const struct sql_script *script, struct slice text)
     }
 }
 
+static bool is_asked(const void *context, struct slice name)
+{
+    (void)context;
+    return slice_equals(name, SLICE("card"));
+}
+
+static void check_lineage(struct arena *arena, const struct sql_settings *settings,
+                          struct slice text)
+{
+    const struct sql_mysql_asked asked = {.is_asked = is_asked};
+    struct sql_mysql_lineage lineage = sql_mysql_lineage_of(arena, settings, text, &asked);
+    size_t count = lineage.front_count + lineage.back_count + (lineage.has_star ? 2 : 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct sql_mysql_place place = {i, count, SLICE("Card")};
+        bool is_starred = i >= lineage.front_count && i < count - lineage.back_count;
+        must(!sql_mysql_lineage_is_open(&lineage, &asked, &place) || !is_starred);
+    }
+    const struct sql_mysql_place beyond = {count, lineage.has_star ? 0 : count + 1, SLICE("id")};
+    must(!sql_mysql_lineage_is_open(&lineage, &asked, &beyond));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static struct arena arena; /* for all inputs */
@@ -58,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (script.other != NULL) {
         check_script(script.other, text);
     }
+    check_lineage(&arena, &settings, text);
     arena_reset(&arena);
     return 0;
 }

@@ -337,12 +337,17 @@ enum mysql_reach_outcome mysql_reach_judge(struct mysql_reach *reach,
     if (scan.has_view || scan.signs.makes_relations) {
         reach->proven_count = 0;
     }
+    if (reach->reaches && scan.is_plain && !scan.has_view && !scan.reads_whole) {
+        reach->lineage =
+            sql_mysql_lineage_of(&reach->arena, request->settings, request->text, &asked);
+    }
     return outcome;
 }
 
 /* Answers -------------------------------------------------------------------------------------- */
 
-bool mysql_reach_proves(const struct mysql_reach *reach, const struct mask_origin *origin)
+/* A plain column of a table that is named in the text. */
+static bool is_origin_proven(const struct mysql_reach *reach, const struct mask_origin *origin)
 {
     bool is_proven = false;
     if (origin->schema.len == 0 || origin->table.len == 0 || origin->column.len == 0) {
@@ -353,6 +358,14 @@ bool mysql_reach_proves(const struct mysql_reach *reach, const struct mask_origi
                     slice_equals_nocase(reach->proven[i].name, origin->table);
     }
     return is_proven;
+}
+
+bool mysql_reach_proves(const struct mysql_reach *reach, const struct mask_rules *rules,
+                        const struct mask_origin *origin, const struct sql_mysql_place *place)
+{
+    const struct sql_mysql_asked asked = {.is_asked = is_covered, .context = rules};
+    return is_origin_proven(reach, origin) ||
+           sql_mysql_lineage_is_open(&reach->lineage, &asked, place);
 }
 
 /* About the text, names in it, rights and the state of the session. */

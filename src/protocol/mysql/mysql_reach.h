@@ -4,13 +4,15 @@
  * that reaches a masked column each result is masked but for those whose origin is proven.
  *
  * MariaDB's columns say where they come from, but a query in FROM or a view can have them say the
- * name of any table: so a proof is one only where all that stands in FROM are tables. Which are
- * not, the target is asked. */
+ * name of any table: so that is a proof only where all that stands in FROM are tables. Which are
+ * not, the target is asked. What is computed, and what comes of a query in FROM, is proven by the
+ * names in the text (see sql_mysql_lineage.h). */
 #ifndef GH_MYSQL_MYSQL_REACH_H
 #define GH_MYSQL_MYSQL_REACH_H
 
 #include "policy/mask.h"
 #include "sql/sql.h"
+#include "sql/sql_mysql_lineage.h"
 
 /* Which relations of a target are views, or tables that show others: in lower case, each as
  * "\nschema\0name\n". */
@@ -42,7 +44,8 @@ struct mysql_reach {
     bool is_about_errors;          /* SHOW WARNINGS, SHOW ERRORS */
     const struct sql_name *proven; /* the tables that origins are believed of */
     size_t proven_count;
-    const char *why; /* it is refused */
+    struct sql_mysql_lineage lineage; /* of the one query that the text is */
+    const char *why;                  /* it is refused */
 };
 
 void mysql_reach_init(struct mysql_reach *reach);
@@ -51,8 +54,9 @@ void mysql_reach_release(struct mysql_reach *reach);
 void mysql_reach_clear(struct mysql_reach *reach);
 enum mysql_reach_outcome mysql_reach_judge(struct mysql_reach *reach,
                                            const struct mysql_reach_request *request);
-/* Whether a column that says so comes from there. */
-bool mysql_reach_proves(const struct mysql_reach *reach, const struct mask_origin *origin);
+/* Whether a column has nothing masked in it but what its origin says, if it does. */
+bool mysql_reach_proves(const struct mysql_reach *reach, const struct mask_rules *rules,
+                        const struct mask_origin *origin, const struct sql_mysql_place *place);
 /* What else than words of the statement itself an error's words may hold. */
 bool mysql_reach_hides_error(uint16_t number);
 

@@ -90,11 +90,12 @@ void mysql_row_columns_release(struct mysql_row_columns *columns)
 
 static struct mask_plan plan_of(const struct mysql_row_rules *rules,
                                 const struct mysql_reach *reach,
-                                const struct mysqlwire_column *column)
+                                const struct mysqlwire_column *column,
+                                const struct sql_mysql_place *place)
 {
     const struct mask_origin said = {
         .schema = column->schema, .table = column->original_table, .column = column->original_name};
-    bool is_open = !reach->reaches || mysql_reach_proves(reach, &said);
+    bool is_open = !reach->reaches || mysql_reach_proves(reach, rules->masking, &said, place);
     struct mask_plan plan = mask_plan_of(rules->masking, &said, column->name);
     if (!is_open) { /* whatever it says */
         plan.whole = mask_rules_strictest(rules->masking);
@@ -123,7 +124,8 @@ bool mysql_row_columns_add(struct mysql_row_columns *columns, const struct mysql
         .is_readable = charset_is_readable(column->charset),
     };
     if (rules->masking != NULL) {
-        item->plan = plan_of(rules, reach, column);
+        const struct sql_mysql_place place = {columns->count, columns->size, column->name};
+        item->plan = plan_of(rules, reach, column, &place);
         if (is_open_of_errors(columns, reach)) {
             item->plan.whole = NULL;
         }
