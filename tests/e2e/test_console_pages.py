@@ -32,6 +32,22 @@ def page(browser):
 
 
 @pytest.fixture(scope="module")
+def kept_page(browser):
+    page = browser.page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def shared_page(kept_page):
+    """The same for several tests; nobody is signed in."""
+    kept_page.forget()
+    yield kept_page
+    kept_page.run("1")
+    assert kept_page.complaints == []
+
+
+@pytest.fixture(scope="module")
 def admin(gateway):
     return register(gateway)
 
@@ -167,15 +183,15 @@ def test_the_wanted_page_is_kept(gateway, admin, page):
     "//evil.example", "/\\evil.example", "\\\\evil.example", "/\t/evil.example", "///evil.example",
     "javascript:alert(1)", "/\n/evil.example", "https://evil.example/", "data:text/html,x",
     "http:x", "", "evil.example", "//127.0.0.1/", "//["])
-def test_no_other_place_can_be_wanted(gateway, admin, page, to):
-    sign_in(page, gateway, "/sign-in?to=" + quote(to, safe=""))
-    until_at(page, gateway.url("/"))
+def test_no_other_place_can_be_wanted(gateway, admin, shared_page, to):
+    sign_in(shared_page, gateway, "/sign-in?to=" + quote(to, safe=""))
+    until_at(shared_page, gateway.url("/"))
 
 
 @pytest.mark.parametrize("to", ["/.//evil.example", "/..//evil.example", "/x/..//evil.example"])
-def test_a_path_that_becomes_a_host_stays_a_path(gateway, admin, page, to):
-    sign_in(page, gateway, "/sign-in?to=" + quote(to, safe=""))
-    until_at(page, gateway.url("//evil.example"))
+def test_a_path_that_becomes_a_host_stays_a_path(gateway, admin, shared_page, to):
+    sign_in(shared_page, gateway, "/sign-in?to=" + quote(to, safe=""))
+    until_at(shared_page, gateway.url("//evil.example"))
 
 
 def test_what_a_failed_sign_in_left_is_shown_as_text(gateway, admin, page):
