@@ -36,10 +36,12 @@ static bool take_defined(struct mysql_scan *scan, uint64_t operations)
     return true;
 }
 
-/* What runs later: its body is looked through, not understood. */
+/* What runs later: its body is looked through; where it is one statement that changes something,
+ * that is read as if it ran now. */
 static void define_code(struct mysql_scan *scan)
 {
     mysql_operate(scan, SQL_CODE);
+    scan->body = mysql_find_body(scan);
     mysql_guess(scan);
 }
 

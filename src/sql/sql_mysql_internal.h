@@ -45,6 +45,7 @@ struct mysql_scan {
     const char *lower;
     struct slice database; /* names without one are in it */
     struct sql_statement *statement;
+    size_t body;  /* of code that is defined: the statement there is, its token; 0: none */
     size_t inner; /* the string that is run as a statement: its token, plus one */
 
     const struct mysql_token *tokens;
@@ -88,6 +89,12 @@ static inline struct mysql_frame *mysql_top(struct mysql_scan *scan)
     return &scan->frames[scan->depth - 1];
 }
 
+static inline bool mysql_text_is(const struct mysql_scan *scan, size_t index, struct slice wanted)
+{
+    const struct mysql_token *token = &scan->tokens[index];
+    return slice_equals((struct slice){scan->lower + token->offset, token->len}, wanted);
+}
+
 /* sql_mysql_names.c: what was found */
 void mysql_unknown(struct mysql_scan *scan, const char *why);
 /* And the rest is not read: each name in it may be a relation, or a function. */
@@ -108,6 +115,8 @@ void mysql_write_relation(struct mysql_scan *scan, size_t index, uint64_t operat
 void mysql_add_all(struct mysql_scan *scan, struct slice schema, uint64_t operations);
 void mysql_add_function(struct mysql_scan *scan, struct slice schema, struct slice name);
 void mysql_see_column(struct mysql_scan *scan);
+/* Words that are no column where they stand, though they can be names elsewhere. */
+bool mysql_is_word_alone(const struct mysql_scan *scan, size_t index);
 
 bool mysql_take_word(struct mysql_scan *scan, enum mysql_word word);
 /* The first such word outside of parentheses from 'at' on, or 'end'. */
@@ -131,6 +140,9 @@ bool mysql_from_goes_on(struct mysql_scan *scan, struct mysql_frame *frame);
 
 /* sql_mysql_statement.c */
 void mysql_statement_read(struct mysql_scan *scan);
+/* From 'at' on: where the one statement of code that is defined begins, if it changes something;
+ * 0: nowhere. */
+size_t mysql_find_body(const struct mysql_scan *scan);
 /* sql_mysql_change.c: those that change rows, from their first word on. */
 void mysql_read_insert(struct mysql_scan *scan, uint64_t operations);
 void mysql_read_update(struct mysql_scan *scan);

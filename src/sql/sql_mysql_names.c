@@ -208,6 +208,50 @@ void mysql_see_column(struct mysql_scan *scan)
     scan->has_condition = scan->has_condition || scan->is_in_where;
 }
 
+/* Words that are none ------------------------------------------------------------------------- */
+
+static bool is_type(const struct mysql_scan *scan, size_t index)
+{
+    static const struct slice names[] = {
+        SLICE_INIT("signed"),  SLICE_INIT("unsigned"), SLICE_INIT("char"), SLICE_INIT("nchar"),
+        SLICE_INIT("date"),    SLICE_INIT("datetime"), SLICE_INIT("time"), SLICE_INIT("decimal"),
+        SLICE_INIT("integer"), SLICE_INIT("double"),   SLICE_INIT("json"), SLICE_INIT("year")};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (mysql_text_is(scan, index, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* CONVERT(…, type). */
+static bool is_converted_to(const struct mysql_scan *scan, size_t index)
+{
+    size_t depth = 0;
+    size_t at = index;
+    bool may_be =
+        index > 0 && is_type(scan, index) && mysql_kind_at(scan, index - 1) == MYSQL_TOKEN_COMMA;
+    while (may_be && at-- > 0) {
+        uint8_t kind = mysql_kind_at(scan, at);
+        if (kind == MYSQL_TOKEN_OPEN && depth == 0) {
+            return at > 0 && mysql_word_at(scan, at - 1) == MYSQL_WORD_CONVERT;
+        }
+        depth += kind == MYSQL_TOKEN_CLOSE ? 1 : 0;
+        depth -= kind == MYSQL_TOKEN_OPEN ? 1 : 0;
+    }
+    return false;
+}
+
+bool mysql_is_word_alone(const struct mysql_scan *scan, size_t index)
+{
+    enum mysql_word before = index > 0 ? mysql_word_at(scan, index - 1) : MYSQL_NO_WORD;
+    bool is_behind_is = before == MYSQL_WORD_IS || before == MYSQL_WORD_NOT;
+    return mysql_word_at(scan, index) == MYSQL_WORD_BINARY ||
+           mysql_text_is(scan, index, SLICE("current_role")) ||
+           (is_behind_is && mysql_text_is(scan, index, SLICE("unknown"))) ||
+           is_converted_to(scan, index);
+}
+
 /* What is not read ----------------------------------------------------------------------------- */
 
 void mysql_guess(struct mysql_scan *scan)

@@ -248,19 +248,13 @@ static bool clause_word(struct mysql_scan *scan, struct mysql_frame *frame, enum
 
 /* Expressions ---------------------------------------------------------------------------------- */
 
-static bool text_is(const struct mysql_scan *scan, size_t index, struct slice wanted)
-{
-    const struct mysql_token *token = &scan->tokens[index];
-    return slice_equals((struct slice){scan->lower + token->offset, token->len}, wanted);
-}
-
 /* Their first argument, or the word before it, is a unit. */
 static bool call_begins_with_unit(const struct mysql_scan *scan, size_t index)
 {
     static const struct slice names[] = {SLICE_INIT("extract"), SLICE_INIT("timestampdiff"),
                                          SLICE_INIT("timestampadd"), SLICE_INIT("get_format")};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (text_is(scan, index, names[i])) {
+        if (mysql_text_is(scan, index, names[i])) {
             return true;
         }
     }
@@ -285,7 +279,7 @@ static bool call_needs_parenthesis(const struct mysql_scan *scan, size_t index)
         SLICE_INIT("var_samp"),      SLICE_INIT("variance"), SLICE_INIT("json_arrayagg"),
         SLICE_INIT("json_objectagg")};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (text_is(scan, index, names[i])) {
+        if (mysql_text_is(scan, index, names[i])) {
             return true;
         }
     }
@@ -331,12 +325,12 @@ static void expression_name(struct mysql_scan *scan)
     }
     bool is_introducer =
         mysql_kind_at(scan, scan->at) == MYSQL_TOKEN_STRING &&
-        (text_is(scan, index, SLICE("date")) || text_is(scan, index, SLICE("time")) ||
-         text_is(scan, index, SLICE("timestamp")) ||
+        (mysql_text_is(scan, index, SLICE("date")) || mysql_text_is(scan, index, SLICE("time")) ||
+         mysql_text_is(scan, index, SLICE("timestamp")) ||
          scan->lower[scan->tokens[index].offset] == '_');
     if (mysql_kind_at(scan, scan->at) == MYSQL_TOKEN_OPEN) {
         expression_call(scan, schema, index);
-    } else if (!is_label && !is_introducer) {
+    } else if (!is_label && !is_introducer && !mysql_is_word_alone(scan, index)) {
         mysql_see_column(scan);
     }
 }
@@ -394,6 +388,10 @@ static void expression_reserved(struct mysql_scan *scan, struct mysql_frame *fra
     case MYSQL_WORD_UTC_TIMESTAMP:
     case MYSQL_WORD_ASC:
     case MYSQL_WORD_DESC:
+        scan->is_behind_operand = true;
+        return;
+    case MYSQL_WORD_SET: /* CHARACTER SET name */
+        scan->at += mysql_is_name(scan, scan->at) ? 1 : 0;
         scan->is_behind_operand = true;
         return;
     case MYSQL_WORD_OVER: /* the name of a window, if no parenthesis comes */

@@ -203,25 +203,73 @@ static void read_load(struct mysql_scan *scan)
     mysql_read_load(scan);
 }
 
-/* Goes on behind SET STATEMENT … FOR, once for each. */
+static bool begins_body(const struct mysql_scan *scan, size_t index)
+{
+    switch ((int)mysql_word_at(scan, index)) {
+    case MYSQL_WORD_INSERT:
+    case MYSQL_WORD_REPLACE:
+    case MYSQL_WORD_TRUNCATE: /* which are functions, too */
+        return mysql_kind_at(scan, index + 1) != MYSQL_TOKEN_OPEN;
+    case MYSQL_WORD_UPDATE:
+    case MYSQL_WORD_DELETE:
+    case MYSQL_WORD_DROP:
+    case MYSQL_WORD_ALTER:
+    case MYSQL_WORD_CREATE:
+    case MYSQL_WORD_RENAME:
+    case MYSQL_WORD_WITH:
+    case MYSQL_WORD_CALL:
+    case MYSQL_WORD_EXECUTE:
+    case MYSQL_WORD_PREPARE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+size_t mysql_find_body(const struct mysql_scan *scan)
+{
+    size_t depth = 0;
+    for (size_t i = scan->at; i < scan->end; i++) {
+        uint8_t kind = mysql_kind_at(scan, i);
+        depth += kind == MYSQL_TOKEN_OPEN ? 1 : 0;
+        depth -= kind == MYSQL_TOKEN_CLOSE && depth > 0 ? 1 : 0;
+        if (depth == 0 && begins_body(scan, i)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* True: it goes on behind SET STATEMENT … FOR. */
+static bool read_one(struct mysql_scan *scan)
+{
+    enum mysql_word first = mysql_word_at(scan, scan->at);
+    bool goes_on = false;
+    if (scan->at < scan->end && mysql_begins_query(scan, scan->at)) {
+        read_query(scan);
+    } else if (first == MYSQL_WORD_LOAD) {
+        read_load(scan);
+    } else if (!read_first(scan, first)) {
+        scan->at++;
+        goes_on = first == MYSQL_WORD_SET && !mysql_read_utility(scan, first);
+        if (first != MYSQL_WORD_SET && !mysql_read_utility(scan, first)) {
+            mysql_stop(scan, "it is no statement that is known");
+        }
+    }
+    return goes_on && !scan->is_stopped && scan->at < scan->end;
+}
+
+/* And the body of code that is defined, which is no statement of its own. */
 static void read_any(struct mysql_scan *scan)
 {
-    bool is_again = true;
-    while (is_again) {
-        enum mysql_word first = mysql_word_at(scan, scan->at);
-        is_again = false;
-        if (scan->at < scan->end && mysql_begins_query(scan, scan->at)) {
-            read_query(scan);
-        } else if (first == MYSQL_WORD_LOAD) {
-            read_load(scan);
-        } else if (!read_first(scan, first)) {
-            scan->at++;
-            is_again = first == MYSQL_WORD_SET && !mysql_read_utility(scan, first);
-            if (first != MYSQL_WORD_SET && !mysql_read_utility(scan, first)) {
-                mysql_stop(scan, "it is no statement that is known");
-            }
-        }
-        is_again = is_again && !scan->is_stopped && scan->at < scan->end;
+    while (read_one(scan)) {
+    }
+    if (scan->body > 0 && !scan->is_stopped) {
+        enum sql_operation verb = scan->statement->verb;
+        scan->at = scan->body;
+        scan->is_behind_operand = false;
+        (void)read_one(scan);
+        scan->statement->verb = verb;
     }
 }
 
