@@ -285,6 +285,26 @@ static void lineage_step(struct lineage *lineage)
     }
 }
 
+void lineage_note_call(struct lineage *lineage, struct slice name)
+{
+    lineage->has_series = lineage->has_series || slice_equals(name, SLICE("generate_series")) ||
+                          slice_equals(name, SLICE("generate_subscripts"));
+}
+
+/* Numbers from 1 to a value are as many as it says, and of a million one stays that equals it:
+ * then nothing that is computed is open. */
+static void lineage_close_counted(struct lineage *lineage)
+{
+    struct lineage_rows *rows = &lineage->returned;
+    if (!lineage->is_counted && !(lineage->has_series && !rows->are_rows_open)) {
+        return;
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        rows->columns[i].is_open = false;
+    }
+    rows->is_rest_open = false;
+}
+
 struct sql_lineage sql_lineage_of(struct arena *arena, const struct sql_settings *settings,
                                   struct slice text, const struct sql_lineage_catalog *catalog)
 {
@@ -310,6 +330,7 @@ struct sql_lineage sql_lineage_of(struct arena *arena, const struct sql_settings
     if (columns > 0) {
         lineage_rename(&lineage, &lineage.returned, columns);
     }
+    lineage_close_counted(&lineage);
     const struct lineage_rows *rows = &lineage.returned;
     return (struct sql_lineage){rows->is_complete, rows->columns, rows->count,
                                 lineage_is_all_open(rows), rows->are_rows_open};

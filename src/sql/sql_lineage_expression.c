@@ -110,6 +110,7 @@ static void expression_call(struct lineage *lineage, struct lineage_frame *frame
     if (!catalog->is_own_function(catalog->context, &name, arguments)) {
         expression_close(frame);
     }
+    lineage_note_call(lineage, name.name);
     if (catalog->is_scalar_function == NULL ||
         !catalog->is_scalar_function(catalog->context, &name, arguments)) {
         frame->may_multiply = true;
@@ -195,10 +196,15 @@ static void expression_clause(struct lineage *lineage, struct lineage_frame *fra
     case SQL_WORD_HAVING:
     case SQL_WORD_WINDOW:
     case SQL_WORD_ORDER:
+        frame->is_grouping = false;
+        break;
     case SQL_WORD_LIMIT:
     case SQL_WORD_OFFSET:
     case SQL_WORD_FETCH:
         frame->is_grouping = false;
+        frame->was_closed = frame->was_closed || (!frame->is_limit && !frame->is_open);
+        frame->is_open = frame->is_open || !frame->is_limit;
+        frame->is_limit = true;
         break;
     default:
         break;
@@ -362,6 +368,8 @@ void lineage_expression_step(struct lineage *lineage)
         }
     }
     if (frame->at >= frame->end) {
+        lineage->is_counted = lineage->is_counted || (frame->is_limit && !frame->is_open);
+        frame->is_open = frame->is_open && !frame->was_closed;
         lineage_return(lineage);
         return;
     }

@@ -372,6 +372,7 @@ void lineage_from_step(struct lineage *lineage)
         from_parenthesis_done(lineage, frame);
         break;
     case FROM_FUNCTION_DONE:
+        lineage->is_counted = lineage->is_counted || !lineage->returned_open;
         frame->rows = (struct lineage_rows){.is_rest_open = lineage->returned_open,
                                             .are_rows_open = lineage->returned_open};
         from_finish_item(lineage, frame);

@@ -123,6 +123,8 @@ struct lineage_frame {
     bool may_multiply; /* it can give more values than one, or none */
     bool is_behind;    /* an operand was there */
     bool is_grouping;  /* behind GROUP BY */
+    bool is_limit;     /* behind LIMIT, OFFSET or FETCH */
+    bool was_closed;   /* before it */
     bool is_clauses;   /* words of clauses stand in it, each with its expressions */
     bool is_set;       /* columns are set to its expressions */
     bool is_exists;    /* a subquery is read of which only the rows count */
@@ -144,6 +146,8 @@ struct lineage {
     bool returned_open;
     bool may_multiply; /* what was returned */
     bool is_denied;    /* nothing is known */
+    bool is_counted;   /* how many rows there are is a value that is not open */
+    bool has_series;   /* numbers are made up as rows: which of them stay can tell a value */
     uint64_t steps;
 };
 
@@ -154,6 +158,8 @@ bool lineage_spend(struct lineage *lineage, size_t steps);
 /* The frames may move. */
 struct lineage_frame *lineage_push(struct lineage *lineage, enum lineage_kind kind, size_t at,
                                    size_t end);
+/* A call of that name in FROM, or in a list. */
+void lineage_note_call(struct lineage *lineage, struct slice name);
 /* Ends the frame on top. */
 void lineage_return(struct lineage *lineage);
 /* Behind the token, or behind the parenthesis that it opens. */

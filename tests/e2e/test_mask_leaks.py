@@ -3,15 +3,18 @@
 come back, however it is written; and what has nothing to do with it comes back as it is."""
 import base64
 import hashlib
+import os
 import struct
 
 import pytest
 
 from api import unique
-from native import credential, sql
+from mask_attempts import ATTEMPTS, EXTENSIONS, LISTS, MORE_THAN_A_LIST, SETUP
+from native import OwnDatabase, credential, sql
 from pgwire import Refused, Wire, message, rows_of, text
 
 SECRET = "Zebra-9731-quokka"
+IS_LONG = os.environ.get("GATEHOUSE_LONG_TESTS") == "1"
 NEEDLES = [SECRET, SECRET[::-1], SECRET.upper(), SECRET.lower(), SECRET.encode().hex(),
            base64.b64encode(SECRET.encode()).decode(), hashlib.md5(SECRET.encode()).hexdigest(),
            SECRET[1:], SECRET[:-1], "9731", SECRET.replace("-", "+")]
@@ -338,3 +341,90 @@ def test_the_servers_words_about_a_text_stay(zoo):
             with pytest.raises(Refused) as refused:
                 wire.ask(statement)
             assert words in refused.value.fields["M"], statement
+
+
+# What people have tried since, in a database of its own -------------------------------------------
+
+OTHERS = [SECRET, "Okapi-5526-zinnia", "Numbat-3307-quince"]
+PAY = 731559
+SIGNS = [sign.encode() for one in OTHERS for sign in (
+    one, one[1:], one[:-1], one[3:10], one[::-1], one.upper(), one.lower(), one.replace("-", "+"),
+    one.encode().hex(), base64.b64encode(one.encode()).decode())] + [
+    str(PAY).encode(), struct.pack("!i", PAY), struct.pack("!q", PAY), struct.pack("!d", PAY)]
+
+
+@pytest.fixture(scope="module")
+def vault(quick, postgres):
+    """Credentials of a connection with a rule, and of one where it refuses predicates, too."""
+    target = OwnDatabase(postgres, SETUP)
+    target.ask("".join(f"CREATE EXTENSION {name};" for name in EXTENSIONS))
+    made = []
+    for refuses in (False, True):
+        name = target.connection(quick)
+        answer = quick.post("/datamasking-rules", {
+            "name": unique("rule"), "refuse_predicates": refuses,
+            "connection_ids": [quick.get(f"/connections/{name}").json["id"]],
+            "columns": [{"name": f"public.{column}"} for column in (
+                "vault.secret", "vault.pay", "vault.doc", "vault.raw", "zvery*.secret")]})
+        assert answer.status == 201, answer
+        made.append(credential(quick, name))
+    return made
+
+
+def said_in(wire, statement, form):
+    """What comes for it; nothing is given to a COPY that wants something."""
+    is_simple = form == "simple" or statement.startswith("copy") or (
+        ";" in statement and "$$" not in statement)
+    wire.send(*(simple(statement) if is_simple else extended(statement, int(form == "binary"))))
+    said = b""
+    while True:
+        kind, body = wire.read()
+        said += kind + body
+        if kind == b"G":
+            wire.send(message(b"f", b"\0"))
+        elif kind == b"Z":
+            return said
+
+
+def attempt(wires, line, form):
+    """What came of it that was not in the words themselves."""
+    found = []
+    for part in line.split(" ;; "):
+        statement = part.removeprefix("B>")
+        said = said_in(wires[statement != part], statement, form)
+        found += [sign for sign in SIGNS if sign in said and sign not in statement.encode()]
+    return found
+
+
+def leaves_nothing(line):
+    """No session remembers it."""
+    return all(part.startswith(("select", "with", "values", "copy", "explain (", "table"))
+               for part in line.split(" ;; "))
+
+
+def test_no_attempt_tells_a_masked_value(vault):
+    """Each in one form of the protocol; with patience, in all."""
+    forms, told, wires = ("simple", "text", "binary"), [], []
+    for index, line in enumerate(ATTEMPTS):
+        for form in forms if IS_LONG else forms[index % 2:index % 2 + 1]:
+            wires = wires or [Wire(vault[0]), Wire(vault[0])]
+            found = attempt(wires, line.replace("{u}", f"u{index}{form[0]}_"), form)
+            if found:
+                told.append((form, line, found[:2]))
+            if not leaves_nothing(line):
+                said_in(wires[0], "rollback", "simple")
+                for wire in wires:
+                    wire.conn.close()
+                wires = []
+    assert len(ATTEMPTS) > 250 and not told, "\n".join(map(str, told))
+
+
+def test_where_predicates_are_refused_only_lists_pass(vault):
+    wrong = []
+    with Wire(vault[1]) as wire:
+        for index, (is_list, statement) in enumerate(
+                [(True, one) for one in LISTS] + [(False, one) for one in MORE_THAN_A_LIST]):
+            said = said_in(wire, statement, ("simple", "text")[index % 2])
+            if (b"SERROR\0" in said) == is_list:
+                wrong.append((is_list, statement, said[-200:]))
+    assert not wrong, "\n".join(map(str, wrong))

@@ -22,7 +22,8 @@
 static const char text_of_start[] =
     "with ext as (select d.classid, d.objid from pg_catalog.pg_depend d where d.deptype = 'e'),"
     " own(name) as (values ('pg_statistic'), ('pg_statistic_ext_data'), ('pg_stats'),"
-    " ('pg_stats_ext'), ('pg_stats_ext_exprs'), ('pg_stat_activity'), ('pg_largeobject')),"
+    " ('pg_stats_ext'), ('pg_stats_ext_exprs'), ('pg_stat_activity'), ('pg_largeobject'),"
+    " ('pg_locks')),"
     " rel as (select c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity"
     " from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
     " where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and ("
@@ -50,6 +51,11 @@ static const char text_of_relations[] =
     " and not t.tgisinternal) then 't' end,"
     " case when exists (select from pg_catalog.pg_rewrite w where w.ev_class = r.oid"
     " and w.rulename <> '_RETURN') then 't' end,"
+    /* 64: INSTEAD OF */
+    " case when exists (select from pg_catalog.pg_trigger t where t.tgrelid = r.oid"
+    " and not t.tgisinternal and t.tgtype & 64 <> 0)"
+    " or exists (select from pg_catalog.pg_rewrite w where w.ev_class = r.oid"
+    " and w.rulename <> '_RETURN' and w.is_instead) then 'i' end,"
     " case when exists (select from pg_catalog.pg_policy p where p.polrelid = r.oid) then 'p' end,"
     " case when exists (select from view v where v.ev_class = r.oid"
     " and v.action like '%:varattno 0 %') then 'w' end),"
@@ -292,6 +298,7 @@ static bool read_relation(struct pg_facts *facts, const struct slice *values)
     relation->kind = values[4].at[0];
     relation->is_own = slice_equals(relation->schema, SLICE("pg_catalog"));
     relation->has_triggers = has_flag(values[5], 't');
+    relation->gives_others = has_flag(values[5], 'i');
     relation->has_policies = has_flag(values[5], 'p');
     relation->takes_whole = has_flag(values[5], 'w');
     facts->relation_count++;

@@ -39,10 +39,11 @@ enum pg_facts_reach {
 /* What a name can stand for; 'schema' as it is written: one that is not may be any. */
 struct pg_facts_relation {
     enum pg_facts_reach reach;
-    bool is_view;     /* or may be one: what it gives can be changed without changing what it is */
-    bool is_own;      /* the server's: it is reached where a masked column of it is named */
-    bool has_columns; /* that are masked */
-    uint32_t oid;     /* 0: it can stand for more than one */
+    bool is_view;      /* or may be one: what it gives can be changed without changing what it is */
+    bool is_own;       /* the server's: it is reached where a masked column of it is named */
+    bool has_columns;  /* that are masked */
+    bool gives_others; /* what writing to it returns need not be what its columns hold */
+    uint32_t oid;      /* 0: it can stand for more than one */
 };
 struct pg_facts_relation pg_facts_relation(const struct pg_facts *facts,
                                            const struct sql_name *name, bool is_written);

@@ -21,6 +21,9 @@ static const struct remembered remembered[] = {
     {SLICE_INIT("pg_stats_ext_exprs"), SLICE_INIT("most_common_")},
     {SLICE_INIT("pg_stats_ext_exprs"), SLICE_INIT("histogram_bounds")},
     {SLICE_INIT("pg_stat_activity"), SLICE_INIT("query")},
+    {SLICE_INIT("pg_stat_activity"), SLICE_INIT("application_name")},
+    {SLICE_INIT("pg_locks"), SLICE_INIT("classid")}, /* of advisory locks: their number */
+    {SLICE_INIT("pg_locks"), SLICE_INIT("objid")},
     {SLICE_INIT("pg_largeobject"), SLICE_INIT("data")},
 };
 
@@ -165,17 +168,25 @@ static bool follow(struct pg_facts *facts, const struct fact_edge *edge)
     return false;
 }
 
-/* What is written to one of two tables with a key between them reads the other. */
-static bool follow_key(const struct fact_edge *edge)
+/* What is written to one of two tables with a key between them reads the other; what is written to
+ * a view, or to a table with parts, is written to what it is made of. */
+static bool follow_write(const struct fact_edge *edge)
 {
-    bool is_touched = edge->from->is_touched || edge->to->is_touched;
-    if (edge->kind != FACT_EDGE_KEY || !is_touched ||
-        (edge->from->is_touched && edge->to->is_touched)) {
+    bool is_key = edge->kind == FACT_EDGE_KEY;
+    bool is_view = edge->kind == FACT_EDGE_VIEW;
+    struct fact_relation *whole = is_view || is_key ? edge->from : edge->to;
+    struct fact_relation *part = whole == edge->from ? edge->to : edge->from;
+    if (!is_key && !is_view && edge->kind != FACT_EDGE_INHERIT) {
         return false;
     }
-    edge->from->is_touched = true;
-    edge->to->is_touched = true;
-    return true;
+    bool is_touched = whole->is_touched || part->is_touched;
+    bool gives_others = whole->gives_others || (is_view && part->gives_others);
+    bool is_changed = is_touched != whole->is_touched || gives_others != whole->gives_others ||
+                      (is_key && is_touched != part->is_touched);
+    whole->is_touched = is_touched;
+    whole->gives_others = gives_others;
+    part->is_touched = part->is_touched || (is_key && is_touched);
+    return is_changed;
 }
 
 /* Each round goes one step further along at least; names that go round in a ring end it, too. */
@@ -222,7 +233,7 @@ void pg_facts_close(struct pg_facts *facts)
     for (bool is_changed = true; is_changed;) {
         is_changed = false;
         for (size_t i = 0; i < facts->edge_count; i++) {
-            is_changed = follow_key(&facts->edges[i]) || is_changed;
+            is_changed = follow_write(&facts->edges[i]) || is_changed;
         }
     }
     facts->has_masked = true;

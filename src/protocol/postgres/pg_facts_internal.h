@@ -29,6 +29,7 @@ struct fact_relation {
     struct fact_relation *next_of_name;
     bool is_own;       /* the server's: one of those that remember what others read */
     bool has_triggers; /* or rules: what is written to it runs them */
+    bool gives_others; /* what is written to it returns what INSTEAD rules and triggers make up */
     bool has_policies;
     bool runs_code;      /* functions that somebody made, in checks, defaults, indexes, policies */
     bool runs_when_read; /* policies and views do so, themselves or further on */

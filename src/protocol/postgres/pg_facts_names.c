@@ -48,6 +48,7 @@ struct pg_facts_relation pg_facts_relation(const struct pg_facts *facts,
             is_reached || found.reach == PG_FACTS_REACHED ? PG_FACTS_REACHED : PG_FACTS_OPEN;
         found.is_view = found.is_view || (!relation->is_own && is_view(relation));
         found.has_columns = found.has_columns || relation->has_masked;
+        found.gives_others = found.gives_others || (is_written && relation->gives_others);
         found.is_own = relation->is_own && (found.is_own || count == 0);
         found.oid = count++ == 0 ? relation->oid : 0;
     }

@@ -85,7 +85,8 @@ static void plan_fields(struct pg_mask *mask, const struct pending_request *pend
         set_needed(mask);
         return;
     }
-    bool is_query = is_known && statement->copy.is_query && pending != NULL && pending->is_trusted;
+    bool is_query = is_known && statement->copy.is_query && pending != NULL &&
+                    pending->is_trusted && !pending->is_unproven;
     for (size_t i = 0; i <= copying->column_count; i++) {
         bool is_open = !is_reached || (is_query && i < copying->column_count &&
                                        pg_mask_is_open(mask, statement, i, copying->column_count));

@@ -124,6 +124,7 @@ struct pending_request {
     uint8_t other_len;
     enum mask_reach reach;
     bool is_trusted;      /* nobody else changed the catalog while it ran */
+    bool is_unproven;     /* what the server says of its columns proves nothing */
     bool is_complete;     /* it was answered; never of a Query */
     bool changes;         /* the catalog, at once */
     bool may_mask;        /* and so that something comes to be masked, or is no more */
@@ -276,8 +277,15 @@ uint64_t pg_mask_context_of(const struct pg_mask *mask, struct slice name);
 struct mask_plan pg_mask_plan(const struct pg_mask *mask, const struct pending_request *pending,
                               const struct pgwire_field *field, bool is_open);
 /* By what is known now, before anything runs. */
-bool pg_mask_script_reaches(const struct pg_mask *mask, const struct pg_facts *facts,
-                            const struct sql_script *script);
+struct pg_mask_reaching {
+    bool is_reached; /* masked columns, or what may reach any */
+    bool runs_code;  /* that nobody knows */
+    bool has_view;   /* it reads one, or what may be one */
+};
+struct pg_mask_reaching pg_mask_script_reaches(const struct pg_mask *mask,
+                                               const struct pg_facts *facts,
+                                               const struct sql_script *script);
+bool pg_mask_has_dirty_ddl(struct pg_mask *mask);
 /* Of the server's functions: what gives back what was put somewhere before. */
 bool pg_mask_gives_back(struct slice function);
 /* pg_mask_lineage.c: whether nothing masked flows into a column of the result, which has 'count'.

@@ -17,6 +17,9 @@ struct reaching {
     bool is_unknown; /* it names what the catalog does not have */
     bool has_view;   /* it reads one */
     bool runs_code;  /* that nobody knows */
+    /* What the server says of its columns proves nothing: rules and triggers return what they
+     * like, and views of the session hold what its code put there. */
+    bool is_unproven;
 };
 
 static void reach_by_code(struct reaching *reaching)
@@ -49,6 +52,9 @@ static bool gives_back_own(struct slice name)
         SLICE_INIT("current_setting"), SLICE_INIT("currval"),
         SLICE_INIT("lastval"),         SLICE_INIT("pg_show_all_settings"),
         SLICE_INIT("pg_lock_status"),  SLICE_INIT("pg_sequence_last_value"),
+        SLICE_INIT("pg_cursor"),       SLICE_INIT("pg_prepared_statement"),
+        SLICE_INIT("current_schema"),  SLICE_INIT("pg_listening_channels"),
+        SLICE_INIT("current_schemas"),
     };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (slice_equals(name, names[i])) {
@@ -63,7 +69,24 @@ bool pg_mask_gives_back(struct slice function)
     return gives_back(function) || gives_back_own(function);
 }
 
-static void reach_relations(struct reaching *reaching, const struct sql_statement *statement)
+/* Its views that say what the session has made: names and texts of its own choice. */
+static bool shows_own(const struct sql_name *name)
+{
+    static const struct slice names[] = {
+        SLICE_INIT("pg_settings"),
+        SLICE_INIT("pg_cursors"),
+        SLICE_INIT("pg_prepared_statements"),
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (slice_equals(name->name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void reach_relations(struct reaching *reaching, const struct pg_mask *mask,
+                            const struct sql_statement *statement)
 {
     for (size_t i = 0; i < statement->relation_count; i++) {
         const struct sql_relation *relation = &statement->relations[i];
@@ -79,7 +102,9 @@ static void reach_relations(struct reaching *reaching, const struct sql_statemen
         reaching->has_view = reaching->has_view || found.is_view;
         reaching->is_unknown =
             reaching->is_unknown || (found.reach == PG_FACTS_UNKNOWN && !is_made);
-        reaching->is_reached = reaching->is_reached || relation->is_all ||
+        bool shows_what_ran = mask->has_run_code && shows_own(&relation->name);
+        reaching->is_unproven = reaching->is_unproven || found.gives_others || shows_what_ran;
+        reaching->is_reached = reaching->is_reached || relation->is_all || shows_what_ran ||
                                (found.reach == PG_FACTS_REACHED && names_it);
     }
 }
@@ -199,19 +224,38 @@ static void reach_script(struct reaching *reaching, const struct pg_mask *mask,
             !statement->shows_plain) {
             reaching->is_reached = true;
         }
-        reach_relations(reaching, one);
+        reach_relations(reaching, mask, one);
         reach_functions(reaching, mask, one);
         reach_others(reaching, one);
     }
 }
 
-bool pg_mask_script_reaches(const struct pg_mask *mask, const struct pg_facts *facts,
-                            const struct sql_script *script)
+struct pg_mask_reaching pg_mask_script_reaches(const struct pg_mask *mask,
+                                               const struct pg_facts *facts,
+                                               const struct sql_script *script)
 {
     struct reaching reaching = {.facts = facts};
     const struct statement statement = {.is_script_known = true, .script = *script};
     reach_script(&reaching, mask, &statement, 0);
-    return reaching.is_reached || (reaching.is_unknown && mask->has_dirty_ddl);
+    return (struct pg_mask_reaching){
+        .is_reached = reaching.is_reached || (reaching.is_unknown && mask->has_dirty_ddl),
+        .runs_code = reaching.runs_code,
+        .has_view = reaching.has_view || reaching.is_unknown,
+    };
+}
+
+/* Whether the transaction has made something of what is masked, or is about to: what was sent and
+ * is not answered may have. */
+bool pg_mask_has_dirty_ddl(struct pg_mask *mask)
+{
+    bool is_dirty = mask->has_dirty_ddl;
+    LIST_EACH(link, &mask->pending) {
+        struct pending_request *pending = LIST_ITEM(link, struct pending_request, link);
+        const struct statement *statement = pg_mask_statement_of(mask, pending);
+        is_dirty = is_dirty || (pending->reach != MASK_OPEN && statement != NULL &&
+                                pg_mask_changes_catalog(statement));
+    }
+    return is_dirty;
 }
 
 /* What is known of the catalog ----------------------------------------------------------------- */
@@ -357,12 +401,17 @@ bool pg_mask_decide(struct pg_mask *mask, struct pending_request *pending)
         decide_as(mask, pending, false, false);
         return true;
     }
-    if (mask->facts == NULL || !pending->is_trusted || statement == NULL) {
-        decide_as(mask, pending, true, statement == NULL);
+    if (mask->facts == NULL || statement == NULL) {
+        decide_as(mask, pending, true, true);
         return true;
     }
     struct reaching reaching = {.facts = mask->facts};
     reach_script(&reaching, mask, statement, 0);
+    pending->is_unproven = reaching.is_unproven;
+    if (!pending->is_trusted) {
+        decide_as(mask, pending, true, reaching.runs_code);
+        return true;
+    }
     bool is_older = mask->facts_at_us <= pending->sent.at_us;
     bool is_view_old = reaching.has_view && pending->sent.at_us - mask->facts_at_us >
                                                 INT64_C(1000) * LIMIT_GATE_FACTS_VIEW_MS;
@@ -412,7 +461,8 @@ struct mask_plan pg_mask_plan(const struct pg_mask *mask, const struct pending_r
     if (column.name.len > 0) {
         plan.context |= pg_mask_context_of(mask, column.name);
     }
-    bool is_proven = is_open || (column.is_known && (!column.is_view || pending->is_trusted));
+    bool is_proven = !pending->is_unproven &&
+                     (is_open || (column.is_known && (!column.is_view || pending->is_trusted)));
     if (column.is_known && column.whole != NULL) {
         plan.whole = column.whole;
     } else if (is_reached && !is_proven) {

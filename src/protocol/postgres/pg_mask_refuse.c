@@ -188,31 +188,41 @@ static bool has_star(const struct sql_statement *statement)
     return false;
 }
 
-/* Views say what they are made of, and so do materialized ones. */
-static bool copies(struct arena *arena, const struct pg_facts *facts, struct slice text,
-                   const struct sql_statement *statement)
+/* Whether it writes to a table. Views say what they are made of, and so do materialized ones; an
+ * index or a policy keeps nothing elsewhere. */
+static bool writes_rows(const struct sql_statement *statement, const struct sql_lexer *lexer)
 {
     static const char *const views[] = {"view"};
+    bool defines = (statement->operations & SQL_BIT(SQL_CREATE)) != 0;
+    return !defines ||
+           ((statement->operations & SQL_BIT(SQL_SELECT)) != 0 && !has_any(lexer, views, 1) &&
+            (statement->operations & SQL_BIT(SQL_CODE)) == 0);
+}
+
+/* 'may_be_any': it reads what the transaction has made or changed, and nobody else has seen. */
+static bool copies(struct arena *arena, const struct pg_facts *facts, struct slice text,
+                   const struct sql_statement *statement, bool may_be_any)
+{
     struct sql_lexer lexer;
     bool is_copy =
         (statement->operations & COPIES) != 0 && (statement->operations & SQL_BIT(SQL_COPY)) == 0;
     bool runs_others = (statement->operations & SQL_BIT(SQL_EXECUTE)) != 0 &&
                        (statement->operations & SQL_BIT(SQL_CREATE)) != 0;
+    bool reads = reads_masked(facts, statement) && names_masked(facts, statement);
     if (runs_others) {
         return true;
     }
-    if (!is_copy || !reads_masked(facts, statement) || !names_masked(facts, statement)) {
+    if (!is_copy || (!reads && !may_be_any)) {
         return false;
     }
     if (!cut_words(arena, text, &lexer)) {
         return true;
     }
-    bool defines = (statement->operations & SQL_BIT(SQL_CREATE)) != 0;
-    if (defines) { /* a table out of a query; an index, a view or a policy keeps none elsewhere */
-        return (statement->operations & SQL_BIT(SQL_SELECT)) != 0 && !has_any(&lexer, views, 1) &&
-               (statement->operations & SQL_BIT(SQL_CODE)) == 0;
+    if (!writes_rows(statement, &lexer)) {
+        return false;
     }
-    return has_star(statement) || hands_on(arena, facts, statement, &lexer);
+    return may_be_any || (statement->operations & SQL_BIT(SQL_CREATE)) != 0 ||
+           has_star(statement) || hands_on(arena, facts, statement, &lexer);
 }
 
 /* Other names, other places -------------------------------------------------------------------- */
@@ -300,15 +310,54 @@ static bool uses_masked(struct arena *arena, const struct pg_facts *facts, struc
     return is_handed_out && has_more_than_a_list(arena, text);
 }
 
+/* A constraint, an index, a policy on a masked column says by its errors which values there are. */
+static bool defines_on_masked(struct arena *arena, const struct pg_facts *facts, struct slice text,
+                              const struct sql_statement *statement)
+{
+    struct sql_lexer lexer;
+    bool defines = (statement->operations & (SQL_BIT(SQL_CREATE) | SQL_BIT(SQL_ALTER))) != 0 &&
+                   (statement->operations & SQL_BIT(SQL_SELECT)) == 0;
+    if (!defines || !reads_masked(facts, statement)) {
+        return false;
+    }
+    if (!cut_words(arena, text, &lexer)) {
+        return true;
+    }
+    for (size_t i = 0; i < lexer.count; i++) {
+        struct slice name = name_at(arena, &lexer, i);
+        if (name.at != NULL && is_masked_name(facts, statement, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The verdict ---------------------------------------------------------------------------------- */
 
+/* Where predicates are refused only a plain list of columns passes, and no code that nobody knows:
+ * it could do with masked columns whatever it likes. */
+static bool is_more_than_a_list(const struct pg_mask *mask, struct arena *arena, struct slice text,
+                                const struct sql_statement *statement,
+                                const struct pg_mask_reaching *reaching)
+{
+    if (!mask_rules_refuse_predicates(mask->settings.rules)) {
+        return false;
+    }
+    bool is_execute = (statement->operations & SQL_BIT(SQL_EXECUTE)) != 0;
+    return (statement->is_unknown && !is_execute) || (reaching->runs_code && !is_execute) ||
+           (reaching->is_reached && (uses_masked(arena, mask->facts, text, statement) ||
+                                     defines_on_masked(arena, mask->facts, text, statement)));
+}
+
+/* 'is_dirty': what was made of what is masked is not committed. */
 static const char *judge_one(struct pg_mask *mask, struct arena *arena, struct slice text,
-                             const struct sql_statement *statement)
+                             const struct sql_statement *statement, bool is_dirty)
 {
     const struct pg_facts *facts = mask->facts;
     struct sql_statement copy = *statement;
     const struct sql_script alone = {.statements = &copy, .count = 1};
-    if (copies(arena, facts, text, statement)) {
+    struct pg_mask_reaching reaching = pg_mask_script_reaches(mask, facts, &alone);
+    if (copies(arena, facts, text, statement, is_dirty && reaching.has_view)) {
         return WORDS_COPY;
     }
     if (alters(arena, facts, text, statement)) {
@@ -317,12 +366,18 @@ static const char *judge_one(struct pg_mask *mask, struct arena *arena, struct s
     if (hands_to_keeper(facts, statement)) {
         return WORDS_KEEP;
     }
-    bool refuses = mask_rules_refuse_predicates(mask->settings.rules);
-    if (refuses && statement->is_unknown && (statement->operations & SQL_BIT(SQL_EXECUTE)) == 0) {
-        return PG_MASK_REFUSED_WORDS;
-    }
-    bool is_reached = refuses && pg_mask_script_reaches(mask, facts, &alone);
-    return is_reached && uses_masked(arena, facts, text, statement) ? PG_MASK_REFUSED_WORDS : NULL;
+    return is_more_than_a_list(mask, arena, text, statement, &reaching) ? PG_MASK_REFUSED_WORDS
+                                                                        : NULL;
+}
+
+/* Whether what stands behind it in the text may read what it has made of something masked. */
+static bool makes_dirty(const struct pg_mask *mask, const struct sql_statement *statement)
+{
+    struct sql_statement copy = *statement;
+    const struct sql_script alone = {.statements = &copy, .count = 1};
+    const uint64_t makes = SQL_BIT(SQL_CREATE) | SQL_BIT(SQL_ALTER) | SQL_BIT(SQL_RENAME);
+    return ((statement->operations & makes) != 0 || statement->is_unknown) &&
+           pg_mask_script_reaches(mask, mask->facts, &alone).is_reached;
 }
 
 /* Most statements cannot be any of these, whatever the catalog says. */
@@ -383,10 +438,12 @@ enum pg_mask_refusal pg_mask_refuses(struct pg_mask *mask, const struct sql_scri
     if (mask->facts == NULL || is_old) {
         return PG_MASK_IS_REFUSED;
     }
+    bool is_dirty = pg_mask_has_dirty_ddl(mask);
     for (size_t i = 0; pg_facts_has_masked(mask->facts) && i < script->count; i++) {
         const struct sql_statement *statement = &script->statements[i];
         struct slice part = slice_sub(text, statement->offset, statement->len);
-        const char *words = judge_one(mask, &arena, part, statement);
+        const char *words = judge_one(mask, &arena, part, statement, is_dirty);
+        is_dirty = is_dirty || makes_dirty(mask, statement);
         if (words != NULL) {
             *ret_words = words;
             return PG_MASK_IS_REFUSED;

@@ -308,10 +308,32 @@ static void joins_merge_and_name_what_they_join(void **state)
         {"select y.a, z from rows from (json_to_record('{}') as (a int), f(1)) as y(a, z)",
          "a+ z+"},
         {"select k from my_f() x, o", "k- rows-"},
-        {"select c from my_f() x, o", "c+ rows-"},
+        {"select c from my_f() x, o", "c- rows-"},
         {"select x.* from t, generate_series(1, t.s) x", "x- rows-"},
         {"select left(a, 1), b from t join u on left(a, 1) = left(b, 1) left join o on true",
          "left+ b+"},
+    };
+    assert_lineage(cases, COUNT_OF(cases));
+}
+
+static void how_many_rows_there_are_can_be_a_value(void **state)
+{
+    (void)state;
+    static const struct lineage_case cases[] = {
+        {"select count(*) from generate_series(1, (select s from t))", "count- rows-"},
+        {"select row_number() over () from generate_series(1, (select s from t))",
+         "row_number- rows-"},
+        {"select 1 from t, generate_series(1, t.s) g", "?column?- rows-"},
+        {"select count(*) from (select a from u, t limit (select s from t)) q", "count- rows-"},
+        {"select count(*) from (select c from o where c > 1 offset (select s from t)) q",
+         "count- rows-"},
+        {"select g from generate_series(1, 1000000) g, t where g = s", "g- rows-"},
+        {"select g from (select generate_series(1, 1000000) g) q where g = (select s from t)",
+         "g- rows-"},
+        {"select count(*) from generate_series(1, (select a from t)) g limit 5", "count+"},
+        {"select count(*) from (select a from t where s > '' limit 5) q", "count+ rows-"},
+        {"select count(*) from t where s > ''", "count+ rows-"},
+        {"select a from t where s > '' order by s limit a", "a+ rows-"},
     };
     assert_lineage(cases, COUNT_OF(cases));
 }
@@ -429,6 +451,7 @@ int main(void)
         cmocka_unit_test(words_in_expressions_are_told_from_names),
         cmocka_unit_test(subqueries_hand_on_what_they_have),
         cmocka_unit_test(joins_merge_and_name_what_they_join),
+        cmocka_unit_test(how_many_rows_there_are_can_be_a_value),
         cmocka_unit_test(writers_return_what_they_write),
         cmocka_unit_test(queries_in_statements_are_found),
     };
