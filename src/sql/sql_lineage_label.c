@@ -55,6 +55,9 @@ static bool label_is_bare(const struct lineage *lineage, size_t at, size_t end)
         enum sql_word word = lineage_word_at(lineage, last - 3);
         return word == SQL_WORD_WITH || word == SQL_WORD_WITHOUT;
     }
+    if (before == SQL_WORD_END && lineage_kind_at(lineage, last - 2) != SQL_TOKEN_DOT) {
+        return true; /* of a CASE, whatever stands in it */
+    }
     for (size_t i = at; i < last; i = lineage_next(lineage, i)) {
         enum sql_word word = lineage_word_at(lineage, i);
         if (word == SQL_WORD_IS || word == SQL_WORD_AT) {

@@ -87,6 +87,7 @@ static void columns_are_as_their_table_has_them(void **state)
         {"select o from o", "o+"},
         {"select a b, a as c, a as \"D e\" from t", "b+ c+ D e+"},
         {"select s b, s as c from t", "b- c-"},
+        {"select case when a is not null then a end x, a is null from t", "x+ ?+"},
         {"select distinct a from t", "a+"},
         {"select distinct on (s) a from t", "a+ rows-"},
         {"select all a from t", "a+"},
