@@ -2,7 +2,13 @@
 #include "protocol/postgres/pg_mask.h"
 
 #include "base/must.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_change.h"
+#include "protocol/postgres/pg_mask_copy.h"
+#include "protocol/postgres/pg_mask_notice.h"
+#include "protocol/postgres/pg_mask_reach.h"
+#include "protocol/postgres/pg_mask_request.h"
+#include "protocol/postgres/pg_mask_row.h"
+#include "protocol/postgres/pg_mask_value.h"
 
 #include <sodium.h>
 #include <stdio.h>

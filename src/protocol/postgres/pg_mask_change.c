@@ -5,7 +5,9 @@
  * (CATALOG_MASKED) puts all in doubt that others read meanwhile; unless it goes on alone, from a
  * catalog that was just seen to have nothing masked, and holds at once or never (CATALOG_CHECKED):
  * then the catalog after an answer tells what the catalog was for it. */
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_change.h"
+
+#include "protocol/postgres/pg_mask_request.h"
 
 /* How many changes of a kind the session itself has begun. */
 static uint64_t own_changes(const struct pg_mask *mask, enum catalog_change what)

@@ -2,10 +2,16 @@
 /* COPY to the client. Rows may come in any pieces; one that is not whole yet is held back. Columns
  * of a table are what the catalog says of it; where it is not clear which table, or for a query,
  * each field is masked as strictly as the rules can when the statement reaches a masked column. */
+#include "protocol/postgres/pg_mask_copy.h"
+
 #include "base/must.h"
 #include "base/text.h"
 #include "base/writer.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_field.h"
+#include "protocol/postgres/pg_mask_number.h"
+#include "protocol/postgres/pg_mask_reach.h"
+#include "protocol/postgres/pg_mask_request.h"
+#include "protocol/postgres/pg_mask_value.h"
 
 #define HEADER_SIZE PGWIRE_HEADER_SIZE
 

@@ -4,7 +4,8 @@
  * suspect in them. What changes is written straight to where it goes, the rest is copied in one
  * piece. */
 #include "base/writer.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_copy.h"
+#include "protocol/postgres/pg_mask_sieve.h"
 
 #define HEADER_SIZE PGWIRE_HEADER_SIZE
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What COPY … TO STDOUT says about the rows that come (sql-copy). Whatever is not understood makes
  * the whole not understood, and its rows are then texts of which nothing is known. */
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_copy.h"
 
 enum token_kind {
     TOKEN_END,

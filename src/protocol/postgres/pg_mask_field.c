@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How a column's values are looked at: by its plan, its type and its format. */
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_field.h"
 
 #define TYPE_MONEY 790
 

@@ -3,7 +3,11 @@
  * large to be examined are masked unseen. Once no rule concerns what is left of it, its length is
  * known, and the rest passes as it comes. */
 #include "base/writer.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_copy.h"
+#include "protocol/postgres/pg_mask_reach.h"
+#include "protocol/postgres/pg_mask_request.h"
+#include "protocol/postgres/pg_mask_row.h"
+#include "protocol/postgres/pg_mask_value.h"
 
 #define COUNT_SIZE  2
 #define LENGTH_SIZE 4

@@ -3,7 +3,7 @@
  * the catalog says of the names in it. Worked out once for a statement, as long as the catalog is
  * the same. */
 #include "policy/guard_function.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_reach.h"
 #include "sql/sql_lineage.h"
 
 /* A relation that was asked for: the same one by the same address. */

@@ -3,8 +3,11 @@
  * hold their values ("invalid input syntax for type integer: …"), so nothing of its words passes:
  * the code, the severity and the position say what can be said. But for what a server says of a
  * text before it has read anything. */
+#include "protocol/postgres/pg_mask_notice.h"
+
 #include "base/writer.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_reach.h"
+#include "protocol/postgres/pg_mask_value.h"
 
 #define HIDDEN_WORDS "the words are masked, as the statement reaches masked columns"
 

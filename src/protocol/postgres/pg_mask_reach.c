@@ -2,8 +2,12 @@
 /* Whether a statement reaches a relation with a masked column: by what its text names and what the
  * catalog says of it. Decided when its answer comes, which waits where the catalog has to be asked.
  * What is not known is taken for reached. */
+#include "protocol/postgres/pg_mask_reach.h"
+
 #include "policy/guard_function.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_change.h"
+#include "protocol/postgres/pg_mask_copy.h"
+#include "protocol/postgres/pg_mask_request.h"
 
 #define ASKED_MOST 2 /* times for one request */
 #define US_OF_MS   1000

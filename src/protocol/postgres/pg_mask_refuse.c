@@ -2,7 +2,8 @@
 /* Statements that must not run beside what is masked: those that take a value to where no rule is
  * about it (a copy, another name, a setting), and, where the rules say so, those that do more with
  * a masked column than hand it out. Judged before they run, by what the catalog says then. */
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_change.h"
+#include "protocol/postgres/pg_mask_reach.h"
 #include "sql/sql_lexer.h"
 
 #define COPIES                                                                                     \

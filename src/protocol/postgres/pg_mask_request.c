@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What was asked and is not answered yet, and what the names of statements and portals mean to the
  * server: they change when it says that they did, in its order. */
+#include "protocol/postgres/pg_mask_request.h"
+
 #include "base/must.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_change.h"
+#include "protocol/postgres/pg_mask_copy.h"
 
 static struct slice asked_name(const struct pending_request *pending)
 {

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows: a run of them is looked through value by value, and copied only from the first value on
  * that changes; what stands before it and behind it goes in one piece each. */
+#include "protocol/postgres/pg_mask_row.h"
+
 #include "base/must.h"
 #include "base/writer.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_field.h"
+#include "protocol/postgres/pg_mask_number.h"
+#include "protocol/postgres/pg_mask_reach.h"
+#include "protocol/postgres/pg_mask_request.h"
+#include "protocol/postgres/pg_mask_sieve.h"
+#include "protocol/postgres/pg_mask_value.h"
 
 /* What the fields are -------------------------------------------------------------------------- */
 

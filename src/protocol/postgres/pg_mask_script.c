@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is kept of a statement's text: what it names, and what it may change. */
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_request.h"
 
 #define CHANGES                                                                                    \
     (SQL_BIT(SQL_CREATE) | SQL_BIT(SQL_ALTER) | SQL_BIT(SQL_DROP) | SQL_BIT(SQL_RENAME) |          \

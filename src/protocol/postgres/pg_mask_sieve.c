@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a look at many rows at once says about each of them: most have nothing in them that any
  * value of them would have to be looked at for. */
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_sieve.h"
+
+#include "protocol/postgres/pg_mask_number.h"
+#include "protocol/postgres/pg_mask_row.h"
 
 #define NONE SIZE_MAX
 

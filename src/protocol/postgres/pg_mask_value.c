@@ -2,9 +2,12 @@
 /* One value, in either format: by the text that its type has. What cannot be said in a type becomes
  * NULL. Values of types that nobody knows are taken apart where they have the form of an array, a
  * composite, a range or an hstore, and are read as whatever they may be otherwise. */
+#include "protocol/postgres/pg_mask_value.h"
+
 #include "base/text.h"
 #include "base/writer.h"
-#include "protocol/postgres/pg_mask_internal.h"
+#include "protocol/postgres/pg_mask_field.h"
+#include "protocol/postgres/pg_mask_row.h"
 
 #include <stdio.h>
 
