@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """MySQL and MariaDB through the gateway: real clients beside the same ones directly, the recording,
 KILL, TLS, an agent elsewhere, and what happens when a side goes away or breaks the rules."""
+import ctypes
 import hashlib
 import json
 import os
@@ -96,6 +97,90 @@ def export(gateway, session_id, form="jsonl"):
 
 def events(gateway, session_id):
     return [json.loads(line) for line in export(gateway, session_id).splitlines()]
+
+
+# Compression ----------------------------------------------------------------------------------------
+
+class Zstandard:
+    """A client's socket behind its sign-in: packets of zstd, by the library itself."""
+
+    def __init__(self, sock):
+        self.library = ctypes.CDLL("libzstd.so.1")
+        self.library.ZSTD_compress.restype = self.library.ZSTD_decompress.restype = ctypes.c_size_t
+        self.sock, self.file, self.plain = sock, sock.makefile("rb"), b""
+
+    def call(self, function, size, data, *more):
+        out = ctypes.create_string_buffer(size)
+        count = function(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)), *more)
+        assert count <= size, count
+        return out.raw[:count]
+
+    def sendall(self, data):
+        for at in range(0, len(data), 1 << 20):
+            part = data[at:at + (1 << 20)]
+            packed = self.call(self.library.ZSTD_compress, 2 * len(part) + 1000, part, 3)
+            self.sock.sendall(struct.pack("<I", len(packed) | at >> 20 << 24) + struct.pack("<I", len(part))[:3] + packed)
+
+    def read(self, size):
+        while len(self.plain) < size:
+            head = self.file.read(7)
+            if len(head) < 7:
+                return b""
+            packed = self.file.read(int.from_bytes(head[:3], "little"))
+            length = int.from_bytes(head[4:], "little")
+            self.plain += self.call(self.library.ZSTD_decompress, length, packed) if length else packed
+        given, self.plain = self.plain[:size], self.plain[size:]
+        return given
+
+    def settimeout(self, seconds):
+        self.sock.settimeout(seconds)
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
+
+
+def zstandard(made):
+    conn = connect(made, client_flag=0x04000000, autocommit=True)
+    conn._sock = conn._rfile = Zstandard(conn._sock)
+    return conn
+
+
+def zlib(made):
+    given = mysql_address(made)
+    return MySQLdb.connect(host=given["host"], port=given["port"], user=given["user"],
+                           passwd=given["password"], compress=True)
+
+
+@pytest.mark.parametrize("how", [zlib, zstandard])
+def test_who_asks_for_compression_gets_it(admin, gateway, target, how):
+    name = target.connection(admin)
+    conn = how(credential(admin, name))
+    cursor = conn.cursor()
+    for statement, wanted in [
+            ("SELECT 1", ((1,),)), ("SELECT REPEAT('y', 3000000)", (("y" * 3000000,),)),
+            (f"SELECT LENGTH('{'z' * 3000000}')", ((3000000,),)),
+            ("SELECT COUNT(*), SUM(LENGTH(MD5(seq))) FROM seq_1_to_100000", ((100000, 3200000),))]:
+        cursor.execute(statement)
+        assert cursor.fetchall() == wanted, statement[:60]
+    cursor.execute("SELECT MD5(seq) FROM seq_1_to_30000")
+    assert len(set(cursor.fetchall())) == 30000
+    cursor.execute("SHOW SESSION STATUS LIKE 'Compression'")
+    assert cursor.fetchall() == (("Compression", "OFF"),)  # between the gateway and the target
+    conn.close()
+    told = export(gateway, session_of(admin, name)["id"])
+    assert "SELECT MD5(seq) FROM seq_1_to_30000" in told
+
+
+def test_the_command_line_compresses_and_what_is_broken_ends(made):
+    done = mariadb(made, "\\s\nSELECT REPEAT('y', 1000000);", "--compress")
+    assert "Compressed" in done.stdout and "y" * 1000000 in done.stdout
+    conn = zstandard(made)
+    conn._sock.sock.sendall(b"\x05\0\0\0\x40\0\0wrong")
+    assert conn._sock.file.read(1) == b""
+    conn.close()
+    with connect(made) as other:  # nobody else noticed
+        other.ping()
 
 
 # Clients, beside the same ones directly -----------------------------------------------------------

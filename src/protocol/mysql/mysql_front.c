@@ -6,6 +6,7 @@
 #include "base/must.h"
 #include "io/timer.h"
 #include "io/tls_stream.h"
+#include "protocol/mysql/mysql_compressed.h"
 #include "protocol/mysql/mysql_ending.h"
 #include "protocol/mysql/mysql_hello.h"
 #include "protocol/mysql/mysql_sign_in.h"
@@ -336,9 +337,15 @@ static void front_open_now(struct mysql_front *self)
         return;
     }
     struct stream *stream = self->stream;
+    struct slice behind = buf_view(&self->input); /* stays until the end of the turn */
+    enum mysql_packing method = mysql_packing_of(self->response.capabilities);
     stream_watch(stream, 0);
-    front_leave(self); /* what it read stays until the end of the turn */
-    self->events->on_open(self->owner, stream, buf_view(&self->input));
+    if (method != MYSQL_UNPACKED) {
+        stream = mysql_compressed_new(stream, method, behind);
+        behind = SLICE("");
+    }
+    front_leave(self);
+    self->events->on_open(self->owner, stream, behind);
 }
 
 /* Turns ---------------------------------------------------------------------------------------- */
@@ -417,7 +424,8 @@ static void front_greet(struct mysql_front *self)
                        ? SLICE(MYSQL_FRONT_VERSION_MARIADB)
                        : SLICE(MYSQL_FRONT_VERSION),
         .connection_id = self->number,
-        .capabilities = MYSQL_SERVED_CAPABILITIES | (self->config.tls == NULL ? 0U : MYSQLWIRE_SSL),
+        .capabilities = MYSQL_SERVED_CAPABILITIES | MYSQLWIRE_COMPRESS | MYSQLWIRE_ZSTD |
+                        (self->config.tls == NULL ? 0U : MYSQLWIRE_SSL),
         .charset = MYSQLWIRE_UTF8MB4,
         .status = MYSQLWIRE_STATUS_AUTOCOMMIT,
         .scramble = slice_of(self->sign_in.scramble, sizeof(self->sign_in.scramble)),

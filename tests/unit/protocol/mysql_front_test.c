@@ -162,7 +162,9 @@ static void stage_start(struct stage *stage, bool needs_tls, uint64_t authentica
     assert_int_equal(mysqlwire_greeting_read(stage_heard(stage, 0), &stage->greeting, &error),
                      ERR_NONE);
     assert_true(slice_equals(stage->greeting.plugin, SLICE(MYSQLWIRE_PLUGIN_SHA2)));
-    assert_int_equal(stage->greeting.capabilities & (MYSQLWIRE_SSL | MYSQLWIRE_COMPRESS), 0);
+    assert_int_equal(stage->greeting.capabilities & MYSQLWIRE_SSL, 0);
+    assert_int_equal(stage->greeting.capabilities & (MYSQLWIRE_COMPRESS | MYSQLWIRE_ZSTD),
+                     MYSQLWIRE_COMPRESS | MYSQLWIRE_ZSTD);
 }
 
 static void stage_end(struct stage *stage)
