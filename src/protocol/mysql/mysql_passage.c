@@ -45,6 +45,13 @@ static enum err passage_decide(struct mysql_passage *self, bool is_whole, struct
 
 /* Bytes of the client -------------------------------------------------------------------------- */
 
+static enum err passage_skip(struct mysql_passage *self, const struct mysqlwire_event *event,
+                             struct error *reterr)
+{
+    self->way = event->is_packet_last ? PASSAGE_WAITS_LONG : PASSAGE_SKIPS;
+    return event->is_packet_last ? passage_try(self, reterr) : ERR_NONE;
+}
+
 static enum err passage_take_part(struct mysql_passage *self, const struct mysqlwire_event *event,
                                   struct error *reterr)
 {
@@ -55,8 +62,7 @@ static enum err passage_take_part(struct mysql_passage *self, const struct mysql
         return ERR_NONE;
     }
     if (self->way == PASSAGE_SKIPS) {
-        self->is_waiting = event->is_packet_last;
-        return event->is_packet_last ? passage_try(self, reterr) : ERR_NONE;
+        return passage_skip(self, event, reterr);
     }
     /* What is held is decided when so much of it is there as is looked at. */
     if (buf_append(&self->held, event->bytes) != ERR_NONE) {
@@ -74,8 +80,7 @@ static enum err passage_take_header(struct mysql_passage *self, const struct mys
 {
     self->piece = *event;
     if (event->is_more && self->way == PASSAGE_SKIPS) {
-        self->is_waiting = event->is_packet_last;
-        return event->is_packet_last ? passage_try(self, reterr) : ERR_NONE;
+        return passage_skip(self, event, reterr);
     }
     if (event->is_more || mysql_tap_state(self->tap)->client_sends_file) {
         self->way = event->is_more ? self->way : PASSAGE_PASSES;
@@ -134,7 +139,7 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
 static enum err passage_go_on(struct mysql_passage *self, struct error *reterr)
 {
     enum err err = self->wants_ping ? passage_ping(self, reterr) : ERR_NONE;
-    if (err == ERR_NONE && self->is_waiting) {
+    if (err == ERR_NONE && passage_is_waiting(self)) {
         err = passage_try(self, reterr);
     }
     if (err == ERR_NONE && !passage_is_paused(self) && self->pending.len > 0) {

@@ -16,9 +16,11 @@
 /* What becomes of the client's packet. */
 enum passage_way {
     PASSAGE_PASSES,
-    PASSAGE_HOLDS, /* until it is known */
-    PASSAGE_DROPS, /* it is answered here */
-    PASSAGE_SKIPS, /* it will be: it is too long to be judged */
+    PASSAGE_HOLDS,      /* until it is known */
+    PASSAGE_DROPS,      /* it is answered here */
+    PASSAGE_SKIPS,      /* it will be: it is too long to be judged, and not there whole */
+    PASSAGE_WAITS,      /* what is held is whole, and judged when its turn comes */
+    PASSAGE_WAITS_LONG, /* likewise, and nothing but its first byte is left */
 };
 
 struct mysql_passage {
@@ -34,9 +36,7 @@ struct mysql_passage {
     struct buf back; /* to the client */
     /* Where there are, or were, rules: */
     struct mysql_filter *filter; /* NULL: there never were */
-    bool is_waiting;             /* what is held is whole, and judged when its turn comes */
     bool is_judged;              /* so was what the target answers */
-    bool is_too_long;            /* of what is held the first byte is left */
     struct buf pending;          /* of the client, behind what waits */
     struct buf said;             /* to the client: of the target, and of the gateway */
     struct mysql_answer *answer; /* NULL: no rule ever looked at answers */
@@ -47,6 +47,11 @@ struct mysql_passage {
     bool is_begun;       /* statements may have run */
     bool has_new_policy; /* that it is told when nothing is under way */
 };
+
+static inline bool passage_is_waiting(const struct mysql_passage *self)
+{
+    return self->way == PASSAGE_WAITS || self->way == PASSAGE_WAITS_LONG;
+}
 
 /* mysql_passage_reply.c */
 /* Of the command that is held, as much as it is decided by, wherever its bytes were cut. */

@@ -52,7 +52,7 @@ static bool passage_owes_answer(const struct mysql_passage *self)
 
 bool passage_is_paused(const struct mysql_passage *self)
 {
-    return self->is_waiting || passage_is_limiting(self);
+    return passage_is_waiting(self) || passage_is_limiting(self);
 }
 
 /* Rules for answers act from the next command on. */
@@ -146,7 +146,6 @@ static enum err passage_limit(struct mysql_passage *self, const struct mysql_fil
         self->limit = memory_new(sizeof(*self->limit));
         mysql_limit_init(self->limit, self->capabilities, self->events, self->owner);
     }
-    self->is_waiting = true;
     mysql_limit_begin(self->limit, rule, mysql_filter_number(self->filter));
     return passage_send_own(self, MYSQLWIRE_QUERY, self->limit->text, reterr);
 }
@@ -156,8 +155,7 @@ static enum err passage_judge(struct mysql_passage *self, struct error *reterr)
     struct slice command = passage_command(self);
     struct buf words CLEANUP(buf_release);
     buf_init(&words, LIMIT_KIB(4));
-    self->is_waiting = false;
-    if (self->is_too_long) {
+    if (self->way == PASSAGE_WAITS_LONG) {
         mysql_filter_judge_long(self->filter, (uint8_t)command.at[0], &words);
         return passage_block(self, buf_view(&words), reterr);
     }
@@ -167,10 +165,8 @@ static enum err passage_judge(struct mysql_passage *self, struct error *reterr)
     uint16_t status = mysql_tap_state(self->tap)->status;
     switch (mysql_filter_judge(self->filter, command, status, &words)) {
     case MYSQL_FILTER_ASKS:
-        self->is_waiting = true;
         return passage_ask(self, reterr);
     case MYSQL_FILTER_HOLDS:
-        self->is_waiting = true;
         return ERR_NONE;
     case MYSQL_FILTER_REFUSES:
         return passage_block(self, buf_view(&words), reterr);
@@ -194,7 +190,7 @@ enum err passage_try(struct mysql_passage *self, struct error *reterr)
 {
     bool is_on_hold = mysql_filter_is_on_hold(self->filter);
     enum err err = !is_on_hold && passage_has_turn(self) ? passage_judge(self, reterr) : ERR_NONE;
-    if (!self->is_waiting) {
+    if (!passage_is_waiting(self)) {
         buf_clear(&self->held);
     }
     return err;
@@ -203,12 +199,13 @@ enum err passage_try(struct mysql_passage *self, struct error *reterr)
 /* Of what rules look at: held until it is whole. */
 enum err passage_hold(struct mysql_passage *self, bool is_whole, struct error *reterr)
 {
-    self->is_too_long = self->piece.size > LIMIT_MYSQL_JUDGED_SIZE;
-    if (self->is_too_long) {
+    bool is_too_long = self->piece.size > LIMIT_MYSQL_JUDGED_SIZE;
+    if (is_too_long) {
         buf_truncate(&self->held, MYSQLWIRE_HEADER_SIZE + 1);
-        self->way = PASSAGE_SKIPS;
+        self->way = is_whole ? PASSAGE_WAITS_LONG : PASSAGE_SKIPS;
+    } else if (is_whole) {
+        self->way = PASSAGE_WAITS;
     }
-    self->is_waiting = is_whole;
     return is_whole ? passage_try(self, reterr) : ERR_NONE;
 }
 
@@ -235,13 +232,11 @@ static enum err passage_step_limit(struct mysql_passage *self, struct slice *byt
         break;
     case MYSQL_LIMIT_RUNS:
         command = (uint8_t)passage_command(self).at[0];
-        self->is_waiting = false;
         err = passage_run(self, reterr);
         mysql_limit_ran(limit, command);
         buf_clear(&self->held);
         break;
     case MYSQL_LIMIT_REFUSES:
-        self->is_waiting = false;
         err = passage_block(self, buf_view(&limit->words), reterr);
         buf_clear(&self->held);
         break;
