@@ -177,6 +177,9 @@ void api_write_cursor(struct api_call *call, struct json_writer *json,
  * what may be shown, or empty. The body of the transaction may run again. */
 enum err api_audit(struct api_call *call, struct store_tx *tx, const char *action, int status,
                    struct slice payload, struct error *reterr) MUST_USE;
+/* The same entry, for what writes it later. */
+struct audit_entry api_audit_entry(struct api_call *call, const char *action, int status,
+                                   struct slice payload);
 /* The entry of something that was refused, and why, in a transaction that goes through. */
 enum err api_audit_refusal(struct api_call *call, struct store_tx *tx, const char *action,
                            int status, struct slice reason, struct error *reterr) MUST_USE;

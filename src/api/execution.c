@@ -5,17 +5,15 @@
 #include "api/execution_answer.h"
 #include "api/handlers.h"
 #include "api/review_run.h"
-#include "api/sessions.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "http/feed.h"
 #include "http/later.h"
 #include "io/clock.h"
 #include "model/organization_list.h"
+#include "model/session.h"
 #include "protocol/protocol.h"
-#include "session/recording_events.h"
-#include "store/credential_store.h"
 #include "store/row_id.h"
+#include "store/session_store.h"
 
 #include <inttypes.h>
 
@@ -64,7 +62,8 @@ struct execution_call {
     uint64_t page;                /* that is asked for */
     struct connection connection; /* as the caller sees it */
     struct credential credential;
-    struct credential_proof proof;
+    struct session_opener opener;
+    bool is_on_record;           /* by the audit log, that it was asked for */
     struct review_asking asking; /* what was asked of others instead */
     struct review_run run;       /* of a script that others approved */
     bool is_reviewed;
@@ -152,6 +151,20 @@ static enum err execution_answer(struct execution_call *self, const struct execu
     return api_answer_end(call, &json, reterr);
 }
 
+/* What came of it is told when the audit log has that it was asked for, also where no session came
+ * of it. A script of which something succeeded has one. */
+static enum err execution_settle(struct execution_call *self, const struct execution_result *result,
+                                 struct error *reterr)
+{
+    bool has_session = self->is_reviewed || (result != NULL && !result->has_failed);
+    if (self->is_on_record || !self->is_first || has_session) {
+        return ERR_NONE;
+    }
+    enum err err = session_opener_audit(self->call.api->store, &self->opener, reterr);
+    self->is_on_record = err == ERR_NONE;
+    return err;
+}
+
 static enum err execution_ask_again(void *context, struct http_call *http, struct error *reterr)
 {
     struct execution_call *self = context;
@@ -166,7 +179,8 @@ static enum err execution_ask_again(void *context, struct http_call *http, struc
     }
     self->call.http = http;
     self->call.response = http->response;
-    err = execution_answer(self, result, reterr);
+    err = execution_settle(self, result, reterr);
+    err = err == ERR_NONE ? execution_answer(self, result, reterr) : err;
     if (result != NULL && self->is_first) {
         execution_page_finish(self->execution);
     } else if (result != NULL) {
@@ -188,11 +202,26 @@ static enum err execution_check_command(const struct execution_call *self, struc
                     "the connection '%.*s' has no 'command', which a script would be the input of",
                     SLICE_ARG(connection->name));
     }
-    return !slice_equals(connection->agent_id, caller->organization_id) ||
+    bool may_run = !slice_equals(connection->agent_id, caller->organization_id) ||
                    organization_list_has(self->call.api->local_commands, caller->organization_id,
-                                         caller->organization_name)
+                                         caller->organization_name);
+    const struct shape_pairs unknown = {0}; /* what the connection sets is held against it later */
+    return may_run ? execution_ask_check_inputs(connection, &unknown, &self->wanted.inputs, reterr)
+                   : fail(reterr, ERR_INPUT, ORGANIZATION_COMMANDS_REFUSED);
+}
+
+/* Statements have no arguments, and no environment. An empty object is what some programs send. */
+static enum err execution_check_no_inputs(const struct execution_call *self, struct error *reterr)
+{
+    const struct execution_inputs *inputs = &self->wanted.inputs;
+    const char *member = inputs->env_vars.count > 0      ? "env_vars"
+                         : inputs->client_args.count > 0 ? "client_args"
+                                                         : NULL;
+    return member == NULL
                ? ERR_NONE
-               : fail(reterr, ERR_INPUT, ORGANIZATION_COMMANDS_REFUSED);
+               : fail(reterr, ERR_INPUT,
+                      "'%s' is for connections that run a command; '%.*s' takes statements", member,
+                      SLICE_ARG(self->connection.name));
 }
 
 static enum err execution_check_connection(struct store_tx *tx, void *context, struct error *reterr)
@@ -202,8 +231,9 @@ static enum err execution_check_connection(struct store_tx *tx, void *context, s
         credential_connection(&self->call, tx, self->wanted.connection, &self->connection, reterr);
     const struct protocol *protocol =
         protocols_find_run(self->call.api->protocols, self->connection.subtype);
-    if (err == ERR_NONE && protocol->is_inside) {
-        err = execution_check_command(self, reterr);
+    if (err == ERR_NONE) {
+        err = protocol->is_inside ? execution_check_command(self, reterr)
+                                  : execution_check_no_inputs(self, reterr);
     }
     if (err == ERR_NONE) {
         err = credential_check_connection(&self->connection, true, reterr);
@@ -221,7 +251,7 @@ static void execution_make_credential(struct execution_call *self)
 {
     const struct api_call *call = &self->call;
     const struct caller *caller = &call->caller;
-    self->proof = review_run_proof_in(call->arena);
+    self->opener.proof = review_run_proof_in(call->arena);
     self->credential = (struct credential){
         .id = row_id_new(call->arena),
         .organization_id = caller->organization_id,
@@ -237,6 +267,12 @@ static void execution_make_credential(struct execution_call *self)
 static enum err execution_ask_others(struct execution_call *self, struct store_tx *tx,
                                      const struct review_need *need, struct error *reterr)
 {
+    const struct execution_inputs *inputs = &self->wanted.inputs;
+    if (inputs->env_vars.count > 0 || inputs->client_args.count > 0) {
+        return fail(reterr, ERR_INPUT,
+                    "the script must be approved, and people approve a script as it stands: "
+                    "'env_vars' and 'client_args' cannot be given with it");
+    }
     self->asking = (struct review_asking){
         .call = &self->call,
         .connection = &self->connection,
@@ -267,35 +303,98 @@ static enum err execution_answer_review(struct api_call *call, const struct revi
     return api_answer_end(call, &json, reterr);
 }
 
-static enum err execution_write(struct store_tx *tx, void *context, struct error *reterr)
+/* May it be executed, and who must approve it first? */
+static enum err execution_look(struct store_tx *tx, struct execution_call *self,
+                               struct review_need *ret_need, struct error *reterr)
 {
-    struct execution_call *self = context;
-    struct api_call *call = &self->call;
-    enum err err = execution_check_connection(tx, context, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    const struct shape_int longest = {.value = LIMIT_EXECUTION_S, .is_given = true};
-    struct review_need need = {0};
-    self->is_reviewed = false;
+    const struct api_call *call = &self->call;
     const struct review_use use = {
         .connection = &self->connection, .caller = &call->caller, .is_command = true};
-    err = review_need_load(tx, call->arena, &use, &need, reterr);
-    if (err != ERR_NONE || need.count > 0) {
-        return err == ERR_NONE ? execution_ask_others(self, tx, &need, reterr) : err;
+    *ret_need = (struct review_need){0};
+    enum err err = execution_check_connection(tx, self, reterr);
+    return err == ERR_NONE ? review_need_load(tx, call->arena, &use, ret_need, reterr) : err;
+}
+
+static enum err execution_read(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct execution_call *self = context;
+    struct review_need need;
+    enum err err = execution_look(tx, self, &need, reterr);
+    self->is_reviewed = err == ERR_NONE && need.count > 0;
+    return err;
+}
+
+/* What programs say of the session, with nothing of themselves in it. */
+static struct session execution_said(const struct execution_call *self)
+{
+    const struct execution_ask *wanted = &self->wanted;
+    bool has_labels = wanted->labels.count > 0;
+    return (struct session){
+        .labels =
+            has_labels ? session_metadata_json_in(self->call.arena, &wanted->labels) : SLICE(""),
+        .batch_id = wanted->session_batch_id,
+        .correlation_id = wanted->correlation_id,
+    };
+}
+
+static enum err execution_ask(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct execution_call *self = context;
+    struct review_need need;
+    enum err err = execution_look(tx, self, &need, reterr);
+    self->is_reviewed = err == ERR_NONE && need.count > 0;
+    const struct session said = execution_said(self);
+    bool is_said = said.labels.len > 0 || said.batch_id.len > 0 || said.correlation_id.len > 0;
+    if (self->is_reviewed) {
+        err = execution_ask_others(self, tx, &need, reterr);
     }
-    self->credential.connection_id = self->connection.id;
-    self->credential.expires_at =
-        credential_expiry(&self->connection, &longest, self->credential.created_at);
-    err = credential_store_insert(tx, call->arena, &self->credential, &self->proof, reterr);
+    return err == ERR_NONE && self->is_reviewed && is_said
+               ? session_store_keep_said(tx, self->asking.review.id, &said, reterr)
+               : err;
+}
+
+/* Values may be secret, so of variables there are the names; arguments can be seen anyway. */
+static void execution_write_inputs(struct json_writer *json, const struct execution_inputs *inputs)
+{
+    if (inputs->env_vars.count > 0) {
+        json_member_array(json, "env_vars");
+        for (size_t i = 0; i < inputs->env_vars.count; i++) {
+            json_text(json, inputs->env_vars.pairs[i].key);
+        }
+        json_end_array(json);
+    }
+    if (inputs->client_args.count > 0) {
+        json_member_array(json, "client_args");
+        for (size_t i = 0; i < inputs->client_args.count; i++) {
+            json_text(json, inputs->client_args.items[i]);
+        }
+        json_end_array(json);
+    }
+}
+
+/* Nothing of this is in the store before the session is. */
+static void execution_make_opener(struct execution_call *self)
+{
+    struct api_call *call = &self->call;
+    const struct shape_int longest = {.value = LIMIT_EXECUTION_S, .is_given = true};
     struct api_text text;
     api_text_begin(&text);
     json_begin_object(&text.json);
     json_member_text(&text.json, "id", self->credential.id);
     json_member_text(&text.json, "connection", self->connection.name);
+    execution_write_inputs(&text.json, &self->wanted.inputs);
     json_end_object(&text.json);
-    struct slice payload = api_text_end_in(call->arena, &text);
-    return err == ERR_NONE ? api_audit(call, tx, "execute", 200, payload, reterr) : err;
+    self->credential.connection_id = self->connection.id;
+    self->credential.connection_name = self->connection.name;
+    self->credential.expires_at =
+        credential_expiry(&self->connection, &longest, self->credential.created_at);
+    self->opener.credential = self->credential;
+    self->opener.inputs = self->wanted.inputs;
+    const struct session said = execution_said(self);
+    self->opener.labels = said.labels;
+    self->opener.batch_id = said.batch_id;
+    self->opener.correlation_id = said.correlation_id;
+    self->opener.entry = api_audit_entry(call, "execute", 200, api_text_end_in(call->arena, &text));
 }
 
 static void execution_let_go(void *at)
@@ -318,9 +417,11 @@ static void execution_await(struct execution_call *self)
 static enum err execution_begin(struct execution_call *self, struct error *reterr)
 {
     const struct api_call *call = &self->call;
+    execution_make_opener(self);
     const struct execution_request request = {
         .protocol = protocols_find_run(call->api->protocols, self->connection.subtype),
         .id = self->credential.id,
+        .opener = &self->opener,
         .connection_name = self->connection.name,
         .application_name = SLICE("gatehouse"),
         .metadata = self->wanted.metadata,
@@ -348,6 +449,15 @@ static void execution_shape(struct execution_call *self, const struct execution_
     self->wait_ms = query->wait_ms.is_given ? query->wait_ms.value : LIMIT_EXECUTION_WAIT_MS;
 }
 
+static enum err execution_check_labels(const struct shape_pairs *labels, struct error *reterr)
+{
+    struct error error;
+    return session_metadata_check(labels, &error) == ERR_NONE
+               ? ERR_NONE
+               : fail(reterr, ERR_INPUT, "'labels' are held to what 'metadata' is: %s",
+                      error.message);
+}
+
 enum err sessions_post(struct api_call *call, struct error *reterr)
 {
     struct execution_call *self = arena_alloc(call->arena, sizeof(*self));
@@ -358,6 +468,9 @@ enum err sessions_post(struct api_call *call, struct error *reterr)
     }
     if (err == ERR_NONE) {
         err = session_metadata_check(&self->wanted.metadata, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = execution_check_labels(&self->wanted.labels, reterr);
     }
     if (err == ERR_NONE && self->wanted.script.len > LIMIT_EXECUTION_SCRIPT_SIZE) {
         err = fail(reterr, ERR_LIMIT, "the script is larger than %zu bytes",
@@ -373,12 +486,19 @@ enum err sessions_post(struct api_call *call, struct error *reterr)
     self->call = *call;
     execution_shape(self, &query);
     execution_make_credential(self);
-    err = store_write(call->api->store, execution_write, self, reterr);
-    call->audited_status = self->call.audited_status;
+    err = store_read(call->api->store, execution_read, self, reterr);
+    if (err == ERR_NONE && self->is_reviewed) {
+        err = store_write(call->api->store, execution_ask, self, reterr);
+        call->audited_status = self->call.audited_status;
+    }
     if (err == ERR_NONE && self->is_reviewed) {
         return execution_answer_review(call, &self->asking.review, reterr);
     }
-    return err == ERR_NONE ? execution_begin(self, reterr) : err;
+    if (err == ERR_NONE) {
+        err = execution_begin(self, reterr);
+        call->audited_status = self->call.audited_status; /* the answer is held back until it is */
+    }
+    return err;
 }
 
 /* One that others approved --------------------------------------------------------------------- */
@@ -469,90 +589,5 @@ enum err sessions_get_page(struct api_call *call, struct error *reterr)
     self->asked_at = clock_monotonic();
     arena_on_end(call->arena, execution_let_go, self);
     execution_set_bell(self->execution, http_call_later(call->http, execution_ask_again, self));
-    return ERR_NONE;
-}
-
-/* All of it ----------------------------------------------------------------------------------- */
-
-struct result_query {
-    struct slice results;
-};
-
-static const char *const result_forms[] = {"text", "jsonl", NULL};
-
-static const struct shape_field result_query_fields[] = {
-    {.name = "results",
-     .kind = SHAPE_TEXT,
-     .offset = offsetof(struct result_query, results),
-     .choices = result_forms,
-     .about = "jsonl: an object a line for the columns, each row, the end and the error of a "
-              "statement, and one of type 'close' at the end of the session; text when it is left "
-              "out"},
-};
-
-const struct shape result_query_shape = {
-    .name = "ResultQuery", .size = sizeof(struct result_query), SHAPE_FIELDS(result_query_fields)};
-
-struct execution_follow {
-    struct recording_events *events;
-    struct buf *out;
-    bool is_json;
-    enum err err;
-};
-
-static void execution_on_event(void *context, const struct recording_event *event)
-{
-    struct execution_follow *self = context;
-    bool is_shown = self->is_json || !event->is_last; /* as JSON the end is told, too */
-    if (is_shown && event->type != 'i' && self->err == ERR_NONE) {
-        self->err = buf_append(self->out, event->text);
-    }
-}
-
-static enum err execution_next(void *context, struct buf *out, struct error *reterr)
-{
-    struct execution_follow *self = context;
-    enum err err = ERR_NONE;
-    self->out = out;
-    while (err == ERR_NONE && out->len < LIMIT_KIB(64)) {
-        err = recording_events_next(self->events, reterr);
-        err = self->err == ERR_NONE ? err : fail(reterr, self->err, "an event is too large");
-    }
-    return err == ERR_AGAIN ? ERR_NONE : err == ERR_NONE ? ERR_MORE : err;
-}
-
-static void execution_end_follow(void *at)
-{
-    struct execution_follow *self = at;
-    recording_events_free(self->events);
-}
-
-/* What the session's client got, as it is on record, until the session is over. */
-enum err sessions_get_result(struct api_call *call, struct error *reterr)
-{
-    struct session session;
-    struct recording *recording = NULL;
-    struct result_query query = {0};
-    enum err err = api_read_query(call, &result_query_shape, &query, reterr);
-    if (err == ERR_NONE) {
-        err = session_open_recording(call, "view", &session, &recording, reterr);
-    }
-    if (err != ERR_NONE) {
-        return err;
-    }
-    struct execution_follow *self = arena_alloc(call->arena, sizeof(*self));
-    self->is_json = slice_equals(query.results, SLICE("jsonl"));
-    self->events =
-        recording_events_new(recording, call->api->find_replay, execution_on_event, self);
-    if (self->is_json) {
-        recording_events_use_json(self->events);
-    }
-    arena_on_end(call->arena, execution_end_follow, self);
-    call->response->status = 200;
-    call->response->content_type =
-        self->is_json ? SLICE("application/jsonl") : SLICE("text/plain; charset=utf-8");
-    http_call_feed(call->http, &(struct http_feed){.next = execution_next,
-                                                   .context = self,
-                                                   .pause_ms = LIMIT_SESSION_STREAM_PAUSE_MS});
     return ERR_NONE;
 }

@@ -9,12 +9,7 @@
 /* The answer of the route must be an object without 'warnings' of its own. */
 static const struct shape_idle idle_table[] = {
     {&connection_shape, "redact_types", "hides nothing: masking rules do (/datamasking-rules)"},
-    {&execution_ask_shape, "env_vars", "does nothing on a database"},
-    {&execution_ask_shape, "labels", "does nothing: say it in 'metadata'"},
     {&execution_ask_shape, "jira_fields", "does nothing"},
-    {&execution_ask_shape, "client_args", "does nothing on a database"},
-    {&execution_ask_shape, "session_batch_id", "does nothing: say it in 'metadata'"},
-    {&execution_ask_shape, "correlation_id", "does nothing: say it in 'metadata'"},
     {&auth_config_shape, "saml_config", "does nothing: people sign in with OpenID Connect"},
     {&auth_config_shape, "api_key", "does nothing: make keys with /api-keys"},
     {&auth_config_shape, "rollout_api_key", "does nothing: make keys with /api-keys"},

@@ -165,8 +165,8 @@ struct slice api_text_end_in(struct arena *arena, struct api_text *text)
     return copy;
 }
 
-static enum err api_audit_entry(struct api_call *call, struct store_tx *tx, const char *action,
-                                int status, struct audit_entry *entry, struct error *reterr)
+static void api_audit_fill(const struct api_call *call, const char *action, int status,
+                           struct audit_entry *entry)
 {
     const struct caller *caller = &call->caller;
     entry->id = row_id_new(call->arena);
@@ -182,7 +182,22 @@ static enum err api_audit_entry(struct api_call *call, struct store_tx *tx, cons
     entry->http_path = call->request->path;
     entry->client_ip = slice_of_text(call->request->peer.address);
     entry->outcome = (struct shape_bool){.value = status < 400, .is_given = true};
+}
+
+static enum err api_audit_append(struct api_call *call, struct store_tx *tx, const char *action,
+                                 int status, struct audit_entry *entry, struct error *reterr)
+{
+    api_audit_fill(call, action, status, entry);
     return audit_store_append(tx, call->arena, entry, reterr);
+}
+
+struct audit_entry api_audit_entry(struct api_call *call, const char *action, int status,
+                                   struct slice payload)
+{
+    struct audit_entry entry = {.payload = payload, .error_message = SLICE("")};
+    call->audited_status = status;
+    api_audit_fill(call, action, status, &entry);
+    return entry;
 }
 
 enum err api_audit(struct api_call *call, struct store_tx *tx, const char *action, int status,
@@ -190,7 +205,7 @@ enum err api_audit(struct api_call *call, struct store_tx *tx, const char *actio
 {
     struct audit_entry entry = {.payload = payload};
     call->audited_status = status;
-    return api_audit_entry(call, tx, action, status, &entry, reterr);
+    return api_audit_append(call, tx, action, status, &entry, reterr);
 }
 
 enum err api_audit_refusal(struct api_call *call, struct store_tx *tx, const char *action,
@@ -198,7 +213,7 @@ enum err api_audit_refusal(struct api_call *call, struct store_tx *tx, const cha
 {
     struct audit_entry entry = {.error_message = reason};
     call->audited_status = status;
-    return api_audit_entry(call, tx, action, status, &entry, reterr);
+    return api_audit_append(call, tx, action, status, &entry, reterr);
 }
 
 struct api_audit_alone {
@@ -213,7 +228,7 @@ static enum err api_audit_write(struct store_tx *tx, void *context, struct error
 {
     struct api_audit_alone *alone = context;
     struct audit_entry entry = {.payload = alone->payload, .error_message = alone->message};
-    return api_audit_entry(alone->call, tx, alone->action, alone->status, &entry, reterr);
+    return api_audit_append(alone->call, tx, alone->action, alone->status, &entry, reterr);
 }
 
 enum err api_audit_alone(struct api_call *call, const char *action, int status,

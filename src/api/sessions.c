@@ -9,6 +9,8 @@ struct session_query {
     struct slice type;
     struct slice subtype;
     struct slice status;
+    struct slice batch_id;
+    struct slice correlation_id;
     struct slice rule;
     struct shape_bool has_hit;
     struct slice search;
@@ -45,6 +47,12 @@ static const struct shape_field session_query_fields[] = {
      .max = 64,
      .about = "the connection's subtype: postgres, mysql, ssh"},
     {.name = "status", .kind = SHAPE_TEXT, AT(status), .choices = session_statuses},
+    {.name = "batch_id",
+     .kind = SHAPE_TEXT,
+     AT(batch_id),
+     .max = 255,
+     .about = "the session_batch_id that they were executed with"},
+    {.name = "correlation_id", .kind = SHAPE_TEXT, AT(correlation_id), .max = 255},
     {.name = "rule",
      .kind = SHAPE_TEXT,
      AT(rule),
@@ -120,6 +128,8 @@ static enum err session_read_query(struct api_call *call, struct session_filter 
         .type = query.type,
         .subtype = query.subtype,
         .status = query.status,
+        .batch_id = query.batch_id,
+        .correlation_id = query.correlation_id,
         .rule = query.rule,
         .has_hit = query.has_hit.value,
         .text = query.search,

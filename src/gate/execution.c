@@ -20,6 +20,7 @@ static void execution_free(struct execution *self)
     later_bell_unref(atomic_load(&self->bell));
     arena_release(&self->page);
     arena_release(&self->arena);
+    session_opener_free(self->opener);
     memory_free(self);
 }
 
@@ -174,9 +175,13 @@ static void execution_begin(struct mail *mail)
         execution_fail(self, "the gateway cannot open the session now");
         return;
     }
-    const struct gate_inside inside = {
-        .protocol = request->protocol, .id = request->id, .take_fd = fds[0]};
+    const struct gate_inside inside = {.protocol = request->protocol,
+                                       .id = request->id,
+                                       .opener = self->opener,
+                                       .take_fd = fds[0]};
     gate_session_start_inside(worker, &inside, &request->client);
+    session_opener_free(self->opener);
+    self->opener = NULL;
     const struct run_request run = {
         .name = request->connection_name,
         .application_name = request->application_name,
@@ -309,6 +314,7 @@ static void execution_take_request(struct execution *self, const struct executio
         .organization_id = arena_copy(arena, request->organization_id),
         .member_id = arena_copy(arena, request->member_id),
     };
+    self->opener = session_opener_copy(request->opener);
     self->entry.execution = self;
     self->entry.id = self->request.id;
     self->entry.organization_id = self->request.organization_id;

@@ -10,6 +10,7 @@
 #define GH_GATE_EXECUTION_H
 
 #include "gate/gate.h"
+#include "gate/session_opener.h"
 #include "http/later.h"
 #include "protocol/run.h"
 #include "wire/address.h"
@@ -18,8 +19,9 @@ struct execution;
 
 /* All is copied. */
 struct execution_request {
-    const struct protocol *protocol; /* has run_ops */
-    struct slice id;                 /* of the session, and of the credential that opens it */
+    const struct protocol *protocol;     /* has run_ops */
+    struct slice id;                     /* of the session, and of the credential that opens it */
+    const struct session_opener *opener; /* NULL: the credential is in the store */
     struct slice connection_name;
     struct slice application_name;
     struct shape_pairs metadata;

@@ -31,6 +31,7 @@ struct execution {
     struct timer hold;
     bool is_finished; /* nobody asks again */
     struct execution_request request;
+    struct session_opener *opener; /* until the session has a copy */
     struct slice *statements;
     size_t statement_count;
     struct run *run;

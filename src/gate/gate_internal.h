@@ -42,6 +42,7 @@ struct gate {
     _Atomic int64_t left_since;     /* the start of a session whose recording may be left open */
     _Atomic bool has_news;          /* likewise, since it was last looked for */
     struct gate_worker *watcher;    /* the worker that looks who may go on */
+    _Atomic bool looks_again;       /* who may go on is asked, though nothing changed since */
     _Atomic int far_cancel_count;   /* that other gateways are being asked about */
     int64_t generation;             /* of callers, as of the last look; the watcher's */
     struct gate_worker *workers[LIMIT_WORKER_COUNT]; /* all were made before the first starts */

@@ -202,8 +202,8 @@ static void gate_session_begin(struct gate_session *session)
             });
         return;
     }
-    if (enroll_job_start(session->worker, &session->session, gate_session_on_enrolled, session,
-                         &error) != ERR_NONE) {
+    if (enroll_job_start(session->worker, &session->session, session->opener,
+                         gate_session_on_enrolled, session, &error) != ERR_NONE) {
         gate_session_refuse_for(session, &error);
         return;
     }
@@ -240,6 +240,9 @@ static void gate_session_on_admitted(struct gate_job *job)
         return;
     }
     session->admitted = CONTAINER_OF(job, struct admit_job, job);
+    if (session->opener != NULL) {
+        session->opener->generation = session->admitted->generation;
+    }
     gate_session_describe(session);
     if (!gate_session_is_guest_of(session, &session->admitted->grant.credential)) {
         gate_session_refuse_plainly(
@@ -342,6 +345,7 @@ static void gate_session_join_table(struct gate_session *session, struct slice c
               : session->is_by_key       ? session->session.id
                                          : row_id_new(&session->arena),
         .credential_id = credential_id,
+        .is_unwritten = session->opener != NULL,
         .subtype = session->protocol->is_inside ? SLICE("") : session->protocol->subtype,
         .worker = session->worker,
         .session = session,
@@ -362,6 +366,7 @@ static void gate_session_on_known(void *owner, size_t index)
     gate_session_join_table(session, credential_id);
     const struct admit_request request = {.credential_id = credential_id,
                                           .session_id = session->session.id,
+                                          .opener = session->opener,
                                           .protocol = session->protocol};
     enum err err = admit_job_start(session->worker, &request, gate_session_on_admitted, session,
                                    &session->job, &error);
@@ -469,6 +474,7 @@ void gate_session_start_inside(struct gate_worker *worker, const struct gate_ins
                                         .authentication_ms = LIMIT_FRONT_AUTHENTICATION_MS};
     struct gate_session *session = gate_session_new(worker, inside->protocol, client);
     session->inside_id = arena_copy(&session->arena, inside->id);
+    session->opener = session_opener_copy(inside->opener);
     session->front = session->protocol->front->start(
         socket_stream_new(worker->loop, inside->take_fd), &config, &gate_session_events, session);
 }

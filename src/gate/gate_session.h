@@ -11,6 +11,7 @@
 struct gate_cancel;
 struct gate_guest;
 struct gate_session;
+struct session_opener;
 struct stream;
 
 /* Takes the socket. The session is in the worker's list until it frees itself. */
@@ -19,8 +20,9 @@ void gate_session_start(struct gate_listener *listener, int take_fd, const struc
 /* One that the gateway begins itself. Texts are copied. */
 struct gate_inside {
     const struct protocol *protocol;
-    struct slice id; /* of the session, and of the credential that opens it */
-    int take_fd;     /* the client is at the other end */
+    struct slice id;                     /* of the session, and of the credential that opens it */
+    const struct session_opener *opener; /* copied; NULL: the credential is in the store */
+    int take_fd;                         /* the client is at the other end */
 };
 /* As gate_session_start(), for a client that need not sign in. 'client' is who it is for. */
 void gate_session_start_inside(struct gate_worker *worker, const struct gate_inside *inside,

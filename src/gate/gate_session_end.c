@@ -37,6 +37,7 @@ static void gate_session_free(void *owner)
     }
     gate_session_end_rules(session);
     target_route_release(&session->route);
+    session_opener_free(session->opener);
     arena_release(&session->arena);
     memory_free(session);
     gate_worker_check_drained(worker);
@@ -82,12 +83,14 @@ static void gate_session_leave(void *owner)
         .session = &session->session,
         .is_enrolled = session->enrolment == SESSION_ENROLLED,
         .is_by_key = session->is_by_key,
+        .opener = session->opener,
         .has_passed = session->passage != NULL,
         .guarded = session->guarded,
         .guarded_count = session->guarded_count,
         .guarded_told = session->guarded_told,
     };
-    if (session->enrolment != SESSION_ENROLLED && !session->has_files && !session->is_by_key) {
+    if (session->enrolment != SESSION_ENROLLED && !session->has_files && !session->is_by_key &&
+        session->opener == NULL) {
         gate_session_free_later(session);
     } else if (leave_job_start(session->worker, &request, gate_session_on_left, session, &error) !=
                ERR_NONE) {

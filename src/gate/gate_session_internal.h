@@ -52,8 +52,9 @@ struct gate_session {
     uint64_t number;            /* of its worker */
     struct slice credential_id; /* with which it came */
     bool is_by_key;             /* that is its own: its client came with a person's key */
-    struct slice inside_id;    /* see struct gate_inside; empty: its client came over the network */
-    struct slice guest_member; /* whose credentials count; empty: it did not come over HTTP */
+    struct slice inside_id; /* see struct gate_inside; empty: its client came over the network */
+    struct session_opener *opener; /* NULL: its credential is in the store */
+    struct slice guest_member;     /* whose credentials count; empty: it did not come over HTTP */
     struct slice guest_connection; /* likewise, of which connection */
     struct gate_guest_proof guest_proof;
     struct gate_worker *worker;

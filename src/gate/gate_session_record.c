@@ -33,6 +33,11 @@ void gate_session_describe(struct gate_session *session)
     row->status = SLICE(SESSION_OPEN);
     row->started_at = clock_now();
     row->guardrails_info = SLICE("[]"); /* none yet */
+    if (session->opener != NULL) {
+        row->labels = session->opener->labels; /* they live as long as the session */
+        row->batch_id = session->opener->batch_id;
+        row->correlation_id = session->opener->correlation_id;
+    }
     row->recording_days = gate_session_own(&connection->recording_days, -1);
     session->is_reviewed = grant->credential.is_execution && grant->credential.review_id.len > 0;
     session->row_limit = (uint64_t)gate_session_own(&connection->recording_row_limit,

@@ -9,7 +9,8 @@
 #include "store/credential_store.h"
 #include "store/session_store.h"
 
-#define DRAINING_MS 50 /* between two looks, while others wait for the last session's end */
+#define WATCH_NEVER (-1) /* a generation that no store has: the next look asks */
+#define DRAINING_MS 50   /* between two looks, while others wait for the last session's end */
 
 /* What concerns a session whose rules may have changed. */
 struct watch_guard {
@@ -168,12 +169,13 @@ static void gate_watch_run(struct gate_job *job)
     /* In this order: who comes in behind the list was let in by what is as new as the number. */
     job->err = store_caller_generation(gate->settings.store, &generation, &job->error);
     gate_watch_expire(self);
-    if (job->err == ERR_NONE && generation != self->generation) {
+    if (job->err == ERR_NONE &&
+        (atomic_exchange(&gate->looks_again, false) || generation != self->generation)) {
         self->sessions = session_table_all_in(&job->arena, gate->table);
         job->err =
             identity_issuer_in(&job->arena, gate->settings.identity, &self->issuer, &job->error);
         job->err = job->err == ERR_NONE ? gate_watch_judge(self, &job->error) : job->err;
-        self->generation = job->err == ERR_NONE ? generation : self->generation;
+        self->generation = job->err == ERR_NONE ? generation : WATCH_NEVER;
     }
 }
 

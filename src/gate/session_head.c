@@ -30,23 +30,23 @@ void session_head_record(struct recorder *recorder, const struct session *sessio
     recorder_add(recorder, RECORD_OPEN, RECORD_FROM_GATEWAY, &part, 1);
 }
 
-static enum err session_head_read_metadata(const struct json *head, struct session *session,
-                                           struct error *reterr)
+static enum err session_head_read_pairs(const struct json *head, const char *member,
+                                        struct slice *ret_text, struct error *reterr)
 {
-    struct json metadata = json_member(head, "metadata");
+    struct json object = json_member(head, member);
     struct shape_pairs pairs = {0};
     struct slice name;
     struct json value;
     enum err err = ERR_NONE;
     pairs.pairs = arena_alloc_array(head->arena, SESSION_METADATA_COUNT + 1, sizeof(*pairs.pairs));
-    struct json_members members = json_members_of(&metadata);
+    struct json_members members = json_members_of(&object);
     while (err == ERR_NONE && pairs.count < SESSION_METADATA_COUNT &&
            json_next_member(&members, &name, &value)) {
         struct shape_pair *pair = &pairs.pairs[pairs.count++];
         pair->key = arena_copy(head->arena, name);
         err = json_as_text(value, &pair->value, reterr);
     }
-    session->metadata = session_metadata_json_in(head->arena, &pairs);
+    *ret_text = session_metadata_json_in(head->arena, &pairs);
     return err;
 }
 
@@ -81,12 +81,20 @@ static enum err session_head_parse(struct arena *arena, struct slice text, struc
     if (err != ERR_NONE) {
         return err;
     }
+    const struct json labels = json_member(&head, "labels");
+    (void)!json_as_text(json_member(&head, "session_batch_id"), &session->batch_id, NULL);
+    (void)!json_as_text(json_member(&head, "correlation_id"), &session->correlation_id, NULL);
     session->recording_days = -1;
     struct json days = json_member(&head, DAYS);
     if (json_is_given(days)) {
         err = json_as_int(days, -1, INT64_MAX, &session->recording_days, reterr);
     }
-    return err == ERR_NONE ? session_head_read_metadata(&head, session, reterr) : err;
+    if (err == ERR_NONE) {
+        err = session_head_read_pairs(&head, "metadata", &session->metadata, reterr);
+    }
+    return err == ERR_NONE && json_is_given(labels)
+               ? session_head_read_pairs(&head, "labels", &session->labels, reterr)
+               : err;
 }
 
 enum err session_head_read_in(struct arena *arena, const struct session_head_file *file,

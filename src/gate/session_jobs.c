@@ -130,6 +130,35 @@ enum err candidates_job_start(struct gate_worker *worker, const struct candidate
 
 /* Whether one may come in ---------------------------------------------------------------------- */
 
+/* What whoever asked adds to a command: behind what the connection has. */
+static enum err admit_add_inputs(struct admit_job *self, struct error *reterr)
+{
+    const struct execution_inputs *inputs = &self->opener->inputs;
+    struct connection *connection = &self->grant.connection.connection;
+    struct arena *arena = &self->job.arena;
+    const struct shape_texts command = connection->command;
+    const struct shape_pairs secret = self->grant.secret;
+    enum err err = execution_ask_check_inputs(connection, &secret, inputs, reterr);
+    if (err != ERR_NONE || !self->protocol->is_inside) {
+        return err;
+    }
+    connection->command.count += inputs->client_args.count;
+    connection->command.items =
+        arena_alloc_array(arena, connection->command.count + 1, sizeof(*command.items));
+    for (size_t i = 0; i < connection->command.count; i++) {
+        connection->command.items[i] =
+            i < command.count ? command.items[i] : inputs->client_args.items[i - command.count];
+    }
+    self->grant.secret.count += inputs->env_vars.count;
+    self->grant.secret.pairs =
+        arena_alloc_array(arena, self->grant.secret.count + 1, sizeof(*secret.pairs));
+    for (size_t i = 0; i < self->grant.secret.count; i++) {
+        self->grant.secret.pairs[i] =
+            i < secret.count ? secret.pairs[i] : inputs->env_vars.pairs[i - secret.count];
+    }
+    return ERR_NONE;
+}
+
 static enum err admit_read(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct admit_job *self = context;
@@ -137,6 +166,7 @@ static enum err admit_read(struct store_tx *tx, void *context, struct error *ret
     const struct credential_question question = {
         .issuer = self->issuer,
         .credential_id = self->credential_id,
+        .unwritten = self->opener == NULL ? NULL : &self->opener->credential,
         .now = clock_now(),
         .admin_group = identity_admin_group(identity),
         .auditor_group = identity_auditor_group(identity),
@@ -153,7 +183,7 @@ static enum err admit_read(struct store_tx *tx, void *context, struct error *ret
         reterr->code = ERR_UNAVAILABLE;
         err = ERR_UNAVAILABLE;
     }
-    return err;
+    return err == ERR_NONE && self->opener != NULL ? admit_add_inputs(self, reterr) : err;
 }
 
 static enum err admit_resolve(struct admit_job *self, struct error *reterr)
@@ -217,6 +247,9 @@ static void admit_run(struct gate_job *job)
     struct admit_job *self = JOB_OF(job, admit_job);
     const struct gate_settings *settings = &job->worker->gate->settings;
     job->err = identity_issuer_in(&job->arena, settings->identity, &self->issuer, &job->error);
+    if (job->err == ERR_NONE && self->opener != NULL) {
+        job->err = store_caller_generation(settings->store, &self->generation, &job->error);
+    }
     if (job->err == ERR_NONE) {
         job->err = store_read(settings->store, admit_read, self, &job->error);
     }
@@ -241,6 +274,7 @@ static void admit_end(void *at)
     struct admit_job *self = at;
     tls_client_unref(self->tls);
     gate_ruleset_release(&self->rules);
+    session_opener_free(self->opener);
 }
 
 /* Back on the loop: on to the other pool, or to the owner. */
@@ -287,6 +321,7 @@ enum err admit_job_start(struct gate_worker *worker, const struct admit_request 
     struct admit_job *self = &step->self;
     self->credential_id = arena_copy(&self->job.arena, request->credential_id);
     self->session_id = arena_copy(&self->job.arena, request->session_id);
+    self->opener = session_opener_copy(request->opener);
     self->protocol = request->protocol;
     self->job.lost = admit_lost;
     self->job.run = admit_run;
@@ -342,13 +377,19 @@ static enum err enroll_write(struct store_tx *tx, void *context, struct error *r
 {
     struct enroll_job *self = context;
     const struct session *session = &self->session;
+    bool is_script = slice_equals(session->verb, SLICE("exec"));
     enum err err = ERR_NONE;
-    if (slice_equals(session->verb, SLICE("exec"))) {
+    if (self->opener != NULL) {
+        err = session_opener_write(tx, &self->job.arena, self->opener, reterr);
+    } else if (is_script) {
         err = review_store_begin_run(tx, &self->job.arena, session->credential_id, clock_now(),
                                      reterr);
     }
     if (err == ERR_NONE) {
         err = session_store_insert(tx, session, reterr);
+    }
+    if (err == ERR_NONE && self->opener == NULL && is_script) {
+        err = session_store_take_said(tx, session, reterr);
     }
     if (err == ERR_NONE) {
         err = tell_session_opened(tx, session, reterr);
@@ -377,19 +418,38 @@ enum err session_restore(struct store_tx *tx, struct arena *arena, const struct 
     return err == ERR_NONE ? session_audit(tx, arena, session, "disconnect", reterr) : err;
 }
 
-static void enroll_run(struct gate_job *job)
+/* Until its credential was in the store, the look at who may go on has passed it by: what changed
+ * since it was let in is looked at once more. In this order, no change falls in between. */
+static void enroll_note_written(const struct enroll_job *self)
 {
-    job->err = store_write(job->worker->gate->settings.store, enroll_write, JOB_OF(job, enroll_job),
-                           &job->error);
+    struct gate *gate = self->job.worker->gate;
+    int64_t generation = 0;
+    struct error ignored;
+    session_table_note_written(gate->table, self->session.id);
+    if (store_caller_generation(gate->settings.store, &generation, &ignored) != ERR_NONE ||
+        generation != self->opener->generation) {
+        atomic_store(&gate->looks_again, true);
+    }
 }
 
-/* The texts of the session are borrowed: they outlive the job. */
+static void enroll_run(struct gate_job *job)
+{
+    struct enroll_job *self = JOB_OF(job, enroll_job);
+    job->err = store_write(job->worker->gate->settings.store, enroll_write, self, &job->error);
+    if (job->err == ERR_NONE && self->opener != NULL) {
+        enroll_note_written(self);
+    }
+}
+
+/* The session's texts and what opens it are borrowed: they outlive the job. */
 enum err enroll_job_start(struct gate_worker *worker, const struct session *session,
-                          gate_job_fn done, void *owner, struct error *reterr)
+                          const struct session_opener *opener, gate_job_fn done, void *owner,
+                          struct error *reterr)
 {
     struct enroll_job *self = gate_job_new(sizeof(*self), worker, owner);
     struct gate_job *job = NULL;
     self->session = *session;
+    self->opener = opener;
     self->job.run = enroll_run;
     self->job.done = done;
     return session_job_start(&self->job, worker->gate->settings.pool, &job, reterr);
@@ -498,6 +558,10 @@ static void leave_run(struct gate_job *job)
     session_remove_files(job, self->session.id);
     if (!self->request.is_enrolled && self->request.is_by_key) {
         job->err = store_write(job->worker->gate->settings.store, leave_forget, self, &job->error);
+    }
+    if (!self->request.is_enrolled && self->request.opener != NULL) {
+        job->err = session_opener_audit(job->worker->gate->settings.store, self->request.opener,
+                                        &job->error);
     }
     if (self->request.is_enrolled) {
         job->err = session_leave(job->worker->gate->settings.store, &job->arena, &self->request,

@@ -7,6 +7,7 @@
 
 #include "gate/gate_guest.h"
 #include "gate/gate_job.h"
+#include "gate/session_opener.h"
 #include "model/session.h"
 #include "protocol/protocol.h"
 #include "store/credential_store.h"
@@ -39,9 +40,11 @@ struct admit_job {
     struct gate_job job;
     struct slice credential_id;
     struct slice session_id;
-    struct slice issuer; /* of the identity provider */
+    struct session_opener *opener; /* a copy; NULL: the credential is in the store */
+    struct slice issuer;           /* of the identity provider */
     const struct protocol *protocol;
     struct credential_grant grant;
+    int64_t generation; /* with an opener: of callers, before anything else was read */
     bool is_far; /* the agent is elsewhere: it opens the variables and finds the place itself */
     struct shape_pairs variables; /* open */
     struct place place;
@@ -51,7 +54,8 @@ struct admit_job {
 
 struct admit_request {
     struct slice credential_id;
-    struct slice session_id; /* that it would have */
+    struct slice session_id;             /* that it would have */
+    const struct session_opener *opener; /* copied; NULL: the credential is in the store */
     const struct protocol *protocol;
 };
 
@@ -63,17 +67,19 @@ enum err admit_job_start(struct gate_worker *worker, const struct admit_request 
 struct enroll_job {
     struct gate_job job;
     struct session session;
-    struct slice user_subject;
+    const struct session_opener *opener;
 };
 
 enum err enroll_job_start(struct gate_worker *worker, const struct session *session,
-                          gate_job_fn done, void *owner, struct error *reterr) MUST_USE;
+                          const struct session_opener *opener, gate_job_fn done, void *owner,
+                          struct error *reterr) MUST_USE;
 
 /* How it ended, there as well, if it came to stand there; and its files are removed. */
 struct leave_request {
     const struct session *session;
     bool is_enrolled;
     bool is_by_key;                        /* its credential is of it alone */
+    const struct session_opener *opener;   /* NULL: it had none */
     bool has_passed;                       /* something of its client may have reached the target */
     const struct session_guarded *guarded; /* what guard rails found */
     size_t guarded_count;

@@ -109,6 +109,16 @@ bool session_table_take_key(struct session_table *table, struct slice id,
     return is_free;
 }
 
+void session_table_note_written(struct session_table *table, struct slice id)
+{
+    must(pthread_mutex_lock(&table->lock) == 0);
+    struct session_row *row = map_get(&table->by_id, id);
+    if (row != NULL) {
+        row->entry.is_unwritten = false;
+    }
+    must(pthread_mutex_unlock(&table->lock) == 0);
+}
+
 void session_table_expire(struct session_table *table, struct slice id, int64_t expires_at)
 {
     must(pthread_mutex_lock(&table->lock) == 0);
@@ -187,7 +197,10 @@ struct session_entries session_table_all_in(struct arena *arena, struct session_
     must(pthread_mutex_lock(&table->lock) == 0);
     all.items = arena_alloc_array(arena, map_count(&table->by_id) + 1, sizeof(*all.items));
     for (size_t at = 0; map_next(&table->by_id, &at, &key, &value);) {
-        session_table_copy_in(arena, value, &all);
+        const struct session_row *row = value;
+        if (!row->entry.is_unwritten) {
+            session_table_copy_in(arena, row, &all);
+        }
     }
     must(pthread_mutex_unlock(&table->lock) == 0);
     return all;

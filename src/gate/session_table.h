@@ -18,6 +18,7 @@ struct gate_session;
 struct session_entry {
     struct slice id;
     struct slice credential_id;
+    bool is_unwritten;    /* the store does not have the credential yet */
     struct slice subtype; /* of its protocol; a constant; empty: of any connection */
     int64_t expires_at;   /* 0: never */
     struct gate_worker *worker;
@@ -37,6 +38,8 @@ struct cancel_key session_table_make_key_in(struct arena *arena, struct session_
  * two a session has at most two together. */
 bool session_table_take_key(struct session_table *table, struct slice id,
                             const struct cancel_key *key);
+/* Its credential is in the store from now on. */
+void session_table_note_written(struct session_table *table, struct slice id);
 /* Until when it may last, once that is known. */
 void session_table_expire(struct session_table *table, struct slice id, int64_t expires_at);
 void session_table_remove(struct session_table *table, struct slice id);
@@ -53,7 +56,7 @@ enum err session_table_find_key(struct session_table *table, const struct cancel
                                 struct arena *arena, struct slice *ret_id,
                                 struct gate_worker **ret_worker) MUST_USE;
 
-/* All of them, as they are now. */
+/* All whose credential is in the store, as they are now. */
 struct session_entries {
     struct session_entry *items;
     size_t count;

@@ -74,6 +74,22 @@ static const struct shape features_shape = {
         .about = text                                                                              \
     }
 
+/* What a loader or an interpreter obeys, also as one of many names, chooses the program. */
+static enum err connection_check_accepted(struct slice name, struct error *reterr)
+{
+    char key[8 + 128] = "envvar:";
+    bool is_beginning = name.len > 1 && name.at[name.len - 1] == '*';
+    struct slice plain = is_beginning ? slice_sub(name, 0, name.len - 1) : name;
+    size_t prefix = sizeof("envvar:") - 1;
+    if (plain.len == 0 || plain.len > sizeof(key) - prefix) {
+        return fail(reterr, ERR_INPUT, "must be a name, or its beginning and a *");
+    }
+    for (size_t i = 0; i < plain.len; i++) {
+        key[prefix + i] = plain.at[i];
+    }
+    return secret_check_key(slice_of(key, prefix + plain.len), reterr);
+}
+
 /* Fields that a role has too. */
 #define FIELD_NAME                                                                                 \
     {                                                                                              \
@@ -262,6 +278,21 @@ static const struct shape_field connection_fields[] = {
      .max = 1073741824,
      .about = "bytes of result rows that are recorded of each statement, the others are counted; "
               "null: a mebibyte"},
+    {.name = "accepted_env_vars",
+     .kind = SHAPE_TEXTS,
+     .flags = SHAPE_NULL_IN | SHAPE_OMITTED | SHAPE_KEPT,
+     AT(accepted_env_vars),
+     .max = 100,
+     .item_max = 127,
+     .check = connection_check_accepted,
+     .pattern = "^" SECRET_NAME_PATTERN "\\*?$",
+     .about = "variables that whoever executes a script may set for the command: names, or their "
+              "beginnings with a * behind; without them none"},
+    {.name = "accepts_client_args",
+     .kind = SHAPE_BOOL,
+     .flags = SHAPE_NULL_IN | SHAPE_OMITTED | SHAPE_KEPT,
+     AT(accepts_client_args),
+     .about = "whoever executes a script may add arguments to the command"},
     {.name = "redact_enabled",
      .kind = SHAPE_BOOL,
      .flags = SHAPE_NULL_IN | SHAPE_KEPT,

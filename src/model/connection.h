@@ -50,6 +50,8 @@ struct connection {
     struct shape_int min_review_approvals;
     struct shape_int recording_days;      /* of its sessions; not given: as the gateway has it */
     struct shape_int recording_row_limit; /* in bytes, of each statement; likewise */
+    struct shape_texts accepted_env_vars; /* see execution_ask_check_inputs() */
+    struct shape_bool accepts_client_args;
     struct shape_texts reviewers;
     struct shape_texts force_approve_groups;
     struct shape_bool redact_enabled;

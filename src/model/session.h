@@ -65,6 +65,9 @@ struct session {
     struct slice ssh_key; /* that its client signed in with: its fingerprint; empty: none */
     struct slice application_name;
     struct slice metadata; /* JSON: an object of text; empty: {} */
+    struct slice labels;   /* likewise, of programs; this and the next two may be empty */
+    struct slice batch_id;
+    struct slice correlation_id;
     int64_t started_at;
     int64_t ended_at; /* 0: it goes on */
     struct slice end_reason;

@@ -72,6 +72,15 @@ enum err audit_store_append(struct store_tx *tx, struct arena *arena, struct aud
         NULL, reterr);
 }
 
+enum err audit_store_has(struct store_tx *tx, struct slice id, bool *ret_has, struct error *reterr)
+{
+    int64_t count = 0;
+    enum err err = rows_number(tx, "SELECT count(*) FROM audit_entry WHERE id = $1",
+                               PARAMS(store_text(id)), &count, reterr);
+    *ret_has = count > 0;
+    return err;
+}
+
 enum err audit_store_take(struct arena *arena, struct store_rows *rows, struct audit_list *ret_list,
                           struct error *reterr)
 {

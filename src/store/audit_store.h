@@ -13,6 +13,10 @@
 enum err audit_store_append(struct store_tx *tx, struct arena *arena, struct audit_entry *entry,
                             struct error *reterr) MUST_USE;
 
+/* Whether an entry with this id is there, of any organization. */
+enum err audit_store_has(struct store_tx *tx, struct slice id, bool *ret_has,
+                         struct error *reterr) MUST_USE;
+
 struct audit_filter {
     struct slice actor;         /* exact: the subject or the address */
     struct slice actor_subject; /* substrings, without case */

@@ -451,7 +451,12 @@ enum err credential_store_check(struct store_tx *tx, struct arena *arena,
                                 struct credential_grant *ret_grant, struct error *reterr)
 {
     struct credential_grant grant = {0};
-    enum err err = credential_store_read_good(tx, arena, question, &grant.credential, reterr);
+    enum err err = ERR_NONE;
+    if (question->unwritten != NULL) {
+        grant.credential = *question->unwritten;
+    } else {
+        err = credential_store_read_good(tx, arena, question, &grant.credential, reterr);
+    }
     if (err == ERR_NONE) {
         err = credential_store_see(tx, arena, question, &grant, reterr);
     }

@@ -97,6 +97,7 @@ enum err credential_store_candidates(struct store_tx *tx, struct arena *arena,
 
 struct credential_question {
     struct slice credential_id;
+    const struct credential *unwritten; /* that one, where the store does not have it yet */
     int64_t now;
     struct slice admin_group; /* see identity_admin_group */
     struct slice auditor_group;

@@ -11,7 +11,7 @@
     "identity_type, verb, status, client_ip, application_name, started_at, ended_at, end_reason, " \
     "bytes_in, bytes_out, recording_head, recording_size, recording_error, metadata, "             \
     "recording_days, recording_removed_at, metrics, guardrails_info, guardrails_count, "           \
-    "ssh_key "                                                                                     \
+    "ssh_key, labels, batch_id, correlation_id "                                                   \
     "FROM session "
 
 /* A row of SESSION_COLUMNS. */

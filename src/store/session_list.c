@@ -17,7 +17,10 @@
 #define OF_TYPE       "organization_id = $1 AND connection_type = $2 AND $3 = '' "
 #define OF_SUBTYPE    "organization_id = $1 AND connection_subtype = $2 AND $3 = '' "
 #define OF_OPEN       "organization_id = $1 AND status = 'open' AND $2 = '' AND $3 = '' "
-#define OF_HITS       "organization_id = $1 AND guardrails_count > 0 AND $2 = '' AND $3 = '' "
+#define OF_BATCH      "organization_id = $1 AND batch_id = $2 AND batch_id <> '' AND $3 = '' "
+#define OF_CORRELATION                                                                             \
+    "organization_id = $1 AND correlation_id = $2 AND correlation_id <> '' AND $3 = '' "
+#define OF_HITS "organization_id = $1 AND guardrails_count > 0 AND $2 = '' AND $3 = '' "
 
 /* From $4 on, and before the place $5, $6. A further bound of the start would make SQLite sort, or
  * take another index. */
@@ -30,13 +33,14 @@
     "AND ($14 = '' OR replace(guardrails_info, $14, '') <> guardrails_info) "                      \
     "AND ($15 = '' OR lower(user_email || ' ' || user_name || ' ' || connection_name || ' ' || "   \
     "resource_name || ' ' || application_name || ' ' || client_ip || ' ' || end_reason || ' ' || " \
-    "metadata) LIKE $15 ESCAPE '\\') "
+    "metadata) LIKE $15 ESCAPE '\\') "                                                             \
+    "AND ($16 = '' OR batch_id = $16) AND ($17 = '' OR correlation_id = $17) "
 #define NEWEST "ORDER BY started_at DESC, id DESC "
 
 #define COUNT(way)   "SELECT count(*) FROM (SELECT 1 FROM session WHERE " way WHEN "LIMIT $7) AS n"
 #define EDGE(way)    "SELECT started_at, id FROM session WHERE " way WHEN NEWEST "LIMIT 1 OFFSET $7"
 #define MATCHES(way) "SELECT count(*) FROM session WHERE " way WHEN FILTER
-#define PAGE(way)    SESSION_COLUMNS "WHERE " way WHEN FILTER NEWEST "LIMIT $16 OFFSET $17"
+#define PAGE(way)    SESSION_COLUMNS "WHERE " way WHEN FILTER NEWEST "LIMIT $18 OFFSET $19"
 
 #define WAYS(F)                                                                                    \
     F(OF_ALL)                                                                                      \
@@ -46,6 +50,8 @@
     F(OF_MEMBER_AND)                                                                               \
     F(OF_TYPE)                                                                                     \
     F(OF_SUBTYPE)                                                                                  \
+    F(OF_BATCH)                                                                                    \
+    F(OF_CORRELATION)                                                                              \
     F(OF_OPEN)                                                                                     \
     F(OF_HITS)
 
@@ -57,6 +63,8 @@ enum session_way {
     WAY_MEMBER_AND,
     WAY_TYPE,
     WAY_SUBTYPE,
+    WAY_BATCH,
+    WAY_CORRELATION,
     WAY_OPEN,
     WAY_HITS,
     WAY_COUNT,
@@ -72,7 +80,8 @@ static const struct {
 } session_statements[WAY_COUNT] = {WAYS(STATEMENTS)};
 
 #define FIRST_FILTER 6
-#define VALUES       17
+#define FILTERS_END  17
+#define VALUES       19
 
 struct session_listing {
     struct store_tx *tx;
@@ -134,7 +143,9 @@ static void session_list_bind(struct session_listing *self, const struct session
     values[12] = store_int(filter->has_hit || filter->rule.len > 0 ? 1 : 0);
     values[13] = session_list_rule(self->arena, filter->rule);
     values[14] = store_text(rows_like_in(self->arena, filter->text));
-    for (size_t i = FIRST_FILTER; i < 15; i++) {
+    values[15] = store_text(filter->batch_id);
+    values[16] = store_text(filter->correlation_id);
+    for (size_t i = FIRST_FILTER; i < FILTERS_END; i++) {
         self->filter_count += values[i].kind == STORE_INT ? (values[i].number != 0 ? 1U : 0U)
                                                           : (values[i].bytes.len > 0 ? 1U : 0U);
     }
@@ -163,6 +174,12 @@ static void session_list_find_ways(struct session_listing *self, const struct se
     }
     if (filter->subtype.len > 0) {
         session_list_add_way(self, WAY_SUBTYPE, filter->subtype, SLICE(""));
+    }
+    if (filter->batch_id.len > 0) {
+        session_list_add_way(self, WAY_BATCH, filter->batch_id, SLICE(""));
+    }
+    if (filter->correlation_id.len > 0) {
+        session_list_add_way(self, WAY_CORRELATION, filter->correlation_id, SLICE(""));
     }
     if (slice_equals(filter->status, SLICE(SESSION_OPEN))) {
         session_list_add_way(self, WAY_OPEN, SLICE(""), SLICE(""));
@@ -256,8 +273,9 @@ static enum err session_list_total(struct session_listing *self, struct session_
             self->values[3] = store_int(edge.started_at);
         }
         if (err == ERR_NONE) {
-            err = rows_number(self->tx, session_statements[self->way].matches,
-                              (struct store_params){self->values, 15}, &list->total, reterr);
+            err =
+                rows_number(self->tx, session_statements[self->way].matches,
+                            (struct store_params){self->values, FILTERS_END}, &list->total, reterr);
         }
         self->values[3] = start;
     }
@@ -274,8 +292,8 @@ static enum err session_list_read(struct session_listing *self, struct session_l
     struct store_rows rows CLEANUP(store_rows_end) = {0};
     struct rows_list list = {.arena = self->arena, .item_size = sizeof(struct session)};
     size_t limit = (size_t)self->filter->limit;
-    self->values[15] = store_int(self->filter->limit + 1);
-    self->values[16] = store_int(self->filter->offset);
+    self->values[FILTERS_END] = store_int(self->filter->limit + 1);
+    self->values[FILTERS_END + 1] = store_int(self->filter->offset);
     enum err err = store_query(self->tx, session_statements[self->way].page,
                                (struct store_params){self->values, VALUES}, &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {

@@ -40,7 +40,16 @@ void session_store_take(struct arena *arena, const struct store_rows *rows, stru
         .guardrails_info = arena_format(arena, "[%.*s]", SLICE_ARG(store_rows_view(rows, 28))),
         .guardrails_count = {.value = store_rows_int(rows, 29), .is_given = true},
         .ssh_key = rows_text_in(arena, rows, 30),
+        .labels = rows_text_in(arena, rows, 31),
+        .batch_id = rows_text_in(arena, rows, 32),
+        .correlation_id = rows_text_in(arena, rows, 33),
     };
+}
+
+/* What was never given is empty, not NULL. */
+static struct slice session_store_text(struct slice text)
+{
+    return text.len > 0 ? text : SLICE("");
 }
 
 enum err session_store_insert(struct store_tx *tx, const struct session *session,
@@ -51,8 +60,8 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
         "INSERT INTO session (id, organization_id, credential_id, connection_id, connection_name, "
         "connection_type, connection_subtype, resource_name, user_id, user_email, user_name, "
         "identity_type, verb, status, client_ip, application_name, started_at, metadata, "
-        "recording_days, ssh_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, "
-        "'open', $14, $15, $16, $17, $18, $19)",
+        "recording_days, ssh_key, labels, batch_id, correlation_id) VALUES ($1, $2, $3, $4, $5, "
+        "$6, $7, $8, $9, $10, $11, $12, $13, 'open', $14, $15, $16, $17, $18, $19, $20, $21, $22)",
         PARAMS(store_text(session->id), store_text(session->organization_id),
                store_text(session->credential_id), store_text(session->connection_id),
                store_text(session->connection_name), store_text(session->connection_type),
@@ -62,9 +71,39 @@ enum err session_store_insert(struct store_tx *tx, const struct session *session
                store_text(session->verb), store_text(session->client_ip),
                store_text(session->application_name), store_int(session->started_at),
                store_text(session->metadata.len > 0 ? session->metadata : SLICE("{}")),
-               store_int(session->recording_days),
-               store_text(session->ssh_key.len > 0 ? session->ssh_key : SLICE(""))),
+               store_int(session->recording_days), store_text(session_store_text(session->ssh_key)),
+               store_text(session_store_text(session->labels)),
+               store_text(session_store_text(session->batch_id)),
+               store_text(session_store_text(session->correlation_id))),
         NULL, reterr);
+}
+
+enum err session_store_keep_said(struct store_tx *tx, struct slice review_id,
+                                 const struct session *said, struct error *reterr)
+{
+    return store_exec(tx,
+                      "INSERT INTO review_ask (review_id, labels, batch_id, correlation_id) "
+                      "VALUES ($1, $2, $3, $4)",
+                      PARAMS(store_text(review_id), store_text(session_store_text(said->labels)),
+                             store_text(session_store_text(said->batch_id)),
+                             store_text(session_store_text(said->correlation_id))),
+                      NULL, reterr);
+}
+
+#define SAID(column)  "(SELECT " column " FROM review_ask WHERE review_id = " OF_ITS_REVIEW ")"
+#define OF_ITS_REVIEW "(SELECT review_id FROM credential WHERE id = $2)"
+
+enum err session_store_take_said(struct store_tx *tx, const struct session *session,
+                                 struct error *reterr)
+{
+    return store_exec(
+        tx,
+        "UPDATE session SET labels = " SAID("labels") ", batch_id = " SAID(
+            "batch_id") ", correlation_id = " SAID("correlation_id") " WHERE id = $1 AND EXISTS "
+                                                                     "(SELECT 1 FROM review_ask "
+                                                                     "WHERE review_id "
+                                                                     "= " OF_ITS_REVIEW ")",
+        PARAMS(store_text(session->id), store_text(session->credential_id)), NULL, reterr);
 }
 
 static enum err session_store_put_masking(struct store_tx *tx, const struct session *session,

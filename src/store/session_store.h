@@ -13,6 +13,13 @@
 enum err session_store_insert(struct store_tx *tx, const struct session *session,
                               struct error *reterr) MUST_USE;
 
+/* What was said of a script (labels and ids), for the session that its review will let in; and that
+ * session, which is in the store, gets it. */
+enum err session_store_keep_said(struct store_tx *tx, struct slice review_id,
+                                 const struct session *said, struct error *reterr) MUST_USE;
+enum err session_store_take_said(struct store_tx *tx, const struct session *session,
+                                 struct error *reterr) MUST_USE;
+
 /* How one ended: its id, ended_at, end_reason, masking and the counters of 'session'. One that is
  * done stays as it was: ERR_NOT_FOUND. */
 enum err session_store_end(struct store_tx *tx, const struct session *session,
@@ -64,6 +71,8 @@ struct session_filter {
     struct slice type;
     struct slice subtype;
     struct slice status;
+    struct slice batch_id;
+    struct slice correlation_id;
     struct slice rule;  /* of a guard rail, that was met; its name */
     struct slice text;  /* a part of who, what, from where and what was said of it */
     bool has_hit;       /* some rule of a guard rail was met */

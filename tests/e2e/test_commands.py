@@ -96,6 +96,36 @@ def test_output_and_exit(place):
     assert verified["recording_status"] == "whole"
 
 
+def test_what_callers_add(place):
+    """Variables and arguments, where the connection takes them, and none that it has itself."""
+    name = place.connection("sh", "-s", secret={"envvar:TOKEN": b64("own")},
+                            accepted_env_vars=["DAY", "REPORT_*", "TOKEN"],
+                            accepts_client_args=True)
+    done = place.run(name, 'echo "$DAY $REPORT_KIND $TOKEN $# $2"',
+                     env_vars={"envvar:DAY": b64("monday"), "envvar:REPORT_KIND": b64("a b")},
+                     client_args=["one", "$(id) two"])
+    assert done["output"] == "monday a b own 2 $(id) two\n", done
+    audit = json.dumps(place.admin.get("/audit/logs?resource_type=sessions&action=execute").json)
+    assert "envvar:REPORT_KIND" in audit and "$(id) two" in audit and b64("a b") not in audit
+
+    def refused(name, words, **members):
+        answer = place.admin.post("/sessions", {"connection": name, "script": "id", **members})
+        assert answer.status == 400 and words in answer.json["message"], answer
+    refused(name, "accepted_env_vars", env_vars={"envvar:OTHER": b64("x")})
+    refused(name, "envvar:", env_vars={"DAY": "x"})
+    refused(name, "base64", env_vars={"envvar:DAY": "_envjson:SECRETS:key"})
+    refused(name, "base64", env_vars={"envvar:DAY": b64("_envjson:SECRETS:key")})
+    refused(name, "LD_PRELOAD", env_vars={"envvar:LD_PRELOAD": b64("/tmp/x.so")})
+    over = place.run(name, "id", env_vars={"envvar:TOKEN": b64("another")})
+    assert over["output_status"] == "failed" and "sets 'TOKEN' itself" in over["output"], over
+    plain = place.connection("sh")
+    refused(plain, "accepts_client_args", client_args=["-x"])
+    refused(plain, "accepted_env_vars", env_vars={"envvar:DAY": b64("x")})
+    for names in (["LD_PRELOAD"], ["LD_*"], ["*"], ["a b"], [""]):
+        body = connection(type="custom", subtype="tools", command=["sh"], accepted_env_vars=names)
+        assert place.admin.post("/connections", body).status == 400, names
+
+
 def test_no_signal_is_ignored(start):
     """As a gateway has some of them that a script has started with "&" or nohup."""
     ignored = {number: signal.signal(number, signal.SIG_IGN)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from agent import Agent, make_agent, wait_connected
-from api import Api, unique
+from api import Api, b64, connection, unique
 from conftest import PATIENCE, wait_for
 from native import credential, sql
 
@@ -88,8 +88,58 @@ def test_odd_scripts(admin, name):
                         ({"connection": "nobody's", "script": "select 1"}, "nobody's")]:
         answer = admin.post("/sessions", body)
         assert answer.status in (400, 404) and words in answer.json["message"], answer
-    done = execute(admin, name, "select 1", labels={"a": "b"})
-    assert any("labels" in warning for warning in done["warnings"])
+    done = execute(admin, name, "select 1", jira_fields={"a": "b"})
+    assert any("jira_fields" in warning for warning in done["warnings"])
+
+
+def test_what_programs_say_of_it(admin, name):
+    batch, other = unique("batch"), unique("trace")
+    said = {"labels": {"pipeline": "nightly", "step": "3"}, "session_batch_id": batch}
+    first, second = (execute(admin, name, "select 1", correlation_id=trace, **said)
+                     for trace in (other, unique("trace")))
+    session = session_of(admin, first)
+    assert (session["labels"], session["session_batch_id"], session["correlation_id"]) == (
+        said["labels"], batch, other)
+    session_of(admin, second)
+
+    def ids(query):
+        listed = admin.get(f"/sessions?{query}").json
+        return {row["id"] for row in listed["data"]}, listed["total"]
+    both = {first["session_id"], second["session_id"]}
+    assert ids(f"batch_id={batch}") == (both, 2)
+    assert ids(f"batch_id={batch}&correlation_id={other}") == ({first["session_id"]}, 1)
+    assert ids(f"correlation_id={other}&status=done") == ({first["session_id"]}, 1)
+    assert ids("batch_id=nobodys") == (set(), 0)
+    plain = session_of(admin, execute(admin, name, "select 1"))
+    assert not {"labels", "session_batch_id", "correlation_id"} & set(plain)
+    for members, words in [({"labels": {"a": "x" * 2500}}, "labels"),
+                           ({"correlation_id": "tr\u00e4ce"}, "correlation_id"),
+                           ({"session_batch_id": "x" * 256}, "session_batch_id"),
+                           ({"env_vars": {"envvar:A": "MQ=="}}, "takes statements"),
+                           ({"client_args": ["-v"]}, "takes statements")]:
+        answer = admin.post("/sessions", {"connection": name, "script": "select 1", **members})
+        assert answer.status == 400 and words in answer.json["message"], answer
+    assert execute(admin, name, "select 1", env_vars={}, client_args=[])["exit_code"] == 0
+
+
+def test_that_it_was_asked_for_is_on_record(admin, name):
+    """With its session, and by itself where none came of it."""
+    def entry(done):
+        for row in admin.get("/audit/logs?resource_type=sessions&action=execute").json["data"]:
+            if done["session_id"] in json.dumps(row):
+                return row
+        return None
+    good = execute(admin, name, "select 1")
+    assert entry(good)["outcome"] and entry(good)["http_status"] == 200
+    failed = execute(admin, name, "select 1/0")
+    assert entry(failed)
+    body = connection(type="database", subtype="postgres", secret={
+        "envvar:HOST": b64("127.0.0.1"), "envvar:PORT": b64("1"), "envvar:USER": b64("nobody"),
+        "envvar:PASS": "_envjson:NOT_THERE:pass", "envvar:DB": b64("none")})
+    assert admin.post("/connections", body).status == 201
+    refused = execute(admin, body["name"], "select 1")
+    assert refused["output_status"] == "failed" and entry(refused)
+    assert admin.get(f"/sessions/{refused['session_id']}").status == 404
 
 
 def test_what_is_large_is_cut_and_on_record(admin, name):

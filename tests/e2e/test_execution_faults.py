@@ -34,11 +34,17 @@ def said(event):
     return base64.b64decode(json.loads(event[2])["payload"]).decode() if event[0] else ""
 
 
+def open_sessions(api, name):
+    return [row for row in api.get("/sessions?limit=100").json["data"]
+            if row["connection"] == name and row["status"] == "open"]
+
+
 def open_session(api, name):
-    def find():
-        return [row for row in api.get("/sessions?limit=100").json["data"]
-                if row["connection"] == name and row["status"] == "open"]
-    return wait_for(find, what="the session")[0]
+    return wait_for(lambda: open_sessions(api, name), what="the session")[0]
+
+
+def no_session(api, name):
+    wait_for(lambda: not open_sessions(api, name), what="the end of the one before")
 
 
 def test_what_is_wrong_with_a_request(quick, name):
@@ -133,6 +139,7 @@ def test_a_right_that_goes_ends_it(admin, target):
 
     def during(change):
         with concurrent.futures.ThreadPoolExecutor() as pool:
+            no_session(admin, name)
             going = pool.submit(post, person, name, "select pg_sleep(60); select 'afterwards'")
             open_session(admin, name)
             begun = time.monotonic()

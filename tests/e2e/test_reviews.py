@@ -406,11 +406,15 @@ def test_a_script_runs_once_by_whoever_asked(crew):
 def test_a_script_may_run_at_once(crew):
     name, table = crew.connection(), crew.table()
     crew.rule(name)
-    asked = crew.ask(name, f"insert into {table} values (1)", run_when_approved=True)
+    asked = crew.ask(name, f"insert into {table} values (1)", run_when_approved=True,
+                     labels={"of": "deploy"}, session_batch_id=name, correlation_id="42")
     decide(crew.bob, asked)
     wait_for(lambda: crew.state(asked) == "EXECUTED", what="the review's end")
     assert crew.count(table) == 1
     crew.run(asked, status=409)
+    session, = crew.ann.get(f"/sessions?batch_id={name}").json["data"]
+    assert (session["id"], session["labels"], session["correlation_id"]) == (
+        asked["session_id"], {"of": "deploy"}, "42")
 
 
 def test_an_approval_is_for_what_it_was_given_for(crew):

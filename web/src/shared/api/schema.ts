@@ -295,6 +295,10 @@ export type Connection = {
     recording_days?: number;
     /* bytes of result rows that are recorded of each statement, the others are counted; null: a mebibyte */
     recording_row_limit?: number;
+    /* variables that whoever executes a script may set for the command: names, or their beginnings with a * behind; without them none */
+    accepted_env_vars?: string[];
+    /* whoever executes a script may add arguments to the command */
+    accepts_client_args?: boolean;
     /* legacy: shown, not enforced */
     redact_enabled: boolean;
     /* information types to redact */
@@ -363,6 +367,10 @@ export type ConnectionPatch = {
     recording_days?: number | null;
     /* bytes of result rows that are recorded of each statement, the others are counted; null: a mebibyte */
     recording_row_limit?: number | null;
+    /* variables that whoever executes a script may set for the command: names, or their beginnings with a * behind; without them none */
+    accepted_env_vars?: string[] | null;
+    /* whoever executes a script may add arguments to the command */
+    accepts_client_args?: boolean | null;
     /* legacy: shown, not enforced */
     redact_enabled?: boolean | null;
     /* information types to redact */
@@ -417,6 +425,10 @@ export type ConnectionRequest = {
     recording_days?: number | null;
     /* bytes of result rows that are recorded of each statement, the others are counted; null: a mebibyte */
     recording_row_limit?: number | null;
+    /* variables that whoever executes a script may set for the command: names, or their beginnings with a * behind; without them none */
+    accepted_env_vars?: string[] | null;
+    /* whoever executes a script may add arguments to the command */
+    accepts_client_args?: boolean | null;
     /* legacy: shown, not enforced */
     redact_enabled?: boolean | null;
     /* information types to redact */
@@ -641,18 +653,18 @@ export type ExecutionRequest = {
     metadata?: Record<string, string> | null;
     /* when others must approve: run it as soon as they have; else POST /api/sessions/{id}/exec does */
     run_when_approved?: boolean | null;
-    /* taken; does nothing so far */
+    /* variables of the command, in base64: those that 'accepted_env_vars' of the connection names */
     env_vars?: Record<string, string> | null;
-    /* taken; does nothing so far */
+    /* arguments of the command, behind its own, where the connection has 'accepts_client_args' */
+    client_args?: string[] | null;
+    /* of programs, for the session: 2500 bytes at most */
     labels?: Record<string, string> | null;
+    /* sessions that belong together have the same one */
+    session_batch_id?: string | null;
+    /* by which another system knows the session */
+    correlation_id?: string | null;
     /* taken; does nothing so far */
     jira_fields?: Record<string, string> | null;
-    /* taken; does nothing so far */
-    client_args?: string[] | null;
-    /* taken; does nothing so far */
-    session_batch_id?: string | null;
-    /* taken; does nothing so far */
-    correlation_id?: string | null;
 };
 
 export type Group = {
@@ -1217,6 +1229,12 @@ export type Session = {
     application_name: string;
     /* what the client said about the session: an object of text */
     metadata?: Record<string, unknown>;
+    /* what a program said that had it executed: an object of text */
+    labels?: Record<string, unknown>;
+    /* of sessions that belong together */
+    session_batch_id?: string;
+    /* by which another system knows it */
+    correlation_id?: string;
     start_date: string;
     /* null: it goes on */
     end_date: string | null;
