@@ -8,9 +8,11 @@
 /* What is shown -------------------------------------------------------------------------------- */
 
 static const char *const apply_marks[] = {
-    [APPLY_KEEP] = " ", [APPLY_ADD] = "+", [APPLY_CHANGE] = "~"};
-static const char *const apply_words[] = {
-    [APPLY_KEEP] = "keep", [APPLY_ADD] = "add", [APPLY_CHANGE] = "change"};
+    [APPLY_KEEP] = " ", [APPLY_ADD] = "+", [APPLY_CHANGE] = "~", [APPLY_DELETE] = "-"};
+static const char *const apply_words[] = {[APPLY_KEEP] = "keep",
+                                          [APPLY_ADD] = "add",
+                                          [APPLY_CHANGE] = "change",
+                                          [APPLY_DELETE] = "delete"};
 
 static void apply_print_item(const struct apply *self, const struct apply_item *item)
 {
@@ -72,8 +74,14 @@ void apply_print(const struct apply *self)
     for (size_t i = 0; i < self->count; i++) {
         apply_print_item(self, &self->items[i]);
     }
-    show_line(arena_format(self->run->arena, "%zu to add, %zu to change, %zu as they are",
-                           counts[APPLY_ADD], counts[APPLY_CHANGE], counts[APPLY_KEEP]));
+    if (self->prunes) {
+        show_line(arena_format(
+            self->run->arena, "%zu to add, %zu to change, %zu to delete, %zu as they are",
+            counts[APPLY_ADD], counts[APPLY_CHANGE], counts[APPLY_DELETE], counts[APPLY_KEEP]));
+    } else {
+        show_line(arena_format(self->run->arena, "%zu to add, %zu to change, %zu as they are",
+                               counts[APPLY_ADD], counts[APPLY_CHANGE], counts[APPLY_KEEP]));
+    }
     if (hidden_count > 0) {
         show_line(arena_format(self->run->arena,
                                "%zu values of secrets are there and cannot be compared: --secrets "
@@ -241,6 +249,37 @@ static enum err apply_send_item(struct apply *self, const struct apply_item *ite
     return err == ERR_NONE ? err : apply_explain(self, item, err, reterr);
 }
 
+static enum err apply_delete(struct apply *self, const struct apply_item *item,
+                             struct error *reterr)
+{
+    struct client_answer answer = {0};
+    const struct client_request request = {
+        .method = "DELETE",
+        .path = manifest_path_in(self->run->arena, item->kind, item->name, &item->current),
+    };
+    enum err err = client_call(&self->run->client, &request, &answer, reterr);
+    if (err == ERR_NONE || err == ERR_NOT_FOUND) { /* it went with what it belonged to */
+        return ERR_NONE;
+    }
+    struct slice words = arena_copy(self->run->arena, slice_of_text(reterr->message));
+    return fail(reterr, err, "%s '%.*s' is not deleted: %.*s", item->kind->word,
+                SLICE_ARG(item->name), SLICE_ARG(words));
+}
+
+/* When all else is done, and what needs others before them. */
+static enum err apply_send_deletions(struct apply *self, size_t *done, struct error *reterr)
+{
+    enum err err = ERR_NONE;
+    for (size_t i = self->count; i > 0 && err == ERR_NONE; i--) {
+        const struct apply_item *item = &self->items[i - 1];
+        if (item->action == APPLY_DELETE) {
+            err = apply_delete(self, item, reterr);
+            *done += err == ERR_NONE ? 1 : 0;
+        }
+    }
+    return err;
+}
+
 enum err apply_send(struct apply *self, struct error *reterr)
 {
     const struct manifest_kind *before = NULL;
@@ -248,7 +287,7 @@ enum err apply_send(struct apply *self, struct error *reterr)
     enum err err = ERR_NONE;
     for (size_t i = 0; i < self->count && err == ERR_NONE; i++) {
         struct apply_item *item = &self->items[i];
-        if (item->action == APPLY_KEEP) {
+        if (item->action == APPLY_KEEP || item->action == APPLY_DELETE) {
             continue;
         }
         if (item->kind != before && item->kind->has_connections) { /* some are new */
@@ -258,6 +297,7 @@ enum err apply_send(struct apply *self, struct error *reterr)
         err = err == ERR_NONE ? apply_send_item(self, item, reterr) : err;
         done += err == ERR_NONE ? 1 : 0;
     }
+    err = err == ERR_NONE ? apply_send_deletions(self, &done, reterr) : err;
     if (err == ERR_NONE && done > 0 && !client_wants_json(self->run)) {
         show_line(arena_format(self->run->arena, "%zu done", done));
     } else if (err != ERR_NONE) {
@@ -270,7 +310,8 @@ enum err client_apply(struct client_run *run, struct error *reterr)
 {
     struct apply self = {.run = run,
                          .estate = {.run = run},
-                         .writes_hidden = client_given(run, CLIENT_SECRETS) != NULL};
+                         .writes_hidden = client_given(run, CLIENT_SECRETS) != NULL,
+                         .prunes = client_given(run, CLIENT_PRUNE) != NULL};
     const char *path = client_given(run, CLIENT_FROM);
     if (path == NULL) {
         return fail(reterr, ERR_INPUT,

@@ -8,6 +8,7 @@ enum apply_action {
     APPLY_KEEP,
     APPLY_ADD,
     APPLY_CHANGE,
+    APPLY_DELETE,
 };
 
 struct apply_change {
@@ -34,6 +35,7 @@ struct apply {
     struct client_run *run;
     struct manifest_estate estate;
     bool writes_hidden; /* --secrets */
+    bool prunes;        /* --prune */
     struct apply_item *items;
     size_t count;
 };
@@ -46,7 +48,10 @@ enum err apply_read(struct apply *self, const char *path, struct error *reterr) 
 /* What would change, of each. */
 enum err apply_plan(struct apply *self, struct error *reterr) MUST_USE;
 void apply_print(const struct apply *self);
-/* One after the other; the first that the gateway refuses ends it. */
+/* What is there and no document names: of the kinds that the documents have. Joins the plan. */
+enum err apply_prune(struct apply *self, const struct manifest_kind *kind,
+                     const struct manifest_items *all, struct error *reterr) MUST_USE;
+/* One after the other, deletions last; the first that the gateway refuses ends it. */
 enum err apply_send(struct apply *self, struct error *reterr) MUST_USE;
 
 #endif

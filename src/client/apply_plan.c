@@ -226,6 +226,46 @@ static enum err plan_item(struct apply *self, struct apply_item *item, struct er
                : err;
 }
 
+/* Deletions ------------------------------------------------------------------------------------ */
+
+static bool plan_names(const struct apply *self, const struct manifest_kind *kind,
+                       struct slice name)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->items[i].kind == kind && slice_equals(self->items[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What others keep up to date is theirs, and the groups that roles come from the gateway's. */
+static bool plan_may_delete(const struct json *item)
+{
+    return json_is_text(*item) ? !slice_equals(json_as_written(*item), SLICE("admin")) &&
+                                     !slice_equals(json_as_written(*item), SLICE("auditor"))
+                               : show_text(item, "managed_by").len == 0;
+}
+
+enum err apply_prune(struct apply *self, const struct manifest_kind *kind,
+                     const struct manifest_items *all, struct error *reterr)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        struct json item = all->items[i];
+        struct slice name = json_is_text(item) ? json_as_written(item) : show_text(&item, "name");
+        if (plan_names(self, kind, name) || !plan_may_delete(&item)) {
+            continue;
+        }
+        if (self->count == LIMIT_CLIENT_MANIFESTS) {
+            return fail(reterr, ERR_LIMIT, "there are more than %d things to look at",
+                        LIMIT_CLIENT_MANIFESTS);
+        }
+        self->items[self->count++] = (struct apply_item){
+            .kind = kind, .name = name, .file = "", .current = item, .action = APPLY_DELETE};
+    }
+    return ERR_NONE;
+}
+
 /* What there is of a kind is asked for once. */
 static enum err plan_load(struct apply *self, const struct manifest_kind *kind,
                           struct error *reterr)
@@ -252,7 +292,8 @@ static enum err plan_load(struct apply *self, const struct manifest_kind *kind,
             err = manifest_part(self->run, kind, item->name, &item->current, reterr);
         }
     }
-    return err;
+    bool prunes = self->prunes && is_loaded && kind->behind == NULL;
+    return err == ERR_NONE && prunes ? apply_prune(self, kind, &all, reterr) : err;
 }
 
 enum err apply_plan(struct apply *self, struct error *reterr)
@@ -262,7 +303,8 @@ enum err apply_plan(struct apply *self, struct error *reterr)
         err = plan_load(self, &manifest_kinds[i], reterr);
     }
     for (size_t i = 0; i < self->count && err == ERR_NONE; i++) {
-        err = plan_item(self, &self->items[i], reterr);
+        struct apply_item *item = &self->items[i];
+        err = item->action == APPLY_DELETE ? ERR_NONE : plan_item(self, item, reterr);
     }
     return err;
 }

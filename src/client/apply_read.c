@@ -127,7 +127,7 @@ static enum err apply_read_folder(struct apply *self, const char *folder, struct
 static void apply_sort(struct apply *self)
 {
     struct apply_item *sorted =
-        arena_alloc_array(self->run->arena, self->count + 1, sizeof(*sorted));
+        arena_alloc_array(self->run->arena, LIMIT_CLIENT_MANIFESTS, sizeof(*sorted));
     size_t count = 0;
     for (size_t kind = 0; kind < manifest_kind_count; kind++) {
         for (size_t i = 0; i < self->count; i++) {

@@ -78,10 +78,14 @@ const struct client_command client_commands[] = {
      .word_min = 1,
      .word_max = 2,
      .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_FILE) | CLIENT_TAKES(CLIENT_SCRIPT) |
-                PURPOSE | CLIENT_TAKES(CLIENT_TIMEOUT),
+                PURPOSE | CLIENT_TAKES(CLIENT_PARAM) | CLIENT_TAKES(CLIENT_TIMEOUT),
      .summary = "run a script on a connection, through all its rules",
-     .about = "The script is read from standard input, or given by -f or -c. Rows are printed as "
-              "they come. Ctrl-C ends the session at the gateway and the statement at the target.",
+     .about =
+         "The script is read from standard input, or given by -f or -c. Rows are printed as "
+         "they come. Ctrl-C ends the session at the gateway and the statement at the target.\n\n"
+         "Values that come from elsewhere are given by --param and named in the script, as in "
+         "\"select * from orders where id = :'id'\": whatever is in a value, it stays one. "
+         "What is executed, approved and recorded is the script with its values in it.",
      .run = client_exec},
     {.words = {"connect", NULL},
      .form = "NAME [-- COMMAND ...]",
@@ -175,19 +179,21 @@ const struct client_command client_commands[] = {
     {.words = {"apply", NULL},
      .form = "",
      .options = GATEWAY | OUTPUT | CLIENT_TAKES(CLIENT_FROM) | CLIENT_TAKES(CLIENT_PLAN) |
-                CLIENT_TAKES(CLIENT_SECRETS),
+                CLIENT_TAKES(CLIENT_PRUNE) | CLIENT_TAKES(CLIENT_SECRETS),
      .summary = "make the gateway have what files say: resources, connections, rules, groups",
      .about =
          "Documents of YAML, each with a kind (group, resource, connection, access, attribute, "
          "guardrail, masking-rule, access-rule), a name, and members as the API has them. "
          "Agents and connections are named: 'agent' and 'connections'. What a document leaves "
-         "out stays as it is, and nothing is deleted.\n\n"
+         "out stays as it is, and what has no document stays, too, unless there is --prune: then "
+         "it is deleted, of the kinds that the documents have; with all that hangs on it. What "
+         "packs of rules and programs keep is theirs, and stays.\n\n"
          "Secrets do not stand in files: a value is a reference, or {env: VARIABLE}, of which "
          "the environment of this command has the value. What the gateway has of them cannot "
          "be compared: it stays, unless there is --secrets.\n\n"
          "What would change is shown first, then done in one pass, in the order in which "
-         "things need each other; what the gateway refuses ends it, with file, line and "
-         "member.",
+         "things need each other, and deletions last; what the gateway refuses ends it, with "
+         "file, line and member. Each is a call of its own: what was done before stays.",
      .run = client_apply},
     {.words = {"export", NULL},
      .form = "",

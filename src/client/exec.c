@@ -5,7 +5,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "client/files.h"
+#include "client/parameters.h"
 #include "client/result.h"
+#include "codec/base64.h"
 #include "codec/json_writer.h"
 #include "codec/url.h"
 #include "io/clock.h"
@@ -20,6 +22,7 @@
 struct exec {
     struct client_run *run;
     struct slice script;
+    struct slice env_vars; /* JSON, for a command; empty: none */
     struct slice session_id;
     struct result result;
     struct buf line; /* of the answer, whose end has not come */
@@ -83,6 +86,86 @@ static enum err exec_read_script(struct exec *self, struct error *reterr)
                                    : ERR_NONE;
 }
 
+/* Values ----------------------------------------------------------------------------------------
+ */
+
+static enum err exec_read_parameters(const struct exec *self,
+                                     struct client_parameters *ret_parameters, struct error *reterr)
+{
+    const struct client_arguments *given = &self->run->given;
+    size_t count = given->counts[CLIENT_PARAM];
+    struct client_parameter *items = arena_alloc_array(self->run->arena, count + 1, sizeof(*items));
+    for (size_t i = 0; i < count; i++) {
+        struct slice value = SLICE_NONE;
+        items[i].name = slice_cut(slice_of_text(given->values[CLIENT_PARAM][i]), '=', &value);
+        items[i].value = value;
+        if (items[i].name.len == 0 || value.at == NULL || !text_is_utf8(value)) {
+            return fail(reterr, ERR_INPUT,
+                        "--param: NAME=VALUE is expected, with a value in UTF-8");
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (slice_equals(items[i].name, items[j].name)) {
+                return fail(reterr, ERR_INPUT, "--param: '%.*s' is given twice",
+                            SLICE_ARG(items[i].name));
+            }
+        }
+    }
+    *ret_parameters = (struct client_parameters){.items = items, .count = count};
+    return ERR_NONE;
+}
+
+static enum err exec_put_variables(struct exec *self, const struct client_parameters *parameters)
+{
+    struct arena *arena = self->run->arena;
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, LIMIT_MIB(8));
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    for (size_t i = 0; i < parameters->count; i++) {
+        const struct client_parameter *item = &parameters->items[i];
+        json_key_text(&json, arena_format(arena, "envvar:%.*s", SLICE_ARG(item->name)));
+        json_text(&json, base64_encode_in(arena, BASE64_STANDARD, item->value));
+    }
+    json_end_object(&json);
+    enum err err = json_writer_done(&json);
+    self->env_vars = arena_copy(arena, buf_view(&buf));
+    return err;
+}
+
+/* What they mean depends on what the connection is. */
+static enum err exec_put_parameters(struct exec *self, struct error *reterr)
+{
+    struct client_run *run = self->run;
+    struct client_parameters parameters = {0};
+    struct json connection;
+    enum err err = exec_read_parameters(self, &parameters, reterr);
+    if (err != ERR_NONE || parameters.count == 0) {
+        return err;
+    }
+    err = client_get(
+        &run->client,
+        arena_format(run->arena, "/api/connections/%.*s",
+                     SLICE_ARG(url_encode(run->arena, slice_of_text(run->given.words[0])))),
+        &connection, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    struct slice subtype = show_text(&connection, "subtype");
+    parameters.is_mysql = slice_equals(subtype, SLICE("mysql"));
+    if (!parameters.is_mysql && !slice_equals(subtype, SLICE("postgres"))) {
+        err = exec_put_variables(self, &parameters);
+        return err == ERR_NONE ? err : fail(reterr, err, "--param: that is too much");
+    }
+    struct buf buf CLEANUP(buf_release);
+    buf_init(&buf, LIMIT_EXECUTION_SCRIPT_SIZE);
+    err = client_parameters_put(&parameters, self->script, &buf, reterr);
+    self->script = err == ERR_NONE ? arena_copy(run->arena, buf_view(&buf)) : self->script;
+    return err;
+}
+
+/* The request ------------------------------------------------------------------------------------
+ */
+
 static enum err exec_body_in(struct exec *self, struct slice *ret_body, struct error *reterr)
 {
     struct client_run *run = self->run;
@@ -98,6 +181,9 @@ static enum err exec_body_in(struct exec *self, struct slice *ret_body, struct e
     json_member_text(&json, "connection", slice_of_text(run->given.words[0]));
     json_member_text(&json, "script", self->script);
     json_member_raw(&json, "metadata", metadata);
+    if (self->env_vars.len > 0) {
+        json_member_raw(&json, "env_vars", self->env_vars);
+    }
     json_end_object(&json);
     if (json_writer_done(&json) != ERR_NONE) {
         return fail(reterr, ERR_INPUT, "the script is too long: %zu MiB are the most",
@@ -451,10 +537,13 @@ enum err client_exec(struct client_run *run, struct error *reterr)
         err = client_given_seconds(run, CLIENT_TIMEOUT, 0, &seconds, reterr);
     }
     if (err == ERR_NONE) {
-        err = exec_body_in(&self, &body, reterr);
+        err = client_open(run, reterr);
     }
     if (err == ERR_NONE) {
-        err = client_open(run, reterr);
+        err = exec_put_parameters(&self, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = exec_body_in(&self, &body, reterr);
     }
     if (err == ERR_NONE) {
         err = client_catch_signals(&run->client, reterr);

@@ -64,6 +64,12 @@ const struct client_option_row client_options[CLIENT_OPTION_COUNT] = {
                        .value = "TEXT",
                        .help = "why, for whoever has to approve it and for the record: the same as "
                                "--metadata reason=TEXT"},
+    [CLIENT_PARAM] = {.name = "param",
+                      .value = "NAME=VALUE",
+                      .is_list = true,
+                      .help = "a value for the script: :'NAME' in it becomes a literal, :\"NAME\" "
+                              "a name in quotes; for a command it is a variable, if the connection "
+                              "accepts it"},
     [CLIENT_TIMEOUT] = {.name = "timeout",
                         .value = "TIME",
                         .help = "end it at the gateway after this time, as 90s or 5m"},
@@ -76,6 +82,9 @@ const struct client_option_row client_options[CLIENT_OPTION_COUNT] = {
                      .value = "PATH",
                      .help = "a folder, of which all files *.yaml and *.yml are read, or one file"},
     [CLIENT_PLAN] = {.name = "plan", .help = "show what would change, and change nothing"},
+    [CLIENT_PRUNE] = {.name = "prune",
+                      .help = "delete what no document names, of the kinds that the documents "
+                              "have"},
     [CLIENT_SECRETS] = {.name = "secrets",
                         .help = "write again what cannot be compared: values of secrets that the "
                                 "gateway has and does not show"},

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from api import register
+from api import connection, register
 from command_line import Person
 from conftest import Gateway
 from native import TARGET_PASSWORD
@@ -221,3 +221,32 @@ def test_what_the_gateway_refuses_is_named_with_its_line(me, admin, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "no documents" in me.refused(2, "apply", "-f", tmp_path / "empty")
     assert "/nowhere" in me.refused(2, "apply", "-f", "/nowhere")
+
+
+def test_what_no_document_names_is_deleted_when_asked(me, admin, tmp_path):
+    path = tmp_path / "gate.yaml"
+    path.write_text(me.run("export"))
+    assert "0 to add, 0 to change, 0 to delete" in me.run("apply", "-f", path, "--prune")
+    made = {"kinds": [("group", "left"), ("connection", "left-over")]}
+    assert admin.post("/users/groups", {"name": "left"}).status == 201
+    body = connection(name="left-over", type="custom", subtype="tools", command=["sh"])
+    assert admin.post("/connections", body).status == 201
+    shown = me.run("apply", "-f", path, "--prune", "--plan")
+    for kind, name in made["kinds"]:
+        assert f"- {kind} '{name}'\n" in shown, shown
+    found = planned(me, path, "--prune")
+    gone = [key for key, (action, _) in found.items() if action == "delete"]
+    assert set(made["kinds"]) <= set(gone) and ("group", "admin") not in gone
+    assert "to delete" not in me.run("apply", "-f", path, "--plan")
+    assert admin.get("/connections/left-over").status == 200, "it was a plan"
+    (tmp_path / "groups").mkdir()
+    (tmp_path / "groups/only.yaml").write_text("kind: group\nname: dba\n")
+    assert "connection" not in me.run("apply", "-f", tmp_path / "groups", "--prune", "--plan")
+    assert "done" in me.run("apply", "-f", path, "--prune")
+    assert admin.get("/connections/left-over").status == 404
+    assert "left" not in admin.get("/users/groups").json
+    assert "0 to add, 0 to change, 0 to delete" in me.run("apply", "-f", path, "--prune")
+    needed = path.read_text().replace("kind: group\nname: dba\n", "kind: group\nname: other\n")
+    path.write_text(needed)
+    done = me.done("apply", "-f", path, "--prune")
+    assert done.returncode in (1, 2) and "group 'dba' is not deleted: " in done.stderr, done

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from api import PASSWORD, Api, login, unique
+from api import Api, PASSWORD, connection, login, unique
 from command_line import Person
 from conftest import BINARY, PATIENCE, Gateway, lasting_port, receive_all, wait_for
 from native import credential
@@ -492,6 +492,23 @@ def test_what_takes_long_or_is_much_comes_as_it_is(me, name):
     began = time.monotonic()
     assert "--timeout" in me.refused(1, "exec", name, "--timeout", "1s", "-c", "select pg_sleep(20)")
     assert time.monotonic() - began < 10
+
+
+def test_values_for_a_script(me, admin, target, name):
+    """Whatever is in a value, it stays one; of a command it is a variable."""
+    odd = "o'b\\c\"; drop table x; -- $$ :'b' é"
+    rows = me.json("exec", name, "--param", f"a={odd}", "--param", "b=7", "--param", "col=od d\"",
+                   "-c", "select :'a' as \"a b\", :'b'::int + 1 as n, 1 as :\"col\"; -- :'a'")
+    assert rows[0]["rows"] == [[odd, 8, 1]] and rows[0]["columns"][2]["name"] == 'od d"', rows
+    assert "--param b=VALUE" in me.refused(2, "exec", name, "--param", "a=1", "-c",
+                                           "select :'a', :'b'")
+    assert "no :'a'" in me.refused(2, "exec", name, "--param", "a=1", "-c", "select ':a'")
+    for wrong in (["--param", "a"], ["--param", "=1"], ["--param", "a=1", "--param", "a=2"]):
+        assert "--param" in me.refused(2, "exec", name, *wrong, "-c", "select :'a'")
+    body = connection(type="custom", subtype="tools", command=["sh"], accepted_env_vars=["DAY"])
+    assert admin.post("/connections", body).status == 201
+    assert me.run("exec", body["name"], "--param", "DAY=a 'b", "-c", 'echo "$DAY"') == "a 'b\n"
+    assert "accepted_env_vars" in me.refused(2, "exec", body["name"], "--param", "PAY=1", "-c", "id")
 
 
 def test_exit_codes(me, admin, target, tmp_path, name):
