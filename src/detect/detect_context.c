@@ -311,9 +311,11 @@ static size_t skip_spaces_back(const struct detect_scan *scan, size_t at)
     return at;
 }
 
-/* What stands between quotes before the colon or '=' at 'at' - 1; empty when that is no key. */
+/* What stands between quotes before the colon, '=' or "=>" that ends at 'at'; empty when that is no
+ * key. */
 static struct slice key_before(const struct detect_scan *scan, size_t at, size_t low)
 {
+    at -= at > low + 1 && byte_before(scan, at, 1) == '>' && byte_before(scan, at, 2) == '=';
     if (at <= low || (byte_before(scan, at, 1) != ':' && byte_before(scan, at, 1) != '=')) {
         return SLICE_NONE;
     }

@@ -52,6 +52,7 @@ HIDDEN = [
     (f"json_build_object('m', '{MAIL}', 'c', {CARD})", "example"), (f"jsonb_build_object('c', {CARD}.00)", CARD),
     (f"""'{{"c": 4.111111111111111e15}}'::json""", "111111"), (f"'{MAIL}'::name", "example"),
     (f"jsonb_build_array(jsonb_build_object('m', '{MAIL}'))", "example"), (f"'$.\"{MAIL}\"'::jsonpath", "example"),
+    ("hstore('ssn', '219099999')", "219099999"), ("hstore('birthday', '1980-02-03')", "1980"),
     (f"hstore('mail', '{MAIL}')", "example"), (f"hstore('card', '{CARD}')", CARD),
     (f"'a.{CARD}.b'::ltree", CARD), (f"'{MAIL}'::{{prefix}}_mood", "example"), (f"'{MAIL}'::citext", "example"),
     (f"'{MAIL}'::char(30)", "example"), (f"ARRAY['{MAIL}', NULL]", "example"),

@@ -146,6 +146,13 @@ static void a_value_is_found_whole_wherever_it_stands(void **state)
     }
 }
 
+static void a_key_of_a_pair_speaks_of_its_value(void **state)
+{
+    (void)state;
+    assert_string_equal(found("\"ssn\"=>\"219099999\", \"a\"=>\"219099998\""), "US_SSN:219099999");
+    assert_string_equal(found("\"a\"=>\"219099999\""), "");
+}
+
 static void each_element_of_an_array_has_its_key(void **state)
 {
     (void)state;
@@ -483,6 +490,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_found_whole_wherever_it_stands),
+        cmocka_unit_test(a_key_of_a_pair_speaks_of_its_value),
         cmocka_unit_test(each_element_of_an_array_has_its_key),
         cmocka_unit_test(a_value_is_found_at_every_offset),
         cmocka_unit_test(a_value_inside_a_longer_run_is_not_found),
