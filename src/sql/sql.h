@@ -103,6 +103,7 @@ struct sql_function {
     uint32_t argument_min; /* as they are written, of all calls of it */
     uint32_t argument_max; /* UINT32_MAX: any number */
     bool is_field;         /* "(value).name": a field of it, or a function called with it */
+    bool is_any;           /* which one is not known: by no name at all */
 };
 
 /* A column as an expression names it. Not: the column lists of INSERT and COPY, and what UPDATE

@@ -17,6 +17,38 @@ static bool sql_alters_rows(const struct sql_scan *scan, size_t index)
            first == SQL_WORD_COLUMN;
 }
 
+/* DROP [COLUMN | ATTRIBUTE] …, where a command begins: values go with it, as with what is dropped
+ * by itself. */
+static bool sql_drops_values(const struct sql_scan *scan, size_t index)
+{
+    bool is_first = index == scan->at || sql_kind_at(scan, index - 1) == SQL_TOKEN_COMMA;
+    return is_first && sql_word_at(scan, index) == SQL_WORD_DROP &&
+           sql_word_at(scan, index + 1) != SQL_WORD_CONSTRAINT;
+}
+
+/* What commands do beside altering. */
+static void sql_alter_commands(struct sql_scan *scan)
+{
+    size_t depth = 0;
+    for (size_t i = scan->at; i + 1 < scan->end; i++) {
+        enum sql_word word = sql_word_at(scan, i);
+        struct slice before = sql_token_lower(scan, i - 1);
+        depth += sql_kind_at(scan, i) == SQL_TOKEN_OPEN ? 1 : 0;
+        depth -= sql_kind_at(scan, i) == SQL_TOKEN_CLOSE && depth > 0 ? 1 : 0;
+        if (depth == 0 && sql_drops_values(scan, i)) {
+            sql_operate(scan, SQL_DROP);
+        } else if (word == SQL_WORD_OPTIONS && sql_kind_at(scan, i + 1) == SQL_TOKEN_OPEN) {
+            sql_operate(scan, SQL_FOREIGN);
+        } else if ((word == SQL_WORD_TRIGGER || word == SQL_WORD_RULE) &&
+                   (slice_equals(before, SLICE("enable")) ||
+                    slice_equals(before, SLICE("disable")) ||
+                    slice_equals(before, SLICE("replica")) ||
+                    slice_equals(before, SLICE("always")))) {
+            sql_operate(scan, SQL_CODE);
+        }
+    }
+}
+
 static void sql_alter_table(struct sql_scan *scan)
 {
     size_t index = 0;
@@ -27,6 +59,7 @@ static void sql_alter_table(struct sql_scan *scan)
     if (!sql_define_relation(scan, SQL_BIT(SQL_ALTER))) {
         return;
     }
+    sql_alter_commands(scan);
     for (size_t i = scan->at; i < scan->end && !scan->statement->rewrites_rows; i++) {
         scan->statement->rewrites_rows = sql_alters_rows(scan, i);
     }
@@ -78,6 +111,42 @@ static void sql_alter_schema(struct sql_scan *scan)
     }
 }
 
+/* By another name, or in another schema, it is not the one any more that a rule names. */
+static void sql_alter_function(struct sql_scan *scan)
+{
+    struct sql_name name;
+    bool is_moved = sql_find_word(scan, SQL_WORD_RENAME) < scan->end ||
+                    sql_find_word(scan, SQL_WORD_SCHEMA) < scan->end;
+    if (is_moved && sql_take_name(scan, &name)) {
+        (void)sql_add_function(scan, name, false);
+    }
+}
+
+static void sql_alter_type(struct sql_scan *scan)
+{
+    struct sql_name name;
+    if (sql_take_name(scan, &name) && sql_drops_values(scan, scan->at)) {
+        sql_operate(scan, SQL_DROP);
+    }
+}
+
+/* ALTER SYSTEM names programs that the server runs, ALTER DATABASE and ROLE libraries that sessions
+ * load. */
+static void sql_alter_settings(struct sql_scan *scan, enum sql_word kind)
+{
+    bool is_code = kind == SQL_WORD_SYSTEM;
+    for (size_t i = scan->at; i < scan->end && !is_code; i++) {
+        is_code = sql_token_is_name(scan, i) &&
+                  slice_has_nocase(sql_token_name(scan, i), SLICE("preload_libraries"));
+    }
+    if (is_code) {
+        sql_operate(scan, SQL_CODE);
+    }
+    scan->statement->needs_no_transaction =
+        kind == SQL_WORD_SYSTEM ||
+        (kind == SQL_WORD_DATABASE && sql_find_word(scan, SQL_WORD_TABLESPACE) < scan->end);
+}
+
 static void sql_alter_kind(struct sql_scan *scan, enum sql_word kind)
 {
     sql_define_nature(scan, kind);
@@ -98,11 +167,23 @@ static void sql_alter_kind(struct sql_scan *scan, enum sql_word kind)
         sql_alter_default(scan);
         break;
     case SQL_WORD_SYSTEM:
-        scan->statement->needs_no_transaction = true;
-        break;
     case SQL_WORD_DATABASE:
-        scan->statement->needs_no_transaction =
-            sql_find_word(scan, SQL_WORD_TABLESPACE) < scan->end;
+    case SQL_WORD_ROLE:
+    case SQL_WORD_USER:
+        sql_alter_settings(scan, kind);
+        break;
+    case SQL_WORD_FUNCTION:
+    case SQL_WORD_PROCEDURE:
+    case SQL_WORD_ROUTINE:
+        sql_alter_function(scan);
+        break;
+    case SQL_WORD_TYPE:
+        sql_alter_type(scan);
+        sql_define_named(scan, kind);
+        break;
+    case SQL_WORD_FOREIGN:
+    case SQL_WORD_OPERATOR:
+        sql_define_named(scan, kind);
         break;
     case SQL_WORD_DOMAIN:
         (void)sql_define_rest(scan);
@@ -119,23 +200,15 @@ static void sql_alter_kind(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_CONVERSION:
     case SQL_WORD_EVENT:
     case SQL_WORD_EXTENSION:
-    case SQL_WORD_FOREIGN:
-    case SQL_WORD_FUNCTION:
     case SQL_WORD_GROUP:
     case SQL_WORD_LANGUAGE:
     case SQL_WORD_LARGE:
-    case SQL_WORD_OPERATOR:
     case SQL_WORD_PROCEDURAL:
-    case SQL_WORD_PROCEDURE:
-    case SQL_WORD_ROLE:
-    case SQL_WORD_ROUTINE:
     case SQL_WORD_SERVER:
     case SQL_WORD_STATISTICS:
     case SQL_WORD_SUBSCRIPTION:
     case SQL_WORD_TABLESPACE:
     case SQL_WORD_TEXT:
-    case SQL_WORD_TYPE:
-    case SQL_WORD_USER:
         break;
     default:
         sql_stop(scan, "not something that PostgreSQL alters");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sql/sql_internal.h"
 
+#include "base/memory.h"
+
 static const uint64_t sql_create_bit = SQL_BIT(SQL_CREATE);
 
 bool sql_define_rest(struct sql_scan *scan)
@@ -256,34 +258,96 @@ void sql_define_nature(struct sql_scan *scan, enum sql_word kind)
     }
 }
 
-/* Behind "=" and the options of aggregates and operators, behind FUNCTION, and what a conversion is
- * FROM. */
-static bool sql_names_function(const struct sql_scan *scan, enum sql_word kind, size_t index)
+/* Options whose value is a function, of aggregates, operators, types and text search; they may be
+ * quoted. */
+static bool sql_is_function_option(struct sql_scan *scan, size_t index)
 {
-    enum sql_word word = sql_word_at(scan, index);
-    if (sql_kind_at(scan, index) == SQL_TOKEN_EQUALS) {
-        struct slice option = sql_token_lower(scan, index - 1);
-        word = sql_word_at(scan, index - 1);
-        return slice_ends_with(option, SLICE("func")) || word == SQL_WORD_FUNCTION ||
-               word == SQL_WORD_PROCEDURE || word == SQL_WORD_RESTRICT || word == SQL_WORD_JOIN;
+    static const struct slice options[] = {
+        SLICE_INIT("analyze"),    SLICE_INIT("canonical"),  SLICE_INIT("end"),
+        SLICE_INIT("finalfunc1"), SLICE_INIT("function"),   SLICE_INIT("gettoken"),
+        SLICE_INIT("headline"),   SLICE_INIT("init"),       SLICE_INIT("input"),
+        SLICE_INIT("join"),       SLICE_INIT("lexize"),     SLICE_INIT("lextypes"),
+        SLICE_INIT("output"),     SLICE_INIT("procedure"),  SLICE_INIT("receive"),
+        SLICE_INIT("restrict"),   SLICE_INIT("send"),       SLICE_INIT("sfunc1"),
+        SLICE_INIT("start"),      SLICE_INIT("subscript"),  SLICE_INIT("subtype_diff"),
+        SLICE_INIT("typmod_in"),  SLICE_INIT("typmod_out"),
+    };
+    struct slice option =
+        sql_token_is_name(scan, index) ? sql_token_name(scan, index) : sql_token_lower(scan, index);
+    bool is_one = slice_ends_with(option, SLICE("func"));
+    for (size_t i = 0; i < COUNT_OF(options) && !is_one; i++) {
+        is_one = slice_equals(option, options[i]);
     }
-    return word == SQL_WORD_FUNCTION || word == SQL_WORD_PROCEDURE ||
-           (word == SQL_WORD_FROM && kind == SQL_WORD_CONVERSION);
+    return is_one;
 }
 
-/* Functions that are named and not called. */
-static void sql_define_named(struct sql_scan *scan, enum sql_word kind)
+/* Behind FUNCTION: its number in a class of operators, and types, come first. */
+static size_t sql_named_behind_number(struct sql_scan *scan, size_t index)
 {
-    for (size_t i = scan->at; i + 1 < scan->end; i++) {
+    size_t at = scan->at;
+    scan->at = index + 1;
+    (void)sql_skip_parentheses(scan);
+    index = scan->at;
+    scan->at = at;
+    return index;
+}
+
+/* Where the name of a function may stand for what is at 'index': behind "=" and the options of
+ * aggregates and operators, behind FUNCTION, HANDLER and its like, and what a conversion is FROM;
+ * 0: nowhere. */
+static size_t sql_named_behind(struct sql_scan *scan, enum sql_word kind, size_t index)
+{
+    enum sql_word word = sql_word_at(scan, index);
+    struct slice written = sql_token_lower(scan, index);
+    if (sql_kind_at(scan, index) == SQL_TOKEN_EQUALS) {
+        return sql_is_function_option(scan, index - 1) ? index + 1 : 0;
+    }
+    if (word == SQL_WORD_FUNCTION || word == SQL_WORD_PROCEDURE) {
+        return sql_kind_at(scan, index + 1) == SQL_TOKEN_NUMBER
+                   ? sql_named_behind_number(scan, index + 1)
+                   : index + 1;
+    }
+    bool is_named = (word == SQL_WORD_FROM && kind == SQL_WORD_CONVERSION) ||
+                    slice_equals(written, SLICE("handler")) ||
+                    slice_equals(written, SLICE("validator")) ||
+                    slice_equals(written, SLICE("inline"));
+    return is_named ? index + 1 : 0;
+}
+
+void sql_define_named(struct sql_scan *scan, enum sql_word kind)
+{
+    for (size_t i = scan->at; i + 1 < scan->end && !scan->is_stopped; i++) {
         struct sql_name name;
-        if (sql_names_function(scan, kind, i) && sql_token_is_name(scan, i + 1)) {
-            scan->at = i + 1;
+        size_t named = sql_named_behind(scan, kind, i);
+        if (named > 0 && sql_token_is_name(scan, named)) {
+            scan->at = named;
             (void)sql_take_name(scan, &name);
             (void)sql_add_function(scan, name, false);
             i = scan->at - 1;
+        } else if (named > 0 && sql_kind_at(scan, named) == SQL_TOKEN_STRING) { /* likewise */
+            struct slice text = sql_token_lower(scan, named);
+            name = (struct sql_name){SLICE_NONE, slice_sub(text, 1, text.len - 2)};
+            (void)sql_add_function(scan, name, false);
         }
     }
     scan->at = scan->end;
+}
+
+/* name (INPUT = …), name AS RANGE (…), name AS (…), name AS ENUM (…). */
+static bool sql_create_type(struct sql_scan *scan)
+{
+    struct sql_name name;
+    (void)sql_take_name(scan, &name);
+    bool is_range = sql_word_at(scan, scan->at) == SQL_WORD_AS &&
+                    sql_word_at(scan, scan->at + 1) == SQL_WORD_RANGE;
+    bool is_base = sql_kind_at(scan, scan->at) == SQL_TOKEN_OPEN;
+    if (is_base) {
+        sql_operate(scan, SQL_CODE);
+    }
+    if (is_base || is_range) {
+        sql_define_named(scan, SQL_WORD_TYPE);
+    }
+    return sql_define_rest(scan);
 }
 
 void sql_define_publication(struct sql_scan *scan)
@@ -361,9 +425,10 @@ static bool sql_create_other(struct sql_scan *scan, enum sql_word kind)
         scan->statement->needs_no_transaction = true;
         return false;
     case SQL_WORD_DOMAIN:
-    case SQL_WORD_TYPE:
         (void)sql_take_name(scan, &name);
         return sql_define_rest(scan);
+    case SQL_WORD_TYPE:
+        return sql_create_type(scan);
     case SQL_WORD_PUBLICATION:
         sql_define_publication(scan);
         return false;
@@ -375,6 +440,7 @@ static bool sql_create_other(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_FOREIGN:
     case SQL_WORD_LANGUAGE:
     case SQL_WORD_OPERATOR:
+    case SQL_WORD_TEXT:
     case SQL_WORD_TRANSFORM:
         sql_define_named(scan, kind);
         return false;
@@ -383,7 +449,6 @@ static bool sql_create_other(struct sql_scan *scan, enum sql_word kind)
     case SQL_WORD_GROUP:
     case SQL_WORD_ROLE:
     case SQL_WORD_SERVER:
-    case SQL_WORD_TEXT:
     case SQL_WORD_USER:
         return false;
     default:

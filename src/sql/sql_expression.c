@@ -317,6 +317,35 @@ static bool sql_is_grammar(const struct sql_scan *scan, enum sql_word word, size
     }
 }
 
+/* Words of the grammar that stand where a column could: behind IS, the field of EXTRACT or of an
+ * interval, the form of NORMALIZE, the names of types of more than one word. */
+static bool sql_is_fixed(const struct sql_scan *scan, const struct sql_frame *frame, size_t start)
+{
+    enum sql_word word = sql_word_at(scan, start);
+    enum sql_word before = start == 0 ? SQL_NO_WORD : sql_word_at(scan, start - 1);
+    enum sql_word first = start < 2 ? SQL_NO_WORD : sql_word_at(scan, start - 2);
+    enum sql_word next = sql_word_at(scan, start + 1);
+    struct slice written = sql_token_lower(scan, start);
+    if (before == SQL_WORD_IS || (before == SQL_WORD_NOT && first == SQL_WORD_IS) ||
+        before == SQL_WORD_COLLATE || before == SQL_WORD_UNIQUE) {
+        return true;
+    }
+    if (before == SQL_WORD_TO) {
+        return first == SQL_WORD_YEAR || first == SQL_WORD_DAY || first == SQL_WORD_HOUR ||
+               first == SQL_WORD_MINUTE;
+    }
+    if (frame->call == SQL_WORD_EXTRACT) {
+        return first == SQL_WORD_EXTRACT && next == SQL_WORD_FROM;
+    }
+    if (frame->call == SQL_WORD_NORMALIZE && sql_kind_at(scan, start + 1) == SQL_TOKEN_CLOSE) {
+        return slice_equals(written, SLICE("nfc")) || slice_equals(written, SLICE("nfd")) ||
+               slice_equals(written, SLICE("nfkc")) || slice_equals(written, SLICE("nfkd"));
+    }
+    return (next == SQL_WORD_PRECISION && slice_equals(written, SLICE("double"))) ||
+           (next == SQL_WORD_VARYING && sql_word_class(word) == SQL_WORD_IS_COLUMN) ||
+           (word == SQL_WORD_NATIONAL && (next == SQL_WORD_CHARACTER || next == SQL_WORD_CHAR));
+}
+
 /* The parts of a name: those before the last are its qualifier. */
 struct sql_parts {
     struct slice schema; /* the last part of it */
@@ -368,13 +397,16 @@ static void sql_expression_column(struct sql_scan *scan, const struct sql_frame 
         sql_add_type(scan, (struct sql_name){parts->schema, parts->name});
     }
     if (is_literal || is_label || is_argument ||
-        (parts->count == 1 && sql_is_grammar(scan, word, start))) {
+        (parts->count == 1 && sql_is_grammar(scan, word, start)) ||
+        sql_is_fixed(scan, frame, start)) {
         return;
     }
     if (frame->clause == SQL_IN_WINDOW && sql_word_at(scan, scan->at) == SQL_WORD_AS) {
         return;
     }
-    sql_see_column(scan);
+    if (start == 0 || sql_kind_at(scan, start - 1) != SQL_TOKEN_DOT) { /* a field is of a value */
+        sql_see_column(scan);
+    }
     sql_add_column(scan, parts->qualifier, parts->name, !sql_is_handed_out(scan, frame, start));
 }
 

@@ -302,6 +302,8 @@ bool sql_define_create(struct sql_scan *scan);
 bool sql_define_rest(struct sql_scan *scan);
 /* [IF [NOT] EXISTS] name. */
 bool sql_define_relation(struct sql_scan *scan, uint64_t operations);
+/* Functions that are named and not called; goes to the end. */
+void sql_define_named(struct sql_scan *scan, enum sql_word kind);
 /* Whether what is defined runs later, or is about other servers. */
 void sql_define_nature(struct sql_scan *scan, enum sql_word kind);
 /* FOR or ADD, SET, DROP: [TABLE] name [(columns)] [WHERE (…)], TABLES IN SCHEMA name, … */

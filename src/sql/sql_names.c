@@ -327,7 +327,7 @@ uint32_t sql_add_function(struct sql_scan *scan, struct sql_name name, bool is_f
             sql_room(scan->arena, statement->functions, statement->function_count,
                      &scan->function_capacity, sizeof(*statement->functions));
         statement->functions[statement->function_count++] =
-            (struct sql_function){name, UINT32_MAX, 0, is_field};
+            (struct sql_function){.name = name, .argument_min = UINT32_MAX, .is_field = is_field};
         entry->value = (uint32_t)statement->function_count;
         if (is_field) {
             sql_add_arguments(scan, entry->value, 1);

@@ -251,6 +251,8 @@ def walk_statement(node, found):
         found.operations.add("drop")
     if kind.startswith("Alter") or kind in ("RenameStmt",):
         found.operations.add("alter")
+    if kind in ("AlterTableStmt", "CompositeTypeStmt") and drops_values(body):
+        found.operations.add("drop")
     if kind == "AlterDefaultPrivilegesStmt":
         found.operations.add("grant" if body["action"].get("is_grant") else "revoke")
     if kind in ("GrantStmt", "GrantRoleStmt"):
@@ -265,6 +267,12 @@ def walk_statement(node, found):
         if body.get("is_from"):
             found.write(body.get("relation"), "copy")
     walk(node, found)
+
+
+def drops_values(body):
+    """ALTER TABLE … DROP COLUMN, ALTER TYPE … DROP ATTRIBUTE."""
+    return any(command["AlterTableCmd"].get("subtype") == "AT_DropColumn"
+               for command in body.get("cmds", []))
 
 
 def says_no(argument):
