@@ -95,6 +95,7 @@ bool gate_session_policy(struct gate_session *session, struct passage_policy *re
         .analyze = sql_analyze,
         .judge_script = gate_session_judge_script,
         .asks_names = session->rules->scope.asks_names,
+        .asks_relations = session->rules->scope.asks_relations,
         .judge_known = gate_session_judge_known,
         .judge_script_known = gate_session_judge_script_known,
         .context = session,

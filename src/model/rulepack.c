@@ -83,7 +83,9 @@ static const char secrets_guardrail[] =
     "{\"type\":\"sql\",\"name\":\"no password hashes\",\"relations\":["
     "{\"name\":\"pg_catalog.pg_authid\",\"access\":\"any\"},"
     "{\"name\":\"pg_catalog.pg_shadow\",\"access\":\"any\"},"
-    "{\"name\":\"pg_catalog.pg_user_mapping\",\"access\":\"any\"}],\"unknown\":\"allow\","
+    "{\"name\":\"pg_catalog.pg_user_mapping\",\"access\":\"any\"},"
+    "{\"name\":\"information_schema.user_mapping_options\",\"access\":\"any\"},"
+    "{\"name\":\"information_schema._pg_user_mappings\",\"access\":\"any\"}],\"unknown\":\"allow\","
     "\"message\":\"password hashes are not shown here\"}," BEYOND_RULE "]}}";
 
 /* For callers that nobody watches. Members of the group are those who were granted writing, of few
@@ -112,7 +114,9 @@ static const char agent_safe_guardrail[] =
     "{\"type\":\"sql\",\"name\":\"no password hashes\",\"relations\":["
     "{\"name\":\"pg_catalog.pg_authid\",\"access\":\"any\"},"
     "{\"name\":\"pg_catalog.pg_shadow\",\"access\":\"any\"},"
-    "{\"name\":\"pg_catalog.pg_user_mapping\",\"access\":\"any\"}],\"unknown\":\"block\","
+    "{\"name\":\"pg_catalog.pg_user_mapping\",\"access\":\"any\"},"
+    "{\"name\":\"information_schema.user_mapping_options\",\"access\":\"any\"},"
+    "{\"name\":\"information_schema._pg_user_mappings\",\"access\":\"any\"}],\"unknown\":\"block\","
     "\"message\":\"password hashes are not shown here\"}]},"
     "\"output\":{\"rules\":["
     "{\"type\":\"read_budget\",\"name\":\"no bulk reads\",\"rows\":50000,\"bytes\":50000000,"

@@ -129,8 +129,12 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
             scope.asks_review = scope.asks_review || rules->rules[i].finding.action == GUARD_REVIEW;
             scope.is_read_only = scope.is_read_only ||
                                  (rules->rules[i].sql != NULL && rules->rules[i].sql->read_only);
-            scope.asks_names = scope.asks_names || (rules->rules[i].sql != NULL &&
-                                                    guard_sql_asks_names(rules->rules[i].sql));
+            scope.asks_relations =
+                scope.asks_relations ||
+                (rules->rules[i].sql != NULL && rules->rules[i].sql->relation_count > 0);
+            scope.asks_names =
+                scope.asks_names || scope.asks_relations ||
+                (rules->rules[i].sql != NULL && guard_sql_asks_names(rules->rules[i].sql));
         }
     }
     scope.is_broken = guard_scratch_fit(scratch, rules) != ERR_NONE;
@@ -277,6 +281,9 @@ bool guard_judge_known(const struct guard_scope *scope, struct slice text,
     }
     for (size_t i = 0; i < names.count && known->identify != NULL; i++) {
         known->identify(known->context, &names.items[i]);
+    }
+    if (scope->asks_relations) {
+        script = guard_reach_in(&arena, script, known);
     }
     guard_judge_named(scope, text, settings, script, &names, ret_verdict);
     return true;

@@ -90,7 +90,8 @@ struct guard_scope {
     struct guard_scratch *scratch;
     const uint64_t *bits; /* bit i: rule i */
     bool looks_at[2];     /* by direction: whether any rule is left */
-    bool asks_names;      /* a rule rests on whose the functions are that statements call */
+    bool asks_names;      /* a rule rests on whose the functions are that statements call, or: */
+    bool asks_relations;  /* a rule is about relations, which are reached through others, too */
     bool stops_text;      /* a rule blocks by words or a pattern in what clients send */
     bool asks_structure;  /* a rule is about what statements would do, beside is_read_only */
     bool asks_review;     /* a rule has statements held until people have decided */
@@ -151,10 +152,22 @@ struct guard_names {
     size_t count;
 };
 
-/* What tells whose names are. */
+/* Relations that are reached by what a statement names: sources of views, parts of tables, what
+ * keys pass deletions on to. */
+struct guard_reached {
+    struct arena *arena;
+    struct sql_relation *items;
+    size_t count;
+    size_t capacity;
+};
+void guard_reached_add(struct guard_reached *reached, const struct sql_relation *relation);
+
+/* What tells whose names are, and what they reach. */
 struct guard_known {
     uint64_t id; /* the same as long as all answers are; 0: they are not to be remembered */
     void (*identify)(void *context, struct guard_name *name); /* NULL: nobody knows any */
+    /* Adds what is reached by 'named', in which way; NULL: nobody knows. */
+    void (*reach)(void *context, const struct sql_relation *named, struct guard_reached *reached);
     void *context;
 };
 

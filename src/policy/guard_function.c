@@ -226,6 +226,18 @@ bool guard_function_is_harmless(const struct sql_name *function)
     return function_is_listed(function->name) || function_is_of_a_kind(function->name);
 }
 
+bool guard_function_reads_any(const struct sql_function *function)
+{
+    const struct sql_name *name = &function->name;
+    if (name->schema.len > 0 && !slice_equals(name->schema, SLICE("pg_catalog"))) {
+        return false;
+    }
+    return slice_has_nocase(name->name, SLICE("_to_xml")) ||
+           slice_equals(name->name, SLICE("ts_stat")) ||
+           (slice_equals(name->name, SLICE("ts_rewrite")) && function->argument_min < 3) ||
+           slice_starts_with(name->name, SLICE("pg_logical_slot_"));
+}
+
 uint64_t guard_function_operations(const struct sql_name *function)
 {
     if (slice_equals(function->name, SLICE("set_config"))) {

@@ -17,6 +17,9 @@ bool guard_mysql_function_is_harmless(const struct sql_name *function);
  * somebody has defined one by that name only the catalog can tell. */
 bool guard_field_is_harmless(const struct sql_name *field);
 
+/* It runs a text, or goes by one, that may name any relation. */
+bool guard_function_reads_any(const struct sql_function *function);
+
 /* Bits: what a call of it does as much as a statement would. */
 uint64_t guard_function_operations(const struct sql_name *function);
 

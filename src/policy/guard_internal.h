@@ -105,6 +105,10 @@ bool guard_sql_is_safe(const struct guard_sql *sql, const struct sql_name *funct
 /* guard_names.c: why a name may do what the rule is about; SLICE_NONE: it does not. */
 struct slice guard_name_why(const struct guard_sql *sql, const struct guard_name *name);
 
+/* guard_reach.c: with what is reached beside what is named; lies in the arena, or is 'script'. */
+const struct sql_script *guard_reach_in(struct arena *arena, const struct sql_script *script,
+                                        const struct guard_known *known);
+
 /* guard_budget.c */
 const struct guard_budget *guard_budget_in(struct arena *arena, const struct guard_rule *rule);
 

@@ -69,7 +69,8 @@ static void name_add_others(struct name_list *list, const struct sql_statement *
     }
     for (size_t i = 0; i < statement->relation_count; i++) {
         const struct sql_relation *relation = &statement->relations[i];
-        if (relation->is_read && !name_is_own(&relation->name)) {
+        bool is_read = relation->is_read || (relation->operations & SQL_BIT(SQL_REFRESH)) != 0;
+        if (is_read && !name_is_own(&relation->name)) {
             name_add(list, GUARD_NAME_READ, relation->name);
         }
         if ((relation->operations & WRITES_ROWS) != 0) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
 #include "policy/guard_function.h"
 #include "policy/guard_internal.h"
 
@@ -86,14 +87,21 @@ struct sql_subject {
     uint64_t function_starts;
     bool is_one_of_many;
     bool has_unknown_functions;
+    bool reads_any; /* a text that is a function's argument says which relation */
+    bool remembers; /* it reads what the server keeps of the values of any table */
 };
+
+static bool sql_is_of_catalog(const struct guard_sql_relation *wanted)
+{
+    return slice_equals(wanted->glob.schema, SLICE("pg_catalog")) ||
+           slice_equals(wanted->glob.schema, SLICE("information_schema"));
+}
 
 /* All relations of a schema or of the database. CASCADE does not write to the catalogs. */
 static bool sql_meets_all(const struct guard_sql_relation *wanted,
                           const struct sql_relation *relation, enum sql_dialect dialect)
 {
-    bool is_catalog = slice_equals(wanted->glob.schema, SLICE("pg_catalog")) ||
-                      slice_equals(wanted->glob.schema, SLICE("information_schema"));
+    bool is_catalog = sql_is_of_catalog(wanted);
     bool is_read = wanted->if_read && relation->is_read;
     return guard_glob_matches_schema(&wanted->glob, relation->name.schema, dialect) &&
            (is_read || !is_catalog || relation->name.schema.len > 0);
@@ -102,6 +110,12 @@ static bool sql_meets_all(const struct guard_sql_relation *wanted,
 static bool sql_has_relation(const struct guard_sql *sql, const struct sql_subject *subject)
 {
     const struct sql_statement *statement = subject->statement;
+    for (size_t j = 0; (subject->reads_any || subject->remembers) && j < sql->relation_count; j++) {
+        const struct guard_sql_relation *wanted = &sql->relations[j];
+        if (wanted->if_read && (subject->reads_any || !sql_is_of_catalog(wanted))) {
+            return true;
+        }
+    }
     if ((sql->relation_starts & subject->relation_starts) == 0) { /* most rules */
         return false;
     }
@@ -153,6 +167,9 @@ static bool sql_has_function(const struct guard_sql *sql, const struct sql_subje
     }
     for (size_t i = 0; i < statement->function_count; i++) {
         const struct sql_function *function = &statement->functions[i];
+        if (function->is_any) {
+            return true;
+        }
         if (function->is_field ? sql_is_field_of(sql, &function->name)
                                : sql_is_in(sql->functions, sql->function_count, &function->name,
                                            subject->dialect)) {
@@ -309,6 +326,22 @@ static void sql_judge_statement(struct guard_judgement *judgement,
     }
 }
 
+/* What the server keeps of the values of any table. */
+static bool sql_remembers(const struct sql_relation *relation)
+{
+    static const struct slice names[] = {
+        SLICE_INIT("pg_statistic"), SLICE_INIT("pg_statistic_ext_data"), SLICE_INIT("pg_stats"),
+        SLICE_INIT("pg_stats_ext"), SLICE_INIT("pg_stats_ext_exprs"),
+    };
+    bool is_own =
+        relation->name.schema.len == 0 || slice_equals(relation->name.schema, SLICE("pg_catalog"));
+    bool is_one = false;
+    for (size_t i = 0; i < COUNT_OF(names) && is_own && relation->is_read && !is_one; i++) {
+        is_one = slice_equals(relation->name.name, names[i]);
+    }
+    return is_one;
+}
+
 static void sql_subject_fill(struct sql_subject *subject)
 {
     const struct sql_statement *statement = subject->statement;
@@ -317,6 +350,8 @@ static void sql_subject_fill(struct sql_subject *subject)
         subject->relation_starts |=
             relation->is_all ? UINT64_MAX : guard_name_start(relation->name.name, subject->dialect);
         bool is_filled = (relation->operations & SQL_BIT(SQL_COPY)) != 0;
+        subject->remembers =
+            subject->remembers || (subject->dialect == SQL_POSTGRES && sql_remembers(relation));
         subject->bulk |= is_filled ? SQL_BIT(SQL_INSERT) : 0;
     }
     for (size_t i = 0; i < statement->function_count; i++) {
@@ -324,8 +359,11 @@ static void sql_subject_fill(struct sql_subject *subject)
         subject->function_starts |= guard_name_start(function->name.name, subject->dialect);
         subject->operations |=
             subject->dialect == SQL_POSTGRES ? guard_function_operations(&function->name) : 0;
-        subject->has_unknown_functions =
-            subject->has_unknown_functions || !sql_is_harmless(function, subject->dialect);
+        bool is_unknown = !sql_is_harmless(function, subject->dialect);
+        subject->has_unknown_functions = subject->has_unknown_functions || is_unknown;
+        subject->reads_any =
+            subject->reads_any ||
+            (is_unknown && subject->dialect == SQL_POSTGRES && guard_function_reads_any(function));
     }
     bool is_emptied = (statement->operations & SQL_BIT(SQL_TRUNCATE)) != 0;
     subject->bulk |= is_emptied ? SQL_BIT(SQL_DELETE) : 0;

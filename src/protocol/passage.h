@@ -36,6 +36,7 @@ struct passage_policy {
     /* Where rules rest on whose the functions are that statements call: guard_cache_judge_known()
      * and guard_judge_known(), in the place of those above. */
     bool asks_names;
+    bool asks_relations; /* a rule rests on what relations reach, within any transaction */
     bool (*judge_known)(void *context, const struct sql_settings *settings, struct slice text,
                         const struct guard_known *known, struct guard_verdict *ret_verdict,
                         struct guard_facts *ret_facts);

@@ -16,9 +16,9 @@
  * r oid schema name kind flags columns; x oid, p: runs functions that somebody made, when it is
  * read; y oid schema name: remote; z oid number name: a column's, remote; d view oid number;
  * q view function; l view number relation number: what a column is taken from; i child parent;
- * k referencing referenced; p table oid; f name least most; b name text: of a procedure, what it
- * runs; o name; t name kind; c; e.
- * In a list of columns a comma and a backslash that belong to a name are written as \c and \\. */
+ * k referencing referenced actions; p table oid; f name least most; b name text: of a procedure,
+ * what it runs; o name; t name kind; c; e. In a list of columns a comma and a backslash that belong
+ * to a name are written as \c and \\. */
 static const char text_of_start[] =
     "with ext as (select d.classid, d.objid from pg_catalog.pg_depend d where d.deptype = 'e'),"
     " own(name) as (values ('pg_statistic'), ('pg_statistic_ext_data'), ('pg_stats'),"
@@ -92,7 +92,8 @@ static const char text_of_edges[] =
     " where e.found = e.wanted and e.m[4] = 'false' and e.m[1]::int <= 1600"
     " union all select 'i', i.inhrelid::text, i.inhparent::text, null, null, null, null"
     " from pg_catalog.pg_inherits i"
-    " union all select distinct 'k', o.conrelid::text, o.confrelid::text, null, null, null, null"
+    " union all select distinct 'k', o.conrelid::text, o.confrelid::text,"
+    " concat(o.confdeltype, o.confupdtype), null, null, null"
     " from pg_catalog.pg_constraint o where o.contype = 'f'"
     " union all select distinct 'p', p.polrelid::text, d.refobjid::text, null, null, null, null"
     " from pg_catalog.pg_policy p join pg_catalog.pg_depend d"
@@ -320,6 +321,10 @@ static bool read_edge(struct pg_facts *facts, enum fact_edge_kind kind, const st
                              .from = pg_facts_find(facts, from),
                              .to = pg_facts_find(facts, to),
                              .column = column};
+    if (kind == FACT_EDGE_KEY && values[3].len == 2) {
+        edge.when_deleted = values[3].at[0];
+        edge.when_updated = values[3].at[1];
+    }
     if (edge.from != NULL && edge.to != NULL) { /* others are the server's, or indexes */
         facts->edges[facts->edge_count++] = edge;
     }
@@ -531,6 +536,7 @@ struct pg_facts *pg_facts_new(struct mask_rules *rules, const struct query_rows 
             }
         }
     }
+    pg_facts_link(facts);
     pg_facts_close_code(facts);
     pg_facts_close(facts);
     return facts;

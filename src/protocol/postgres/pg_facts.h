@@ -85,6 +85,10 @@ bool pg_facts_is_own_operator(const struct pg_facts *facts, const struct sql_nam
 bool pg_facts_is_own_type(const struct pg_facts *facts, const struct sql_name *name);
 bool pg_facts_has_event_triggers(const struct pg_facts *facts);
 
+/* Adds the relations that are read or written where a statement reads or writes 'named': what views
+ * are made of, parts and wholes of tables, what a key passes deletions and new values on to. */
+void pg_facts_reach(const struct pg_facts *facts, const struct sql_relation *named,
+                    struct guard_reached *reached);
 /* Fills in whose it is. */
 void pg_facts_identify(const struct pg_facts *facts, struct guard_name *name);
 

@@ -17,6 +17,8 @@ struct fact_column {
     bool is_computed; /* of a view: or something else */
 };
 
+struct fact_edge;
+
 struct fact_relation {
     uint32_t oid;
     char kind; /* relkind */
@@ -27,6 +29,8 @@ struct fact_relation {
     struct fact_column *columns; /* by number */
     size_t column_count;
     struct fact_relation *next_of_name;
+    struct fact_edge *edges_from;
+    struct fact_edge *edges_to;
     bool is_own;       /* the server's: one of those that remember what others read */
     bool has_triggers; /* or rules: what is written to it runs them */
     bool gives_others; /* what is written to it returns what INSTEAD rules and triggers make up */
@@ -55,6 +59,10 @@ struct fact_edge {
     struct fact_relation *to;
     uint16_t column; /* of 'to', of a view; 0: none, or all where the view takes whole rows */
     uint16_t from_column;
+    char when_deleted; /* of a key: what becomes of 'from', as pg_constraint has it */
+    char when_updated;
+    struct fact_edge *next_from; /* of the same 'from' */
+    struct fact_edge *next_to;   /* of the same 'to' */
 };
 
 struct fact_function {
@@ -94,6 +102,9 @@ struct fact_column *fact_column_of(const struct fact_relation *relation, uint16_
 
 /* pg_facts_closure.c: sets what is masked and reached, once all is read. */
 void pg_facts_close(struct pg_facts *facts);
+
+/* pg_facts_reach.c: the edges of each relation, once all are read. */
+void pg_facts_link(struct pg_facts *facts);
 
 /* pg_facts_names.c: sets what runs code that somebody made, once all is read. */
 void pg_facts_close_code(struct pg_facts *facts);

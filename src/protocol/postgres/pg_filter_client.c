@@ -224,7 +224,7 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
     struct pg_filter_judgement judgement;
     bool passes = true;
     uint64_t id = 0;
-    pg_filter_judge_unknown(filter, &judgement);
+    pg_filter_judge_call(filter, message->body, &judgement);
     enum err err = ERR_NONE;
     if (!pg_filter_stops(filter, &judgement.verdict)) {
         err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,

@@ -2,7 +2,10 @@
 /* What a text is found to be: its verdict, what limits its rows, what depends on names. */
 #include "protocol/postgres/pg_filter_judge.h"
 
+#include "base/memory.h"
 #include "base/must.h"
+#include "base/reader.h"
+#include "base/text.h"
 #include "protocol/postgres/pg_filter_known.h"
 #include "protocol/postgres/pg_filter_names.h"
 
@@ -404,6 +407,30 @@ static bool pg_filter_has_high_bytes(struct slice text)
     return is_high;
 }
 
+static bool pg_filter_is_high(struct slice text, size_t index)
+{
+    return index < text.len && (unsigned char)text.at[index] >= 0x80;
+}
+
+/* Whether where a quote ends depends on letters that the server converts first: a letter of a name
+ * between dollars may have two codes, and a backslash be half of a letter. */
+static bool pg_filter_has_doubtful_quotes(const struct pg_filter *filter, struct slice text)
+{
+    bool is_certain = filter->state.count == 0 && !filter->has_run;
+    bool is_utf8 = is_certain && filter->is_client_utf8 && filter->is_server_utf8;
+    bool may_escape =
+        (filter->is_encoding_unsafe || !is_certain) &&
+        (filter->is_backslash_quoted || !is_certain || slice_has_nocase(text, SLICE("e'")));
+    for (size_t i = is_utf8 || text_is_ascii(text) ? text.len : 0; i < text.len; i++) {
+        bool is_behind = i > 0 && pg_filter_is_high(text, i - 1);
+        if (text.at[i] == '$' ? is_behind || pg_filter_is_high(text, i + 1)
+                              : text.at[i] == '\\' && is_behind && may_escape) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Which names a text defines, or runs, has to be certain. */
 static void pg_filter_judge_otherwise(struct pg_filter *filter, struct sql_settings settings,
                                       struct slice text, struct pg_filter_judgement *judgement,
@@ -462,6 +489,9 @@ void pg_filter_judge(struct pg_filter *filter, struct slice text,
     const struct sql_settings settings = {.dialect = SQL_POSTGRES,
                                           .is_backslash_quoted = filter->is_backslash_quoted};
     pg_filter_judge_as(filter, settings, pg_filter_is_ambiguous(filter, text), text, ret_judgement);
+    ret_judgement->is_unreadable = pg_filter_has_doubtful_quotes(filter, text);
+    ret_judgement->is_early = ret_judgement->is_early || (ret_judgement->is_unreadable &&
+                                                          pgwire_state_owes_ready(&filter->state));
 }
 
 /* As an EXECUTE of it would be. */
@@ -507,6 +537,52 @@ void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgemen
         .verdict = verdict_none,
         .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true, .is_unknown = true}};
     filter->policy.judge_script(filter->policy.context, &settings, SLICE(""), NULL,
+                                &ret_judgement->verdict);
+}
+
+/* Functions by their numbers, of those that drivers call so, or that say what they do; all others
+ * may be any. */
+static struct slice pg_filter_function_name(uint32_t number)
+{
+    static const struct {
+        uint32_t number;
+        char name[16];
+    } known[] = {
+        {715, "lo_create"},    {764, "lo_import"},      {765, "lo_export"},  {767, "lo_import"},
+        {952, "lo_open"},      {953, "lo_close"},       {954, "loread"},     {955, "lowrite"},
+        {956, "lo_lseek"},     {957, "lo_creat"},       {958, "lo_tell"},    {964, "lo_unlink"},
+        {1004, "lo_truncate"}, {2078, "set_config"},    {3036, "pg_notify"}, {3170, "lo_lseek64"},
+        {3171, "lo_tell64"},   {3172, "lo_truncate64"},
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (known[i].number == number) {
+            return slice_of_text(known[i].name);
+        }
+    }
+    return SLICE("");
+}
+
+void pg_filter_judge_call(struct pg_filter *filter, struct slice body,
+                          struct pg_filter_judgement *ret_judgement)
+{
+    const struct sql_settings settings = {.dialect = SQL_POSTGRES};
+    struct reader reader = reader_of(body);
+    struct slice name = pg_filter_function_name(reader_u32(&reader));
+    struct sql_relation any = {.name = {SLICE(""), SLICE("*")}, .is_read = true, .is_all = true};
+    struct sql_function function = {
+        .name = {SLICE("pg_catalog"), name}, .argument_max = UINT32_MAX, .is_any = name.len == 0};
+    struct sql_statement statement = {.verb = SQL_OTHER,
+                                      .is_unknown = true,
+                                      .why = "it calls a function by its number",
+                                      .relations = &any,
+                                      .relation_count = 1,
+                                      .functions = &function,
+                                      .function_count = 1};
+    const struct sql_script script = {.statements = &statement, .count = 1};
+    *ret_judgement = (struct pg_filter_judgement){
+        .verdict = verdict_none,
+        .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true, .is_unknown = true}};
+    filter->policy.judge_script(filter->policy.context, &settings, SLICE(""), &script,
                                 &ret_judgement->verdict);
 }
 

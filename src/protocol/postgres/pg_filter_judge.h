@@ -12,6 +12,7 @@ struct pg_filter_judgement {
     bool is_ambiguous;        /* the server may read the text otherwise */
     bool is_early;            /* it depends on what is owed; the rest says nothing */
     bool is_uncertain;        /* as is_ambiguous, and it is about names */
+    bool is_unreadable;       /* where its quotes end depends on how letters are converted */
 };
 void pg_filter_judge(struct pg_filter *filter, struct slice text,
                      struct pg_filter_judgement *ret_judgement);
@@ -25,6 +26,9 @@ void pg_filter_judge_statement(struct pg_filter *filter,
 bool pg_filter_is_ambiguous(const struct pg_filter *filter, struct slice text);
 /* What has no text that is known. */
 void pg_filter_judge_unknown(struct pg_filter *filter, struct pg_filter_judgement *ret_judgement);
+/* A message that calls a function by its number. */
+void pg_filter_judge_call(struct pg_filter *filter, struct slice body,
+                          struct pg_filter_judgement *ret_judgement);
 /* The value of a parameter. */
 void pg_filter_judge_value(struct pg_filter *filter, struct slice value,
                            struct pg_filter_judgement *ret_judgement);

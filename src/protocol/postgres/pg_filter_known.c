@@ -57,6 +57,13 @@ static void known_identify(void *context, struct guard_name *name)
     }
 }
 
+static void known_reach(void *context, const struct sql_relation *named,
+                        struct guard_reached *reached)
+{
+    const struct pg_filter_known *known = context;
+    pg_facts_reach(known->facts, named, reached);
+}
+
 /* False: nothing was asked, or it is too old. */
 static bool known_now(struct pg_filter *filter, struct guard_known *ret_known)
 {
@@ -64,16 +71,20 @@ static bool known_now(struct pg_filter *filter, struct guard_known *ret_known)
     if (known->facts != NULL && !known->is_fresh && !known_is_current(filter, &known->stamp)) {
         known_forget(known);
     }
-    if (known->facts == NULL && known->defines == PG_FILTER_DEFINES_NONE) {
+    bool asks_always = filter->policy.asks_relations;
+    if (known->facts == NULL && (asks_always || known->defines == PG_FILTER_DEFINES_NONE)) {
         known_take(filter, false);
     }
     bool is_lost = known->has_failed || known->defines == PG_FILTER_DEFINES_ANYTHING;
     *ret_known = (struct guard_known){
         .id = is_lost || known->defines != PG_FILTER_DEFINES_NONE ? 0 : known->id,
         .identify = is_lost ? NULL : known_identify,
+        /* What was there before a transaction that defines things is there still, or is named by
+         * what gives it another name. */
+        .reach = known->facts == NULL ? NULL : known_reach,
         .context = known,
     };
-    return known->facts != NULL || is_lost;
+    return known->facts != NULL || known->has_failed || (is_lost && !asks_always);
 }
 
 /* Whether the catalog is asked before the message at hand is judged. */

@@ -152,7 +152,14 @@ enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
 {
     const struct sql_script *script = &judgement->script;
     enum err err = ERR_NONE;
-    *ret_passes = !judgement->is_uncertain;
+    bool is_unreadable = judgement->is_unreadable && judgement->verdict.action != GUARD_BLOCK;
+    *ret_passes = !judgement->is_uncertain && !is_unreadable;
+    if (is_unreadable) {
+        return pg_filter_refuse_for(filter, type, "22021",
+                                    "where a quote ends depends on letters beyond ASCII, which can "
+                                    "be followed in UTF8 only",
+                                    reterr_error);
+    }
     if (judgement->is_uncertain) {
         return pg_filter_refuse_for(
             filter, type, "42601",

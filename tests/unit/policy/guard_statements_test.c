@@ -262,13 +262,56 @@ static void nothing_is_asked_that_is_known(void **state)
         "{\"type\": \"sql\", \"operations\": [\"drop\"], \"safe_functions\": [\"*\"]}",
         "{\"type\": \"sql\", \"operations\": [\"drop\"], \"unknown\": \"allow\"}",
         "{\"type\": \"sql\", \"functions\": [\"x\"]}",
-        "{\"type\": \"sql\", \"relations\": [{\"name\": \"hr.*\", \"access\": \"read\"}]}",
         "{\"type\": \"deny_words_list\", \"words\": [\"x\"]}",
     };
     for (size_t i = 0; i < COUNT_OF(rules_that_do_not_ask); i++) {
         use(rules_that_do_not_ask[i]);
         assert_false(scope.asks_names);
         assert_int_equal(guard_names_in(&arena, &scope, &script).count, 0);
+    }
+}
+
+/* A view of hr.pay, as a catalog says. */
+static void reach(void *context, const struct sql_relation *named, struct guard_reached *reached)
+{
+    (void)context;
+    struct sql_relation pay = *named;
+    if (slice_equals(named->name.name, SLICE("v"))) {
+        pay.name = (struct sql_name){SLICE("hr"), SLICE("pay")};
+        guard_reached_add(reached, &pay);
+    }
+}
+
+static void what_is_reached_is_met_as_if_it_were_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_of_reads;
+        enum guard_action action;
+    } cases[] = {
+        {"select * from v", true, GUARD_BLOCK},
+        {"select * from public.w", true, GUARD_PASS},
+        {"select 1; table v", true, GUARD_BLOCK},
+        {"select * from v", false, GUARD_PASS},
+        {"delete from v where a = 1", false, GUARD_BLOCK},
+        {"delete from public.w where a = 1", false, GUARD_PASS},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct guard_known known = {.reach = reach};
+        struct slice text = slice_of_text(cases[i].text);
+        struct sql_script script = sql_analyze(&arena, &settings, text);
+        use(cases[i].is_of_reads ? "{\"type\": \"sql\", \"unknown\": \"allow\", \"relations\": "
+                                   "[{\"name\": \"hr.pay\", \"access\": \"read\"}]}"
+                                 : "{\"type\": \"sql\", \"unknown\": \"allow\", \"relations\": "
+                                   "[{\"name\": \"hr.pay\", \"access\": \"write\"}]}");
+        assert_true(scope.asks_relations && scope.asks_names);
+        assert_false(guard_judge_known(&scope, text, &settings, &script, NULL, &verdict));
+        assert_true(guard_judge_known(&scope, text, &settings, &script, &known, &verdict));
+        assert_int_equal(verdict.action, cases[i].action);
+        known.reach = NULL; /* nobody knows: what the text says alone */
+        assert_true(guard_judge_known(&scope, text, &settings, &script, &known, &verdict));
+        assert_int_equal(verdict.action, GUARD_PASS);
     }
 }
 
@@ -360,6 +403,7 @@ int main(void)
         TEST(every_call_is_one),
         TEST(whose_a_name_is_decides),
         TEST(nothing_is_asked_that_is_known),
+        TEST(what_is_reached_is_met_as_if_it_were_named),
         TEST(catalogs_can_be_read),
         TEST(words_are_found_however_they_are_split),
         TEST(time_is_linear_in_the_text),
