@@ -27,7 +27,7 @@
 #define BLOCK_BOUND_SIZE (8 + RECORD_CHAIN_SIZE + BLOCK_HEAD_SIZE)
 
 /* Below, compressing costs more time than it saves room. */
-#define BLOCK_SQUEEZE_MIN       512
+#define BLOCK_COMPRESS_MIN      512
 #define BLOCK_COMPRESSION_LEVEL 1
 
 struct block_codec {
@@ -264,7 +264,7 @@ static struct slice block_compress(struct block_codec *codec, struct slice recor
 {
     char *at = NULL;
     size_t room = ZSTD_compressBound(records.len);
-    if (records.len < BLOCK_SQUEEZE_MIN) {
+    if (records.len < BLOCK_COMPRESS_MIN) {
         return records;
     }
     if (codec->compress == NULL) {
@@ -278,7 +278,7 @@ static struct slice block_compress(struct block_codec *codec, struct slice recor
     if (ZSTD_isError(size) != 0 || size >= records.len) {
         return records;
     }
-    *flags |= BLOCK_IS_SQUEEZED;
+    *flags |= BLOCK_IS_COMPRESSED;
     return slice_of(at, size);
 }
 
@@ -368,7 +368,7 @@ enum err block_head_read(const struct block_key *key, uint64_t number, struct sl
     ret_head->flags = reader_u8(&fields);
     if (ret_head->size <= BLOCK_TAG_SIZE ||
         ret_head->size > LIMIT_RECORDING_BLOCK_SIZE + BLOCK_TAG_SIZE ||
-        ret_head->flags > (BLOCK_IS_SQUEEZED | BLOCK_HAS_SALT | BLOCK_IS_LAST)) {
+        ret_head->flags > (BLOCK_IS_COMPRESSED | BLOCK_HAS_SALT | BLOCK_IS_LAST)) {
         return ERR_CONFLICT;
     }
     if ((ret_head->flags & BLOCK_HAS_SALT) != 0) {
@@ -419,6 +419,7 @@ enum err block_open(struct block_codec *codec, const struct block_key *key,
         return ERR_CONFLICT;
     }
     *ret_records = slice_of(at, sealed.len - BLOCK_TAG_SIZE);
-    return (head->flags & BLOCK_IS_SQUEEZED) == 0 ? ERR_NONE
-                                                  : block_expand(codec, *ret_records, ret_records);
+    return (head->flags & BLOCK_IS_COMPRESSED) == 0
+               ? ERR_NONE
+               : block_expand(codec, *ret_records, ret_records);
 }

@@ -86,7 +86,7 @@ struct slice block_seal(struct block_codec *codec, const struct block_key *key,
                         const struct block_place *place, unsigned flags, struct slice records);
 
 enum block_flag {
-    BLOCK_IS_SQUEEZED = 1,
+    BLOCK_IS_COMPRESSED = 1,
     BLOCK_HAS_SALT = 2,
     BLOCK_IS_LAST = 4,
 };

@@ -46,7 +46,7 @@ struct recorder_stats recorder_pool_stats(const struct recorder_pool *recorders)
     return recorders->stats;
 }
 
-static struct buf *shop_take_buffer(struct recorder_pool *recorders)
+static struct buf *recorder_take_buffer(struct recorder_pool *recorders)
 {
     if (recorders->spare_count > 0) {
         return recorders->spares[--recorders->spare_count];
@@ -56,7 +56,7 @@ static struct buf *shop_take_buffer(struct recorder_pool *recorders)
     return buf;
 }
 
-static void shop_put_buffer(struct recorder_pool *recorders, struct buf *take_buf)
+static void recorder_put_buffer(struct recorder_pool *recorders, struct buf *take_buf)
 {
     if (take_buf == NULL) {
         return;
@@ -190,7 +190,7 @@ enum err recorder_open(struct recorder_pool *recorders, struct slice session_id,
 
 void recorder_free(struct recorder *recorder)
 {
-    shop_put_buffer(recorder->recorders, recorder->pending);
+    recorder_put_buffer(recorder->recorders, recorder->pending);
     recorder->recorders->stats.open_count--;
     block_key_wipe(&recorder->key);
     memory_free(recorder->error);
@@ -212,7 +212,7 @@ void recorder_break(struct recorder *recorder, enum err err, const struct error 
 
 static void recorder_drop_pending(struct recorder *recorder)
 {
-    shop_put_buffer(recorder->recorders, recorder->pending);
+    recorder_put_buffer(recorder->recorders, recorder->pending);
     recorder->pending = NULL;
     recorder->pending_count = 0;
     recorder->has_last = false;
@@ -281,7 +281,7 @@ static void recorder_add_record(struct recorder *recorder, enum record_kind kind
         .time = recorder_time(recorder, kind), .side = side, .kind = kind};
     recorder_end_last(recorder);
     if (recorder->pending == NULL) {
-        recorder->pending = shop_take_buffer(recorder->recorders);
+        recorder->pending = recorder_take_buffer(recorder->recorders);
     }
     recorder->last_start = recorder->pending->len;
     enum err err = record_write_parts(recorder->pending, &record, parts, count);
@@ -290,7 +290,7 @@ static void recorder_add_record(struct recorder *recorder, enum record_kind kind
         if (recorder->error != NULL) {
             return;
         }
-        recorder->pending = shop_take_buffer(recorder->recorders);
+        recorder->pending = recorder_take_buffer(recorder->recorders);
         recorder->last_start = 0;
         must(record_write_parts(recorder->pending, &record, parts, count) == ERR_NONE);
     }

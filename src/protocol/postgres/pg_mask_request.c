@@ -7,12 +7,12 @@
 #include "protocol/postgres/pg_mask_change.h"
 #include "protocol/postgres/pg_mask_copy.h"
 
-static struct slice asked_name(const struct pending_request *pending)
+static struct slice pending_name(const struct pending_request *pending)
 {
     return slice_of(pending->name, pending->name_len);
 }
 
-static struct slice asked_other(const struct pending_request *pending)
+static struct slice pending_other(const struct pending_request *pending)
 {
     return slice_of(pending->other, pending->other_len);
 }
@@ -153,8 +153,8 @@ void pg_mask_release_kept(struct pg_mask *mask)
 
 /* What is asked ------------------------------------------------------------------------------- */
 
-static struct pending_request *asked_new(struct pg_mask *mask,
-                                         const struct pg_mask_request *request)
+static struct pending_request *pending_new(struct pg_mask *mask,
+                                           const struct pg_mask_request *request)
 {
     struct pending_request *pending;
     if (mask->spare_count > 0) {
@@ -171,7 +171,7 @@ static struct pending_request *asked_new(struct pg_mask *mask,
     return pending;
 }
 
-static void asked_free(struct pg_mask *mask, struct pending_request *pending)
+static void pending_free(struct pg_mask *mask, struct pending_request *pending)
 {
     list_remove(&pending->link);
     mask->pending_count--;
@@ -340,10 +340,10 @@ enum err pg_mask_request(struct pg_mask *mask, const struct pg_mask_request *req
     if (mask->pending_count >= LIMIT_PGWIRE_OWED) {
         return fail(reterr_error, ERR_LIMIT, "too many requests wait for their answers");
     }
-    struct pending_request *pending = asked_new(mask, request);
+    struct pending_request *pending = pending_new(mask, request);
     enum err err = take(mask, pending, request, reterr_error);
     if (err != ERR_NONE) {
-        asked_free(mask, pending);
+        pending_free(mask, pending);
         return err;
     }
     pg_mask_note_sent(mask, pending);
@@ -351,12 +351,12 @@ enum err pg_mask_request(struct pg_mask *mask, const struct pg_mask_request *req
 }
 
 /* It was run, as far as it came. */
-static void asked_done(struct pg_mask *mask, struct pending_request *pending)
+static void pending_done(struct pg_mask *mask, struct pending_request *pending)
 {
     bool has_run = pending->type == PGWIRE_CLIENT_QUERY || pending->type == PGWIRE_CLIENT_EXECUTE;
     const struct statement *statement = has_run ? pg_mask_statement_of(mask, pending) : NULL;
     bool forgets = has_run && (statement == NULL || statement->changes_names);
-    asked_free(mask, pending);
+    pending_free(mask, pending);
     if (forgets) {
         pg_mask_forget_names(mask, true);
     }
@@ -365,7 +365,7 @@ static void asked_done(struct pg_mask *mask, struct pending_request *pending)
 void pg_mask_release_pending(struct pg_mask *mask)
 {
     while (!list_is_empty(&mask->pending)) {
-        asked_free(mask, LIST_ITEM(mask->pending.next, struct pending_request, link));
+        pending_free(mask, LIST_ITEM(mask->pending.next, struct pending_request, link));
     }
     while (!list_is_empty(&mask->spare)) {
         struct pending_request *spare = LIST_ITEM(mask->spare.next, struct pending_request, link);
@@ -383,7 +383,7 @@ struct pending_request *pg_mask_find_pending(struct pg_mask *mask, uint64_t id)
         if (pending->id >= id) {
             return pending->id == id ? pending : NULL;
         }
-        asked_done(mask, pending);
+        pending_done(mask, pending);
     }
     return NULL;
 }
@@ -396,7 +396,7 @@ struct portal *pg_mask_portal_of(struct pg_mask *mask, const struct pending_requ
         pending != NULL &&
         (pending->type == PGWIRE_CLIENT_EXECUTE ||
          (pending->type == PGWIRE_CLIENT_DESCRIBE && pending->object == PGWIRE_PORTAL));
-    return names_portal ? map_get(&mask->portals, asked_name(pending)) : NULL;
+    return names_portal ? map_get(&mask->portals, pending_name(pending)) : NULL;
 }
 
 struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct pending_request *pending)
@@ -408,10 +408,10 @@ struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct pendin
         return pending->statement;
     }
     if (pending->type == PGWIRE_CLIENT_DESCRIBE && pending->object == PGWIRE_STATEMENT) {
-        return map_get(&mask->statements, asked_name(pending));
+        return map_get(&mask->statements, pending_name(pending));
     }
     if (pending->type == PGWIRE_CLIENT_BIND) {
-        return map_get(&mask->statements, asked_other(pending));
+        return map_get(&mask->statements, pending_other(pending));
     }
     struct portal *portal = pg_mask_portal_of(mask, pending);
     return portal != NULL ? portal->statement : NULL;
@@ -419,7 +419,7 @@ struct statement *pg_mask_statement_of(struct pg_mask *mask, const struct pendin
 
 static void apply_parse(struct pg_mask *mask, struct pending_request *pending)
 {
-    struct slice name = asked_name(pending);
+    struct slice name = pending_name(pending);
     statement_unref(map_remove(&mask->statements, name));
     if (map_count(&mask->statements) < LIMIT_PG_MASK_NAMES) {
         (void)map_put(&mask->statements, name, statement_ref(pending->statement));
@@ -428,8 +428,8 @@ static void apply_parse(struct pg_mask *mask, struct pending_request *pending)
 
 static void apply_bind(struct pg_mask *mask, struct pending_request *pending)
 {
-    struct slice name = asked_name(pending);
-    struct statement *statement = map_get(&mask->statements, asked_other(pending));
+    struct slice name = pending_name(pending);
+    struct statement *statement = map_get(&mask->statements, pending_other(pending));
     portal_free(map_remove(&mask->portals, name));
     if (pending->portal != NULL && statement != NULL &&
         map_count(&mask->portals) < LIMIT_PG_MASK_NAMES) {
@@ -449,9 +449,9 @@ void pg_mask_apply(struct pg_mask *mask, struct pending_request *pending)
     } else if (pending->type == PGWIRE_CLIENT_BIND) {
         apply_bind(mask, pending);
     } else if (pending->type == PGWIRE_CLIENT_CLOSE && pending->object == PGWIRE_PORTAL) {
-        portal_free(map_remove(&mask->portals, asked_name(pending)));
+        portal_free(map_remove(&mask->portals, pending_name(pending)));
     } else if (pending->type == PGWIRE_CLIENT_CLOSE) {
-        statement_unref(map_remove(&mask->statements, asked_name(pending)));
+        statement_unref(map_remove(&mask->statements, pending_name(pending)));
     }
 }
 
@@ -513,8 +513,8 @@ bool pg_mask_needs_describe(const struct pg_mask *mask, struct slice execute_bod
          link = link->previous) {
         const struct pending_request *pending = LIST_ITEM(link, struct pending_request, link);
         bool is_statement = bind != NULL && pending->object != PGWIRE_PORTAL;
-        struct slice wanted = bind != NULL ? asked_other(bind) : execute.portal;
-        bool is_of_it = slice_equals(asked_name(pending), wanted);
+        struct slice wanted = bind != NULL ? pending_other(bind) : execute.portal;
+        bool is_of_it = slice_equals(pending_name(pending), wanted);
         if (++steps > LIMIT_PG_MASK_DESCRIBE_STEPS || pending->type == PGWIRE_CLIENT_QUERY) {
             return true;
         }
@@ -535,6 +535,6 @@ bool pg_mask_needs_describe(const struct pg_mask *mask, struct slice execute_bod
     if (bind == NULL) {
         return !is_described(mask, execute.portal);
     }
-    const struct statement *statement = map_get(&mask->statements, asked_other(bind));
+    const struct statement *statement = map_get(&mask->statements, pending_other(bind));
     return !bind->portal->has_formats || statement == NULL || statement->described == NULL;
 }
