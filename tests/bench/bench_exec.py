@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Scripts over the API: a statement, beside the same one in an open session of psql and one request
-of HTTP; and what a command writes, by the gigabyte."""
+of HTTP, a thousand at once; what a command writes, by the gigabyte; and what 'gatehouse connect' adds
+to a query and to a COPY."""
 import json
 import os
 import statistics
@@ -14,12 +15,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from api import EMBEDDED_AGENT  # noqa: E402
 from conftest import PostgresServer  # noqa: E402
 
-from bench_postgres import Place, fill, through_gateway  # noqa: E402
+from bench_postgres import Place, fill, take_turns, through_gateway  # noqa: E402
 from caller import Caller, role  # noqa: E402
 from servers import Gateway, resident_mib  # noqa: E402
 
 STATEMENTS = 200
 GIGABYTE = 1_000_000_000
+AT_ONCE, CALLERS = 1000, 20
+COPIED = "select repeat('x', 1000) from generate_series(1, 300000)"
 
 
 class OpenSession:
@@ -111,16 +114,88 @@ def output(admin, gateway, rounds):
             f"{most - before:.1f} MiB more at most", "≥ 300 MB/s, constant memory")
 
 
+def many(admin):
+    """All under way at the same time, and each to its end."""
+    began = time.perf_counter()
+
+    def begin(count):
+        caller = Caller(admin.port, admin.key)
+        for _ in range(count):
+            caller.call("POST", "/sessions?wait_ms=0", {
+                "connection": "bench", "script": "select pg_sleep(10)",
+                "session_batch_id": "bench"})
+    threads = [threading.Thread(target=begin, args=(AT_ONCE // CALLERS,)) for _ in range(CALLERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    begun = time.perf_counter() - began
+    open_most, done = 0, 0
+    while done < AT_ONCE:
+        look = "/sessions?batch_id=bench&limit=1&status="
+        now_open, done = (json.loads(admin.call("GET", look + status)[1])["total"]
+                          for status in ("open", "done"))
+        open_most = max(open_most, now_open)
+        time.sleep(0.1)
+    good = 0
+    for offset in range(0, AT_ONCE, 100):
+        page = json.loads(admin.call(
+            "GET", f"/sessions?batch_id=bench&limit=100&offset={offset}")[1])["data"]
+        good += sum(row["end_reason"] == "the client left" for row in page)
+    return (f"{AT_ONCE:,} executions at once ({open_most} open together)",
+            f"{AT_ONCE - good} failed", f"begun at {AT_ONCE / begun:.0f} a second", "", "0 failed")
+
+
+class Connect:
+    """A port of the command line, as long as its child runs."""
+
+    def __init__(self, options, admin, folder):
+        env = {**os.environ, "HOME": folder, "GATEHOUSE_URL": f"http://127.0.0.1:{admin.port}",
+               "GATEHOUSE_TOKEN": admin.key}
+        self.process = subprocess.Popen(
+            [options.binary, "connect", "bench", "--", "sh", "-c",
+             'echo "$PGPORT $PGUSER $PGDATABASE"; cat "$PGPASSFILE"; echo; exec sleep 1000'],
+            env=env, text=True, stdout=subprocess.PIPE)
+        port, user, database = self.process.stdout.readline().split()
+        password = self.process.stdout.readline().strip().rsplit(":", 1)[1]
+        self.place = Place(int(port), user, password, database)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def connect(options, admin, server, place, folder):
+    opened = Connect(options, admin, folder)
+    places = {"direct": Place(server.port), "gateway": place, "connect": opened.place}
+    try:
+        times = take_turns(places, options.rounds,
+                           lambda place: place.pgbench(1, options.seconds)[1])
+        copies = take_turns({name: places[name] for name in ("direct", "connect")},
+                            options.rounds, lambda place: place.copy_seconds(COPIED))
+    finally:
+        opened.stop()
+    return [("added to a query by `gatehouse connect`",
+             f"{times['connect'] - times['gateway']:.1f} µs",
+             f"{times['gateway']:.0f} µs at the gateway's own port", "", "≤ 60 µs"),
+            ("COPY of 300 MB through `gatehouse connect`", f"{copies['connect']:.2f} s",
+             f"{copies['direct']:.2f} s direct", f"{copies['direct'] / copies['connect']:.2f}",
+             "≥ 0.8")]
+
+
 def measure(options, folder):
     os.chmod(folder, 0o755)
-    server = PostgresServer(f"{folder}/postgres-exec")
+    server = PostgresServer(f"{folder}/postgres-exec", "-c",
+                            f"max_connections={AT_ONCE + 100}")
     fill(server)
     gateway = Gateway(options.binary, tempfile.mkdtemp(dir=folder), "--postgres-listen",
                       "127.0.0.1:0")
     try:
         admin = Caller.register(gateway)
         place: Place = through_gateway(admin, server)
-        return [statement(admin, place), output(admin, gateway, min(options.rounds, 3))]
+        return [statement(admin, place), many(admin),
+                output(admin, gateway, min(options.rounds, 3)),
+                *connect(options, admin, server, place, folder)]
     finally:
         gateway.stop()
         server.stop()
