@@ -20,6 +20,7 @@ import bench_http
 import bench_identity
 import bench_lists
 import bench_mask
+import bench_mysql
 import bench_postgres
 import bench_resources
 import bench_scale
@@ -27,7 +28,8 @@ import bench_strict
 
 PARTS = {"controls": bench_controls, "detect": bench_detect, "exec": bench_exec,
          "guard": bench_guard, "http": bench_http, "identity": bench_identity,
-         "lists": bench_lists, "mask": bench_mask, "postgres": bench_postgres, "resources": bench_resources,
+         "lists": bench_lists, "mask": bench_mask, "mysql": bench_mysql,
+         "postgres": bench_postgres, "resources": bench_resources,
          "scale": bench_scale, "strict": bench_strict}
 
 
