@@ -85,6 +85,8 @@ READS_NONE = {"GrantStmt", "TruncateStmt", "ImportForeignSchemaStmt", "DropStmt"
               "VacuumStmt", "RenameStmt", "AlterSeqStmt", "CreateSeqStmt", "AlterObjectSchemaStmt",
               "RefreshMatViewStmt", "ClusterStmt", "ReindexStmt", "AlterDefaultPrivilegesStmt",
               "AlterObjectDependsStmt", "ConstraintsSetStmt", "SecLabelStmt", "AlterOwnerStmt", "CompositeTypeStmt"}
+# Written without a schema; since 17 the grammar says whose it is.
+GRAMMAR_NAMES = {("pg_catalog", "json_object")}
 GRAMMAR_CALLS = {("pg_catalog", "similar_to_escape"), ("pg_catalog", "like_escape")}
 READS = {"IndexStmt": "relation", "CreateTrigStmt": "relation", "CreatePolicyStmt": "table",
          "RuleStmt": "relation", "AlterTableStmt": "relation"}
@@ -177,7 +179,7 @@ def without_list(link):
 
 
 def reads_target(kind, body):
-    if kind == "MergeStmt" or "returningList" in body:
+    if kind == "MergeStmt" or "returningList" in body or "returningClause" in body:
         return True
     if kind == "InsertStmt":
         return "onConflictClause" in body
@@ -193,6 +195,7 @@ def note_column(body, found):
 def note_function(body, found):
     words = words_of(body["funcname"])
     name = (words[-2] if len(words) > 1 else "", words[-1])
+    name = ("", name[1]) if name in GRAMMAR_NAMES else name
     if body.get("funcformat") != "COERCE_SQL_SYNTAX" and name not in GRAMMAR_CALLS:
         found.functions.add(name)
 
