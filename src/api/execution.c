@@ -404,14 +404,19 @@ static void execution_let_go(void *at)
 }
 
 /* The answer is given when its first page is there. */
-static void execution_await(struct execution_call *self)
+static enum err execution_await(struct execution_call *self, struct error *reterr)
 {
     const struct api_call *call = &self->call;
     self->began_at = self->asked_at = clock_monotonic();
     self->page = 1;
     self->is_first = true;
     arena_on_end(call->arena, execution_let_go, self);
+    if (self->wait_ms == 0) {
+        enum err err = execution_settle(self, NULL, reterr);
+        return err == ERR_NONE ? execution_answer(self, NULL, reterr) : err;
+    }
     execution_set_bell(self->execution, http_call_later(call->http, execution_ask_again, self));
+    return ERR_NONE;
 }
 
 static enum err execution_begin(struct execution_call *self, struct error *reterr)
@@ -433,7 +438,7 @@ static enum err execution_begin(struct execution_call *self, struct error *reter
     };
     enum err err = execution_start(call->api->gate, &request, &self->execution, reterr);
     if (err == ERR_NONE) {
-        execution_await(self);
+        err = execution_await(self, reterr);
     }
     return err;
 }
@@ -556,7 +561,7 @@ enum err sessions_exec(struct api_call *call, struct error *reterr)
     }
     if (err == ERR_NONE) {
         self->credential = self->run.credential;
-        execution_await(self);
+        err = execution_await(self, reterr);
     }
     return err;
 }

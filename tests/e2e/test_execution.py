@@ -230,6 +230,17 @@ def test_it_goes_on_without_the_client(admin, target, name):
              what="the table of a script that nobody waits for")
 
 
+def test_who_waits_for_nothing_is_told_at_once(admin, name):
+    began = time.monotonic()
+    answer = admin.post("/sessions?wait_ms=0", {"connection": name, "script": "select 7 as n"})
+    assert (answer.status, answer.json["output_status"], answer.json["exit_code"]) == (
+        202, "running", -2)
+    assert time.monotonic() - began < 5
+    assert session_of(admin, wait_for(lambda: admin.get(
+        f"/sessions/{answer.json['session_id']}").status == 200 and answer.json,
+        what="the session"))["end_reason"] == "the client left"
+
+
 def test_many_at_once(admin, name):
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
         all_done = pool.map(lambda n: execute(admin, name, f"select {n} as n"), range(128))
