@@ -33,6 +33,14 @@ HANDLER(default_access_put);
 extern const struct shape default_access_shape;
 extern const struct shape organization_request_shape;
 
+/* saved_queries.c */
+HANDLER(saved_queries_list);
+HANDLER(saved_queries_get);
+HANDLER(saved_queries_post);
+HANDLER(saved_queries_put);
+HANDLER(saved_queries_delete);
+extern const struct shape saved_query_query_shape;
+
 /* ssh_keys.c */
 HANDLER(ssh_keys_list_own);
 HANDLER(ssh_keys_list);
@@ -167,6 +175,8 @@ extern const struct shape rulepack_request_shape;
 /* audit_logs.c */
 HANDLER(audit_logs_list);
 HANDLER(audit_logs_export);
+HANDLER(audit_logs_verify);
+extern const struct shape audit_verify_query_shape;
 extern const struct shape audit_query_shape;
 
 /* agents.c, agent_link.c */

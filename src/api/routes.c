@@ -16,6 +16,7 @@
 #include "model/notification.h"
 #include "model/resource.h"
 #include "model/review.h"
+#include "model/saved_query.h"
 #include "model/session.h"
 #include "model/ssh_key.h"
 #include "model/user.h"
@@ -227,6 +228,26 @@ const struct api_route api_routes[] = {
     {"GET", "/api/sessions/{id}/verify", API_MEMBER, 0, sessions_verify, "sessions",
      "Is the recording of a session what was written", .status = 200, .answer = API_OBJECT,
      .is_long = true, .errors = {404, 429}},
+
+    {"GET", "/api/saved-queries", API_MEMBER, 0, saved_queries_list, "saved_queries",
+     "List one's own saved queries, and those that are shared on connections that one may use",
+     .query = &saved_query_query_shape, .status = 200, .answer = API_PAGE,
+     .shape = &saved_query_shape},
+    {"POST", "/api/saved-queries", API_MEMBER, .handler = saved_queries_post,
+     .noun = "saved_queries", .summary = "Save a query, for oneself or for all of its connection",
+     BODY, .body = &saved_query_shape, .status = 201, .answer = API_ONE,
+     .shape = &saved_query_shape, .errors = {404, 409}},
+    {"GET", "/api/saved-queries/{id}", API_MEMBER, 0, saved_queries_get, "saved_queries",
+     "Get a saved query", .status = 200, .answer = API_ONE, .shape = &saved_query_shape,
+     .errors = {404}},
+    {"PUT", "/api/saved-queries/{id}", API_MEMBER, .handler = saved_queries_put,
+     .noun = "saved_queries",
+     .summary = "Replace a saved query: one's own, or a shared one for an admin", BODY,
+     .body = &saved_query_shape, .status = 200, .answer = API_ONE, .shape = &saved_query_shape,
+     .errors = {404, 409}},
+    {"DELETE", "/api/saved-queries/{id}", API_MEMBER, 0, saved_queries_delete, "saved_queries",
+     "Delete a saved query: one's own, or a shared one for an admin", .status = 204,
+     .answer = API_NOTHING, .errors = {404}},
 
     {"GET", "/api/reviews", API_MEMBER, 0, reviews_list, "reviews",
      "List reviews, the newest first: those one asked for or has a say in, or all for readers",
@@ -534,6 +555,10 @@ const struct api_route api_routes[] = {
     {"GET", "/api/audit/logs/export", API_READER, 0, audit_logs_export, "audit",
      "The whole audit log as JSON lines", .status = 200, .answer = API_TEXT},
 
+    {"GET", "/api/audit/logs/verify", API_READER, 0, audit_logs_verify, "audit",
+     "Is the chain of the audit log whole: a part of it, then from 'next' on",
+     .query = &audit_verify_query_shape, .status = 200, .answer = API_OBJECT, .is_slow = true},
+
     {"GET", "/api/metrics", API_ADMIN, 0, metrics_get_for_admin, "server",
      "The figures of /metrics, as Prometheus has them", .status = 200, .answer = API_TEXT},
     {"GET", "/metrics", API_METRICS, .handler = metrics_get},
@@ -560,41 +585,3 @@ const struct api_route api_routes[] = {
 };
 
 const size_t api_route_count = COUNT_OF(api_routes);
-
-static enum route_access api_access(enum api_who who)
-{
-    switch (who) {
-    case API_METRICS:
-        return ROUTE_METRICS;
-    case API_CONTROL:
-        return ROUTE_CONTROL;
-    case API_ANYONE:
-    case API_AGENT:
-    case API_NODE:
-    case API_MEMBER:
-    case API_READER:
-    case API_ADMIN:
-        break;
-    }
-    return ROUTE_ANYONE; /* the rest is decided where the caller is known */
-}
-
-struct route *api_http_routes_in(struct arena *arena)
-{
-    struct route *routes = arena_alloc_array(arena, api_route_count, sizeof(*routes));
-    for (size_t i = 0; i < api_route_count; i++) {
-        const struct api_route *route = &api_routes[i];
-        routes[i] = (struct route){
-            .method = slice_of_text(route->method),
-            .pattern = slice_of_text(route->path),
-            .access = api_access(route->who),
-            .body_size_max = route->body_size_max,
-            .on_pool = api_run,
-            .is_slow = route->is_slow,
-            .is_websocket = route->is_websocket,
-            .is_long = route->is_long,
-            .detail = route,
-        };
-    }
-    return routes;
-}

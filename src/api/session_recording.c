@@ -7,6 +7,7 @@
 #include "base/timestamp.h"
 #include "codec/base64.h"
 #include "codec/hex.h"
+#include "io/clock.h"
 #include "session/recording_events.h"
 #include "session/recording_export.h"
 #include "session/recording_folder.h"
@@ -344,6 +345,12 @@ enum err sessions_verify(struct api_call *call, struct error *reterr)
                      err != ERR_NONE ? slice_of_text(error.message) : session.recording_error);
     json_member_int(&json, "records", (int64_t)state.record_count);
     json_member_int(&json, "size", (int64_t)state.size);
+    json_member_text(&json, "session", session.id);
+    json_member_text(&json, "hash",
+                     state.record_count == 0
+                         ? SLICE("")
+                         : hex_encode(call->arena, slice_of(state.head, sizeof(state.head))));
+    json_member_timestamp(&json, "checked_at", clock_now());
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
 }

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "io/clock.h"
 #include "model/organization.h"
+#include "store/audit_chain.h"
 #include "store/audit_store.h"
 #include "store/organization_store.h"
 #include "store/row_id.h"
@@ -59,9 +60,7 @@ static enum err maintenance_open(struct maintenance *self, const struct settings
 struct verification {
     struct arena arena; /* of one portion */
     const struct organization *organization;
-    int64_t number; /* of the entry that comes next */
-    char hash[128]; /* of the entry before */
-    size_t hash_len;
+    struct audit_chain chain;
     struct audit_list list;
 };
 
@@ -74,35 +73,24 @@ struct organizations {
 static enum err verification_read(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct verification *self = context;
-    return audit_store_portion(tx, &self->arena, self->organization->id, self->number, &self->list,
-                               reterr);
+    return audit_store_portion(tx, &self->arena, self->organization->id, self->chain.number,
+                               &self->list, reterr);
 }
 
 static enum err verification_check(struct verification *self, const struct audit_entry *entry,
                                    struct error *reterr)
 {
-    const char *broken = NULL;
-    if (entry->number.value != self->number) {
-        broken = "it is missing";
-    } else if (!slice_equals(entry->previous_hash, slice_of(self->hash, self->hash_len))) {
-        broken = "it does not follow on the entry before";
-    } else if (!slice_equals(entry->hash, audit_entry_hash_in(&self->arena, entry))) {
-        broken = "its content was changed";
-    }
-    if (broken != NULL || entry->hash.len > sizeof(self->hash)) {
-        return fail(reterr, ERR_CONFLICT, "the audit log of '%.*s' breaks at entry %" PRId64 ": %s",
-                    SLICE_ARG(self->organization->name), self->number, broken);
-    }
-    memcpy(self->hash, entry->hash.at, entry->hash.len);
-    self->hash_len = entry->hash.len;
-    self->number++;
-    return ERR_NONE;
+    const char *broken = audit_chain_follow(&self->chain, &self->arena, entry);
+    return broken == NULL ? ERR_NONE
+                          : fail(reterr, ERR_CONFLICT,
+                                 "the audit log of '%.*s' breaks at entry %" PRId64 ": %s",
+                                 SLICE_ARG(self->organization->name), self->chain.number, broken);
 }
 
 static enum err maintenance_verify_one(struct store *store, const struct organization *organization,
                                        struct error *reterr)
 {
-    struct verification self = {.organization = organization, .number = 1};
+    struct verification self = {.organization = organization, .chain = {.number = 1}};
     arena_init(&self.arena);
     enum err err = ERR_NONE;
     do {
@@ -115,9 +103,9 @@ static enum err maintenance_verify_one(struct store *store, const struct organiz
     arena_release(&self.arena);
     if (err == ERR_NONE) {
         (void)printf("%.*s: %" PRId64 " entries, each in its place", SLICE_ARG(organization->name),
-                     self.number - 1);
-        if (self.hash_len > 0) {
-            (void)printf("; the last hash is %.*s", (int)self.hash_len, self.hash);
+                     self.chain.number - 1);
+        if (self.chain.hash_len > 0) {
+            (void)printf("; the last hash is %.*s", (int)self.chain.hash_len, self.chain.hash);
         }
         (void)printf("\n");
     }

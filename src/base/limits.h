@@ -268,6 +268,13 @@
 #define LIMIT_TERMINAL_CHECK_MS      1000  /* until it is asked again who sits there */
 #define LIMIT_TERMINALS              1000
 
+/* audit log */
+#define LIMIT_AUDIT_VERIFIED 20000 /* entries that one call looks at */
+
+/* saved queries */
+#define LIMIT_SAVED_QUERIES    500 /* of a person */
+#define LIMIT_SAVED_QUERY_SIZE LIMIT_KIB(16)
+
 /* reviews */
 #define LIMIT_REVIEW_COMMENTS    500
 #define LIMIT_REVIEW_SCRIPT_SIZE LIMIT_MIB(16)

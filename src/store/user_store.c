@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "store/rows.h"
+#include "store/saved_query_store.h"
 
 #define COLUMNS                                                                                    \
     "SELECT id, subject, name, email, status, slack_id, picture, issuer, "                         \
@@ -250,6 +251,9 @@ enum err user_store_delete(struct store_tx *tx, struct slice id, struct error *r
 {
     enum err err = store_exec(tx, "DELETE FROM group_member WHERE member_id = $1",
                               PARAMS(store_text(id)), NULL, reterr);
+    if (err == ERR_NONE) {
+        err = saved_query_store_delete_own(tx, id, reterr);
+    }
     if (err == ERR_NONE) {
         err = store_exec(tx, "DELETE FROM user_account WHERE id = $1", PARAMS(store_text(id)), NULL,
                          reterr);

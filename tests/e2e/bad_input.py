@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from bad_input_bodies import (CONTROL, GROUPS, HIDDEN, NOWHERE, PASSWORD, Field, access_rule,
                               api_key, attribute, connection, decision, email, guardrail, machine_identity,
-                              masking_rule, name, new_agent, resource, rulepack, service_account,
-                              sink, text, user)
+                              masking_rule, name, new_agent, resource, rulepack, saved_query,
+                              service_account, sink, text, user)
 
 DEPTH_MAX = 64
 
@@ -60,7 +60,8 @@ RESOURCE_REFUSED = (("same-role-twice", same_role_twice, "roles[1].name"),)
 # What every member may call, though perhaps not of this connection or session.
 FOR_MEMBERS = ("/connections/open.connection/credentials", "/sessions/some-session/metadata",
                "/reviews/some-review", "/sessions/some-session/review",
-               "/reviews/some-review/comments", "/users/me/ssh-keys")
+               "/reviews/some-review/comments", "/users/me/ssh-keys", "/saved-queries",
+               "/saved-queries/some-query")
 
 
 def with_rule(side, index, **members):
@@ -128,6 +129,8 @@ OPERATIONS = (
     Operation("PUT", "/users/kept@example.com", user("kept@example.com"),
               refused=(("other-email", with_member("email", "b@example.com"), "email"),)),
     Operation("POST", "/users/groups", (name("new-group", high=180),)),
+    Operation("POST", "/saved-queries", saved_query("new-query")),
+    Operation("PUT", "/saved-queries/some-query", saved_query("kept-query")),
     Operation("POST", "/users/me/ssh-keys",
               (text("public_key", 4096, SSH_KEY, bad=(("no-key", "x"), ("no-base64", "ssh-ed25519 x"),
                                                       ("short", SSH_KEY[:-4])), required=True, nullable=False, low=1),
@@ -362,6 +365,7 @@ QUERIES = {
         ("managed_by", "text", 254), ("attribute", "text", 2048),
         ("tag_selector", "tag", 1400)),
     "GET /attributes": PAGES + (("search", "text", 255),),
+    "GET /saved-queries": PAGES + (("search", "text", 120), ("connection", "text", 254)),
     "GET /audit/logs": PAGES + (
         ("actor_subject", "text", 254), ("actor_email", "text", 254), ("http_path", "text", 254),
         ("client_ip", "text", 254), ("resource_type", "text", 254), ("action", "text", 254),
@@ -372,6 +376,7 @@ QUERIES = {
         ("type", "choice", 100), ("limit", "int", 1, 10000), ("offset", "int", 0, 1000000000)),
     "GET /connections/kept.connection/columns": (
         ("database", "text", 128), ("schema", "text", 128), ("table", "text", 128)),
+    "GET /audit/logs/verify": (("from", "int", 1, 10 ** 15),),
     "GET /agents": (("status", "choice", 100),),
     "GET /access-requests/rules": PAGES,
     "GET /notifications/deliveries": PAGES + (("state", "choice", 100), ("sink", "text", 254)),

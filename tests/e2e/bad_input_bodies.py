@@ -313,3 +313,10 @@ GROUPS = replace(texts("groups", 180, 200, good=("kept-group",),
                        bad=TITLES + (("unknown", "no-such-group"),)),
                  required=True, nullable=False)
 PASSWORD = text("password", 256, "a long " + HIDDEN, bad=(), required=True, nullable=False, low=1)
+
+
+def saved_query(title):
+    needed = {"required": True, "nullable": False, "low": 1}
+    return (text("name", 120, title, **needed),
+            text("connection", 254, "kept.connection", bad=(), **needed),
+            text("script", 16384, "SELECT 1", bad=(), **needed), Field("is_shared", "bool", True))

@@ -24,7 +24,7 @@ LOOKED = 2000
 COUNTED = 10_000
 # Lists that stay short: what people write down, not what happens. Reviews are looked at elsewhere.
 SHORT = {"/api/resources", "/api/reviews", "/api/attributes", "/api/access-requests/rules",
-         "/api/notifications/deliveries", "/api/users"}
+         "/api/notifications/deliveries", "/api/users", "/api/saved-queries"}
 EXPLAIN = ["session_preload_libraries=auto_explain", "auto_explain.log_min_duration=0",
            "auto_explain.log_analyze=on", "auto_explain.log_timing=off",
            "jit=off", "max_parallel_workers_per_gather=0"]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from api import b64, register, resource, role
+from api import b64, login, register, resource, role
 from conftest import BINARY
 
 
@@ -35,6 +35,10 @@ def test_a_whole_chain_is_found_whole(start, settings):
     assert answer.returncode == 0, answer.stderr
     last = admin.get("/audit/logs?page_size=1").json["data"][0]
     assert f"default: {last['number']} entries" in answer.stdout and last["hash"] in answer.stdout
+    for query, checked in (("", last["number"]), ("?from=4", last["number"] - 3)):
+        seen = admin.get(f"/audit/logs/verify{query}").json
+        assert (seen["chain_status"], seen["checked"], seen["hash"], seen["next"]) \
+            == ("whole", checked, last["hash"], None)
 
 
 @pytest.mark.parametrize("sql,says", [
@@ -53,6 +57,9 @@ def test_the_first_break_is_named(start, settings, store_url, sql, says):
     execute(store_url, sql)
     answer = command("audit", "verify", *settings)
     assert answer.returncode == 1 and says in answer.stderr
+    seen = login(start(*settings), "root@example.com").get("/audit/logs/verify").json
+    assert (seen["chain_status"], seen["next"]) == ("broken", None)
+    assert f"entry {seen['broken_at']}: {seen['message']}".startswith(says)
 
 
 def test_a_new_master_key_beside_a_running_gateway(start, settings, tmp_path):

@@ -11,7 +11,8 @@ from store import Store, new_organization
 TABLES = ["resource", "connection", "tag", "attribute", "rule", "user_account", "user_group",
           "group_member", "api_key", "connection_access", "attribute_access", "agent",
           "service_account", "machine_identity", "credential", "session", "masking_key", "review",
-          "notification_sink", "notification_event", "notification_delivery", "ssh_key"]
+          "notification_sink", "notification_event", "notification_delivery", "ssh_key",
+          "saved_query"]
 
 
 class Full:
@@ -65,6 +66,7 @@ class Full:
             "sinks": [f"sink-{word}", answers[13].json["id"]],
             "deliveries": [self.delivery],
             "ssh-keys": [self.ssh_key],
+            "saved-queries": [self.add_saved_query(answers[2].json["id"])],
             "credentials": [answers[9].json["id"]],
             "datamasking-rules": [answers[10].json["id"]],
             "sessions": [self.session],
@@ -97,6 +99,13 @@ class Full:
         self.store.ask("INSERT INTO ssh_key VALUES (?, ?, ?, 'x', 'ssh-ed25519', 256, '', '', ?, 1, 0)",
                        key, self.home, user, key)
         return key
+
+    def add_saved_query(self, connection):
+        """One that is shared; keys, as this admin is one, save none."""
+        query = str(uuid.uuid4())
+        self.store.ask("INSERT INTO saved_query VALUES (?, ?, ?, NULL, ?, 'x', 1, 1, 1)",
+                       query, self.home, connection, f"query-{self.word}")
+        return query
 
     def rows(self):
         found = {}
@@ -157,6 +166,10 @@ def calls_by_name(other):
                   ("POST", "/users/{}/invitation", None),
                   ("DELETE", "/users/{}/invitation", None), ("GET", "/users/{}/ssh-keys", None),
                   ("DELETE", "/users/{}/ssh-keys/{}", None)],
+        "saved-queries": [("GET", "/saved-queries/{}", None),
+                          ("PUT", "/saved-queries/{}", {
+                              "name": "x", "connection": f"role-{other.word}", "script": "x"}),
+                          ("DELETE", "/saved-queries/{}", None)],
         "ssh-keys": [("DELETE", "/users/me/ssh-keys/{}", None)],
         "api-keys": [("GET", "/api-keys/{}", None), ("PUT", "/api-keys/{}", {"name": "x"}),
                      ("DELETE", "/api-keys/{}", None), ("POST", "/api-keys/{}/reactivate", None)],

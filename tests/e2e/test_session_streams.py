@@ -5,6 +5,7 @@ import csv
 import http.client
 import io
 import json
+import re
 import socket
 import subprocess
 import threading
@@ -265,6 +266,8 @@ def test_a_recording_is_whole_or_it_is_said(admin, target, live):
     answer = admin.get(f"/sessions/{one}/verify").json
     assert (answer["recording_status"], answer["message"]) == ("whole", "")
     assert answer["size"] == admin.get(f"/sessions/{one}").json["recording_size"]
+    assert answer["session"] == one and re.fullmatch("[0-9a-f]{64}", answer["hash"])
+    assert answer["hash"] != admin.get(f"/sessions/{done(admin, target, 'SELECT 1;')}/verify").json["hash"]
     assert admin.get(f"/sessions/{live.id}/verify").json["recording_status"] == "open"
     [path] = subprocess.run(["find", admin.gateway.data, "-name", f"{one}.ghr"], check=True,
                             capture_output=True, text=True).stdout.split()

@@ -1169,6 +1169,35 @@ export type RulepackRequest = {
     connection_names?: string[] | null;
 };
 
+export type SavedQuery = {
+    id: string;
+    /* one of each of its owner's on a connection */
+    name: string;
+    /* the connection it is for, by name or id */
+    connection: string;
+    /* its text */
+    script: string;
+    /* all who may use the connection see it */
+    is_shared: boolean;
+    /* it is the caller's */
+    is_own: boolean;
+    /* the address of who saved it; null: somebody who is gone */
+    owner: string | null;
+    created_at: string;
+    updated_at: string;
+};
+
+export type SavedQueryRequest = {
+    /* one of each of its owner's on a connection */
+    name: string;
+    /* the connection it is for, by name or id */
+    connection: string;
+    /* its text */
+    script: string;
+    /* all who may use the connection see it */
+    is_shared?: boolean | null;
+};
+
 export type SecondFactorCodeRequest = {
     /* of the authenticator app; where one may have lost it, also a recovery code */
     code: string;
