@@ -3,15 +3,12 @@
 
 #include "base/limits.h"
 #include "model/name.h"
+#include "model/shared_fields.h"
 
 #define AT(member) .offset = offsetof(struct saved_query, member)
 
 static const struct shape_field saved_query_fields[] = {
-    {.name = "id",
-     .kind = SHAPE_TEXT,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(id),
-     .format = "uuid"},
+    NOUN_ID(saved_query),
     {.name = "name",
      .kind = SHAPE_TEXT,
      .flags = SHAPE_REQUIRED,
@@ -50,14 +47,8 @@ static const struct shape_field saved_query_fields[] = {
      .flags = SHAPE_READ_ONLY | SHAPE_NULL_OUT,
      AT(owner),
      .about = "the address of who saved it; null: somebody who is gone"},
-    {.name = "created_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(created_at)},
-    {.name = "updated_at",
-     .kind = SHAPE_TIME,
-     .flags = SHAPE_READ_ONLY | SHAPE_REQUIRED,
-     AT(updated_at)},
+    NOUN_TIME(saved_query, created_at, SHAPE_REQUIRED),
+    NOUN_TIME(saved_query, updated_at, SHAPE_REQUIRED),
 };
 
 const struct shape saved_query_shape = {

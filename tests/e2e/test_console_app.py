@@ -2,8 +2,6 @@
 """The console as somebody uses it, in a browser, at a real PostgreSQL server: connecting, queries and
 their record, what is stopped, what others must approve, and a sign-in that ends meanwhile. All of its
 pages are looked at by axe; how they look is kept in build/screenshots."""
-import base64
-import json
 import os
 import subprocess
 
@@ -11,11 +9,11 @@ import pytest
 
 from api import PASSWORD, Api, connection, login, unique
 from browser import Browser
-from conftest import BINARY, PATIENCE, ROOT, wait_for
+from conftest import BINARY, PATIENCE, wait_for
+from console import (button, choose, label, press, settled, shoot, sign_in, until_text,
+                     write_sql)
 from native import TARGET_PASSWORD, OwnDatabase, credential
 
-SHOTS = os.path.join(ROOT, "build/screenshots")
-AXE = os.path.join(ROOT, "web/node_modules/axe-core/axe.min.js")
 MANY = 100_000
 WIDTHS = {1280: 800, 390: 844}
 SHOP = f"""
@@ -57,62 +55,6 @@ def page(browser):
     page.run("1")
     page.close()
     assert page.complaints == []
-
-
-def sign_in(page, gateway, path, email="root@example.com"):
-    assert gateway.admin.token  # somebody is registered
-    page.open(gateway.url("/sign-in?to=" + path))
-    page.fill("#email", email)
-    page.fill("#password", PASSWORD)
-    page.press_enter()
-    page.until_shown("#main")
-
-
-def write_sql(page, text):
-    page.until_shown(".cm-content")
-    page.until("document.activeElement.closest('.cm-editor') !== null")
-    page.call("Input.insertText", text=text)
-
-
-def press(page, key, **more):
-    for kind in ("keyDown", "keyUp"):
-        page.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **more)
-
-
-def button(page, words, inside="body"):
-    """Clicks what is called so."""
-    find = (f"[...document.querySelectorAll({json.dumps(inside + ' button')})]"
-            f".find((one) => one.innerText.trim() === {json.dumps(words)} && one.checkVisibility())")
-    page.until(f"{find} !== undefined")
-    page.run(f"{find}.click()")
-
-
-def until_text(page, text):
-    page.until(f"document.body?.innerText.includes({json.dumps(text)})")
-
-
-def shoot(page, name, looked_at=("light", "dark")):
-    """Both colours of the page as it stands, kept, and looked at by axe."""
-    os.makedirs(SHOTS, exist_ok=True)
-    with open(AXE, encoding="utf-8") as file:
-        axe = file.read()
-    found = []
-    for scheme in ("light", "dark"):
-        page.call("Emulation.setEmulatedMedia",
-                  features=[{"name": "prefers-color-scheme", "value": scheme}])
-        page.until(f"[undefined, '{scheme}'].includes(document.documentElement.dataset.mantineColorScheme)")
-        settled(page)
-        shot = page.call("Page.captureScreenshot", format="png")["data"]
-        with open(os.path.join(SHOTS, f"{name}-{scheme}.png"), "wb") as file:
-            file.write(base64.b64decode(shot))
-        if scheme not in looked_at:
-            continue
-        page.run(f"if (!window.axe) {{ {axe} }}; 0")
-        found += [f"{name}, {scheme}: {line}" for line in page.run(
-            "axe.run(document, {resultTypes: ['violations']}).then((all) => all.violations"
-            ".filter((one) => one.impact !== 'minor').flatMap((one) => one.nodes.slice(0, 3)"
-            ".map((node) => `${one.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))")]
-    return found
 
 
 def psql_process(made, text):
@@ -385,14 +327,6 @@ def test_a_terminal_is_used_and_played_again(gateway, page):
 
 # Administration ----------------------------------------------------------------------------------
 
-def label(page, words, text, inside="[role=dialog]"):
-    """Fills the field that is called so."""
-    selector = "#" + page.until(
-        f"[...document.querySelectorAll('{inside} label')].find((one) => one.innerText.replace(' *', '')"
-        f" === {json.dumps(words)})?.htmlFor").replace(":", "\\:")
-    page.fill(selector, text)
-
-
 def test_a_database_is_added_tried_and_mended(gateway, postgres, page):
     target = OwnDatabase(postgres, "CREATE TABLE first(id int)")
     name = unique("added")
@@ -437,14 +371,6 @@ def test_an_agent_is_made_started_and_seen(gateway, page, tmp_path):
         agent.wait(PATIENCE)
     button(page, "Close", "[role=dialog]")
     page.until(f"document.querySelector('[data-agent={name}]').innerText.includes('not linked')")
-
-
-def choose(page, words):
-    """Takes what is offered under that name."""
-    find = (f"[...document.querySelectorAll('[role=option], [role=menuitem]')]"
-            f".find((one) => one.innerText.split('\\n')[0] === {json.dumps(words)} && one.checkVisibility())")
-    page.until(f"{find} !== undefined")
-    page.run(f"{find}.click()")
 
 
 def test_a_guard_rail_is_tried_on_what_was_run_and_saved(gateway, shop, page):
@@ -670,12 +596,6 @@ def pages_of(gateway, shop):
             "admin-machines": "/admin/machines", "admin-people": "/admin/people", "admin-audit": "/admin/audit",
             "admin-notifications": "/admin/notifications", "admin-sink": "/admin/notifications?new",
             "not-found": "/admin/nothing", **({"review": f"/reviews/{reviews[0]['id']}"} if reviews else {})}
-
-
-def settled(page):
-    page.until("document.querySelector('main h1') !== null && "
-               "!document.querySelector('[role=status][aria-label=Loading]') && "
-               "document.getAnimations().every((one) => one.effect.getTiming().iterations === Infinity)")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -1,47 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* One field for everything: pages, connections, and what can be done with them. */
+/* One field for everything: what it finds is in found.ts. */
 import { Modal, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
-import { get, part } from "../shared/api/client";
-import type { Connection, Page } from "../shared/api/types";
-import { Icon, type IconName } from "../shared/icons";
-import { kindName } from "../shared/words";
+import { Icon } from "../shared/icons";
+import { type Choice, useFound } from "./found";
 import { useMe } from "./me";
-import { placesOf } from "./places";
-
-interface Choice {
-    path: string;
-    title: string;
-    about: string;
-    icon: IconName;
-}
-
-const CONNECTIONS_SHOWN = 6;
-
-function choicesOf(connection: Connection): Choice[] {
-    const about = `${kindName(connection.type, connection.subtype)} of ${connection.resource_name}`;
-    const choices: Choice[] = [
-        {
-            path: `/connect/${part(connection.name)}`,
-            title: `Connect to ${connection.name}`,
-            about,
-            icon: "plug",
-        },
-    ];
-    if (connection.access_mode_exec === "enabled") {
-        choices.push({
-            path: `/sql/${part(connection.name)}`,
-            title: `Query ${connection.name}`,
-            about,
-            icon: "code",
-        });
-    }
-    return choices;
-}
 
 export function Palette({ close }: { close: () => void }): ReactNode {
     const me = useMe();
@@ -51,24 +17,7 @@ export function Palette({ close }: { close: () => void }): ReactNode {
     const [search] = useDebouncedValue(text.trim(), 120);
     const id = useId();
     const chosen = useRef<HTMLDivElement>(null);
-    const found = useQuery({
-        queryKey: ["connections", "palette", search],
-        queryFn: ({ signal }) =>
-            get<Page<Connection>>("connections", { search, page_size: CONNECTIONS_SHOWN }, signal),
-        placeholderData: keepPreviousData,
-    });
-    const words = text.trim().toLowerCase();
-    const choices: Choice[] = [
-        ...placesOf(me)
-            .filter((place) => place.title.toLowerCase().includes(words))
-            .map((place) => ({
-                path: place.path,
-                title: place.title,
-                about: "Page",
-                icon: place.icon,
-            })),
-        ...(found.data?.data ?? []).flatMap(choicesOf),
-    ];
+    const choices = useFound(me, text, search);
     const shownAt = Math.min(at, Math.max(0, choices.length - 1));
     useEffect(() => {
         chosen.current?.scrollIntoView({ block: "nearest" });
@@ -103,7 +52,7 @@ export function Palette({ close }: { close: () => void }): ReactNode {
         >
             <TextInput
                 size="md"
-                placeholder="A page or a connection"
+                placeholder="A page, a connection, a rule, a person, an id"
                 aria-label="Find anything"
                 value={text}
                 data-autofocus
@@ -121,7 +70,7 @@ export function Palette({ close }: { close: () => void }): ReactNode {
             <div id={id} role="listbox" aria-label="Found" className="palette">
                 {choices.map((choice, index) => (
                     <div
-                        key={choice.path}
+                        key={`${choice.path} ${choice.title}`}
                         role="option"
                         id={`${id}-${index}`}
                         aria-selected={index === shownAt}

@@ -45,7 +45,7 @@ export function keep(name: string, value: unknown): void {
 export function forgetTyped(): void {
     try {
         for (const key of Object.keys(localStorage)) {
-            if (key.startsWith(keyOf("draft:")) || key === keyOf("history") || key === keyOf("saved")) {
+            if (key.startsWith(keyOf("draft:")) || key === keyOf("history")) {
                 localStorage.removeItem(key);
             }
         }

@@ -20,7 +20,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { type ReactNode, useEffect, useState } from "react";
 
 import { copyText } from "./copy";
-import { Icon } from "./icons";
+import { Icon, type IconName } from "./icons";
 import { relative, time } from "./words";
 
 export function PageHead({
@@ -131,7 +131,11 @@ export function useNow(everyMs = 1000): number {
     return now;
 }
 
-export function CopyButton({ text, label }: { text: string; label: string }): ReactNode {
+export function CopyButton({ text, label, icon = "copy" }: {
+    text: string;
+    label: string;
+    icon?: IconName;
+}): ReactNode {
     const [isCopied, setCopied] = useState(false);
     useEffect(() => {
         if (!isCopied) {
@@ -150,7 +154,7 @@ export function CopyButton({ text, label }: { text: string; label: string }): Re
                     void copyText(text).then(setCopied);
                 }}
             >
-                <Icon name={isCopied ? "check" : "copy"} />
+                <Icon name={isCopied ? "check" : icon} />
             </ActionIcon>
         </Tooltip>
     );

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is signed in, and the password. */
+/* Who is signed in, what he signs in with: a second factor, the password,
+ * keys of SSH. */
 import { Button, Group, PasswordInput, Stack, Text, Title } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
@@ -9,6 +10,8 @@ import { call, get, put, root } from "../../shared/api/client";
 import type { ServerInfo } from "../../shared/api/types";
 import { forgetTyped } from "../../shared/kept";
 import { PageHead, Problem, Tag } from "../../shared/parts";
+import { SecondFactor } from "./SecondFactor";
+import { SshKeys } from "./SshKeys";
 import { texts } from "./texts";
 
 function Password({ email }: { email: string }): ReactNode {
@@ -117,7 +120,13 @@ export default function AccountPage(): ReactNode {
                     </Group>
                     {leave.error !== null && <Problem error={leave.error} />}
                 </Stack>
-                {info.data?.local_auth === true && <Password email={me.email} />}
+                {info.data?.local_auth === true && (
+                    <>
+                        <SecondFactor />
+                        <Password email={me.email} />
+                    </>
+                )}
+                <SshKeys />
             </Stack>
         </>
     );

@@ -11,6 +11,7 @@ import { address, get } from "../../shared/api/client";
 import type { Page } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
 import { Empty, PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
+import { AuditChain } from "./AuditChain";
 import { texts } from "./texts";
 
 const words = texts.audit;
@@ -20,6 +21,12 @@ interface AuditList extends Page<Entry> {
     next_cursor: string | null;
     total_is_capped: boolean;
     looked_back_to: string | null;
+}
+
+/* "create saved_queries" in words, as far as there are some. */
+function doneOf({ action, resource_type: kind }: Entry): string {
+    const one = `${words.actions[action] ?? action.replaceAll("_", " ")}`;
+    return action === kind ? one : `${one} · ${words.kinds[kind] ?? kind.replaceAll("_", " ")}`;
 }
 
 function textOf(entry: Entry): string {
@@ -39,7 +46,7 @@ function Line({ entry }: { entry: Entry }): ReactNode {
             <summary className="admin-line">
                 <span>
                     <Text span fw={600} className="anywhere">
-                        {entry.action} {entry.resource_type}
+                        {doneOf(entry)}
                     </Text>{" "}
                     <Text span size="sm" c="dimmed" className="anywhere">
                         {entry.actor_email || entry.actor_name}
@@ -100,11 +107,28 @@ function Filters(): ReactNode {
             onChange={(event) => putLater(name, event.currentTarget.value)}
         />
     );
+    const choice = (name: Filter, label: string, all: Record<string, string>): ReactNode => {
+        const value = query.get(name) ?? "";
+        const known = Object.entries(all).sort(([, a], [, b]) => a.localeCompare(b));
+        return (
+            <NativeSelect
+                label={label}
+                flex="1 1 9rem"
+                value={value}
+                data={[
+                    { value: "", label: words.any },
+                    ...(value === "" || value in all ? [] : [{ value, label: value }]),
+                    ...known.map(([key, word]) => ({ value: key, label: word })),
+                ]}
+                onChange={(event) => put(name, event.currentTarget.value)}
+            />
+        );
+    };
     return (
         <Group mb="md" gap="sm" align="flex-end">
             {field("actor", words.actor)}
-            {field("action", words.action)}
-            {field("resource_type", words.kind)}
+            {choice("action", words.action, words.actions)}
+            {choice("resource_type", words.kind, words.kinds)}
             {field("http_path", words.object)}
             <NativeSelect
                 label={words.outcome}
@@ -162,6 +186,7 @@ export function AuditPage(): ReactNode {
                     {words.export}
                 </Button>
             </PageHead>
+            <AuditChain />
             <Filters />
             {list.error !== null && (
                 <Problem

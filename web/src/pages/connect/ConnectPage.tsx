@@ -14,6 +14,7 @@ import { useKept } from "../../shared/kept";
 import { CopyBlock, Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
 import { count, kindName } from "../../shared/words";
 import { ConnectPanel } from "./ConnectPanel";
+import { useControls, useDetails } from "./details";
 import { type Effect, effectsOf } from "./effects";
 import { texts } from "./texts";
 
@@ -36,16 +37,6 @@ export function Effects({ effects }: { effects: Effect[] }): ReactNode {
     ));
 }
 
-/* The list tells no features; each line asks for its own once it is seen. */
-function useDetails(name: string, isSeen: boolean): Connection | undefined {
-    return useQuery({
-        queryKey: ["connection", name],
-        queryFn: ({ signal }) => get<Connection>(`connections/${part(name)}`, {}, signal),
-        enabled: isSeen,
-        staleTime: 60_000,
-    }).data;
-}
-
 function Line({
     connection,
     isFavourite,
@@ -57,6 +48,7 @@ function Line({
 }): ReactNode {
     const { ref, inViewport } = useInViewport<HTMLDivElement>();
     const details = useDetails(connection.name, inViewport);
+    const controls = useControls(connection.name, inViewport);
     const tags = [
         ...connection.tags,
         ...Object.entries(connection.connection_tags).map(([name, value]) => `${name}: ${value}`),
@@ -104,7 +96,7 @@ function Line({
                     ))}
                 </Group>
                 <Group gap={6}>
-                    {details !== undefined && <Effects effects={effectsOf(details)} />}
+                    {details !== undefined && <Effects effects={effectsOf(details, controls)} />}
                 </Group>
             </Stack>
             <Group gap="xs" className="connection-ways" wrap="nowrap">

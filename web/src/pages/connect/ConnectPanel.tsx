@@ -7,12 +7,13 @@ import { Link } from "wouter";
 
 import { useMe } from "../../app/me";
 import { get, part, post, root } from "../../shared/api/client";
-import type { Connection, Controls, Credential } from "../../shared/api/types";
+import type { Connection, Credential } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
 import { noteRecent } from "../../shared/kept";
 import { Confirm, CopyBlock, Problem, Tag, useNow, Waiting, When } from "../../shared/parts";
 import { kindName, left } from "../../shared/words";
 import { Effects } from "./ConnectPage";
+import { useControls } from "./details";
 import { effectsOf } from "./effects";
 import { linesOf } from "./lines";
 import { texts } from "./texts";
@@ -243,10 +244,7 @@ export function ConnectPanel({ name, close }: { name: string; close: () => void 
         queryKey: ["connection", name],
         queryFn: ({ signal }) => get<Connection>(`connections/${part(name)}`, {}, signal),
     });
-    const controls = useQuery({
-        queryKey: ["controls", name],
-        queryFn: ({ signal }) => get<Controls>(`connections/${part(name)}/controls`, {}, signal),
-    });
+    const controls = useControls(name, true);
     return (
         <Drawer
             opened
@@ -274,7 +272,7 @@ export function ConnectPanel({ name, close }: { name: string; close: () => void 
                             {connection.data.status}
                         </Tag>
                         <Tag>{kindName(connection.data.type, connection.data.subtype)}</Tag>
-                        <Effects effects={effectsOf(connection.data, controls.data)} />
+                        <Effects effects={effectsOf(connection.data, controls)} />
                     </Group>
                     <Asking connection={connection.data} />
                     <Yours connection={connection.data} />
@@ -289,7 +287,7 @@ export function ConnectPanel({ name, close }: { name: string; close: () => void 
                                 {texts.query}
                             </Button>
                         )}
-                        {controls.data?.terminal != null && (
+                        {controls?.terminal != null && (
                             <Button
                                 component={Link}
                                 href={`/terminal/${part(name)}`}

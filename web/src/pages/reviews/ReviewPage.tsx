@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One request: who, what exactly, who must agree, and the decision. It keeps itself up to date. */
-import { Anchor, Button, Code, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { Anchor, Button, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
@@ -9,8 +9,10 @@ import { useMe } from "../../app/me";
 import { address, get, part, post, put } from "../../shared/api/client";
 import type { Execution, Review } from "../../shared/api/types";
 import { PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
+import { SqlText } from "../../shared/SqlText";
 import "../sessions/sessions.css";
 import { HeldFacts } from "./HeldFacts";
+import { ANY_HOUR, HoursField, hoursWords, windowOf } from "./Hours";
 import { texts } from "./texts";
 import { tones, whatFor } from "./ReviewsPage";
 
@@ -20,9 +22,15 @@ function Decide({ review }: { review: Review }): ReactNode {
     const me = useMe();
     const client = useQueryClient();
     const [reason, setReason] = useState("");
+    const [hours, setHours] = useState(ANY_HOUR);
     const decision = useMutation({
-        mutationFn: (status: string) =>
-            put(`reviews/${review.id}`, { status, ...(reason !== "" && { reason }) }),
+        mutationFn: ({ status, isForced = false }: { status: string; isForced?: boolean }) =>
+            put(`reviews/${review.id}`, {
+                status,
+                ...(reason !== "" && { reason }),
+                ...(isForced && { force_review: true }),
+                ...(status === "APPROVED" && windowOf(hours)),
+            }),
         onSuccess: () => client.invalidateQueries({ queryKey: ["review"] }),
     });
     const run = useMutation({
@@ -33,6 +41,11 @@ function Decide({ review }: { review: Review }): ReactNode {
     const groups = new Set(review.requirements.flatMap((need) => need.reviewers_groups));
     const mayDecide = !isMine && (me.is_admin || me.groups.some((group) => groups.has(group)));
     const mayApprove = !isMine && me.groups.some((group) => groups.has(group));
+    const mayForce =
+        !isMine &&
+        review.requirements.some((need) =>
+            need.force_approval_groups.some((group) => me.groups.includes(group)),
+        );
     const waits = review.status === "PENDING";
     const isUsed = review.status === "APPROVED" || review.status === "PROCESSING";
     const button = (status: string, word: string, color?: string): ReactNode => (
@@ -41,7 +54,7 @@ function Decide({ review }: { review: Review }): ReactNode {
             color={color}
             variant={status === "APPROVED" ? "filled" : "light"}
             loading={decision.isPending}
-            onClick={() => decision.mutate(status)}
+            onClick={() => decision.mutate({ status })}
             data-decide={status}
         >
             {word}
@@ -78,7 +91,7 @@ function Decide({ review }: { review: Review }): ReactNode {
                 </Text>
             )}
             {run.error !== null && <Problem error={run.error} />}
-            {ways.length > 0 && (
+            {(ways.length > 0 || (waits && mayForce)) && (
                 <Stack className="card" p="md" gap="sm">
                     <Textarea
                         label={texts.reason}
@@ -88,7 +101,31 @@ function Decide({ review }: { review: Review }): ReactNode {
                         value={reason}
                         onChange={(event) => setReason(event.currentTarget.value)}
                     />
+                    {waits && (mayApprove || mayForce) && review.type !== "held" && (
+                        <HoursField hours={hours} set={setHours} />
+                    )}
                     <Group>{ways}</Group>
+                    {waits && mayForce && (
+                        <>
+                            <Text size="sm" c="dimmed">
+                                {texts.forceAbout}
+                            </Text>
+                            <Group>
+                                <Button
+                                    color="orange"
+                                    variant="light"
+                                    disabled={reason.trim() === ""}
+                                    loading={decision.isPending}
+                                    onClick={() =>
+                                        decision.mutate({ status: "APPROVED", isForced: true })
+                                    }
+                                    data-decide="FORCED"
+                                >
+                                    {texts.force}
+                                </Button>
+                            </Group>
+                        </>
+                    )}
                 </Stack>
             )}
             {decision.error !== null && <Problem error={decision.error} />}
@@ -228,6 +265,12 @@ export default function ReviewPage({ id }: { id: string }): ReactNode {
                             </dd>
                         </div>
                     )}
+                    {data.time_windows.length > 0 && (
+                        <div>
+                            <dt>{texts.hoursName}</dt>
+                            <dd>{hoursWords(data.time_windows)}</dd>
+                        </div>
+                    )}
                     {metadata.length > 0 && (
                         <div>
                             <dt>{texts.about_it}</dt>
@@ -259,9 +302,7 @@ export default function ReviewPage({ id }: { id: string }): ReactNode {
                         <Title order={2} size="h4" mb="sm">
                             {texts.statement}
                         </Title>
-                        <Code block className="entry-text" tabIndex={0} id="script">
-                            {data.script ?? ""}
-                        </Code>
+                        <SqlText className="entry-text" id="script" text={data.script ?? ""} />
                         <Group gap="sm" mt={6}>
                             {data.script_truncated === true && (
                                 <Text size="xs">

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* One session: who, what was done statement by statement, and its record to take away. */
 import {
+    ActionIcon,
     Button,
     Checkbox,
-    Code,
     Group,
     Menu,
     Stack,
@@ -13,8 +13,10 @@ import {
     Tooltip,
 } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { useLocation } from "wouter";
 
+import { useMe } from "../../app/me";
 import { address, ApiError, get, post } from "../../shared/api/client";
 import type { Session } from "../../shared/api/types";
 import { Grid } from "../../shared/grid/Grid";
@@ -29,7 +31,9 @@ import {
     Waiting,
     When,
 } from "../../shared/parts";
+import { SqlText } from "../../shared/SqlText";
 import { bytes, count, duration, time } from "../../shared/words";
+import { Proof } from "./Proof";
 import { texts } from "./texts";
 import { type Entry, ROWS_KEPT, timelineOf } from "./timeline";
 import "./sessions.css";
@@ -39,12 +43,6 @@ const Player = lazy(() => import("./Player"));
 const READ_MAX = 4 * 1024 * 1024;
 const REFRESH_MS = 3000;
 const READ_AGAIN_MS = 10_000; /* each time is an entry in the audit log */
-
-interface Verification {
-    recording_status: string;
-    message: string;
-    records: number;
-}
 
 interface Lines {
     entries: Entry[];
@@ -127,50 +125,37 @@ function Facts({ session }: { session: Session }): ReactNode {
     );
 }
 
-function Proof({ session }: { session: Session }): ReactNode {
-    const proof = useQuery({
-        queryKey: ["verify", session.id, session.status],
-        queryFn: ({ signal }) => get<Verification>(`sessions/${session.id}/verify`, {}, signal),
-        enabled: session.recording_removed_at === null,
-    });
-    if (session.recording_removed_at !== null) {
-        return <Tag>{texts.removed}</Tag>;
-    }
-    if (proof.data === undefined) {
-        return null;
-    }
-    const { recording_status: status, message } = proof.data;
-    const tone = status === "whole" ? "good" : status === "open" ? "calm" : "bad";
-    const word =
-        status === "whole" ? texts.whole : status === "open" ? texts.writing : texts.notWhole;
-    return (
-        <Tooltip
-            label={message || texts.wholeAbout}
-            multiline
-            maw={300}
-            events={{ hover: true, focus: true, touch: true }}
-        >
-            <span tabIndex={0} data-proof={status}>
-                <Tag tone={tone}>{word}</Tag>
-            </span>
-        </Tooltip>
-    );
-}
-
 function EntryLine({
     entry,
     number,
     isMasked,
+    subtype,
+    guard,
 }: {
     entry: Entry;
     number: number;
     isMasked: boolean;
+    subtype: string;
+    guard: ((statement: string) => void) | null; /* who may, makes a guard rail of it */
 }): ReactNode {
     const [isOpen, setOpen] = useState(false);
+    const place = useRef<HTMLLIElement>(null);
+    const isAsked = location.hash === `#${entry.key}`;
+    useEffect(() => {
+        if (isAsked) {
+            place.current?.scrollIntoView({ block: "center" });
+        }
+    }, [isAsked]);
     const tone =
         entry.rule?.action === "block" ? "stopped" : entry.error !== null ? "failed" : "fine";
     return (
-        <li className="entry" data-tone={tone}>
+        <li
+            className="entry"
+            id={entry.key}
+            ref={place}
+            data-tone={tone}
+            {...(isAsked && { "aria-current": "true" as const })}
+        >
             <Group gap="xs" mb={4}>
                 <Text size="xs" c="dimmed">
                     <time dateTime={entry.at} title={`${entry.at} UTC`}>
@@ -199,13 +184,27 @@ function EntryLine({
                     </Button>
                 )}
                 {entry.columns.length === 0 && entry.tag !== "" && <Tag>{entry.tag}</Tag>}
+                <Group gap={0} ml="auto" wrap="nowrap">
+                    <CopyButton text={entry.text} label={texts.copy(number)} />
+                    <CopyButton
+                        text={new URL(`#${entry.key}`, location.href).href}
+                        label={texts.link(number)}
+                        icon="link"
+                    />
+                    {guard !== null && (
+                        <Tooltip label={texts.guard(number)}>
+                            <ActionIcon
+                                variant="subtle"
+                                aria-label={texts.guard(number)}
+                                onClick={() => guard(entry.text)}
+                            >
+                                <Icon name="shield" />
+                            </ActionIcon>
+                        </Tooltip>
+                    )}
+                </Group>
             </Group>
-            <Group gap={4} wrap="nowrap" align="flex-start">
-                <Code block className="entry-text" tabIndex={0}>
-                    {entry.text}
-                </Code>
-                <CopyButton text={entry.text} label={`Copy statement ${number}`} />
-            </Group>
+            <SqlText className="entry-text" text={entry.text} subtype={subtype} />
             {entry.error !== null && (
                 <Text size="sm" mt={4} className="anywhere">
                     {entry.error.message}
@@ -233,6 +232,11 @@ function EntryLine({
 }
 
 function Timeline({ session }: { session: Session }): ReactNode {
+    const me = useMe();
+    const [, go] = useLocation();
+    const { connection, connection_subtype: dialect } = session;
+    const guard = (statement: string): void =>
+        go("/admin/guardrails?new", { state: { statement, dialect, connection } });
     const [text, setText] = useState("");
     const [isBadOnly, setBadOnly] = useState(false);
     const lines = useQuery({
@@ -299,6 +303,8 @@ function Timeline({ session }: { session: Session }): ReactNode {
                         entry={entry}
                         number={index + 1}
                         isMasked={(session.metrics?.data_masking?.total_redact_count ?? 0) > 0}
+                        subtype={session.connection_subtype}
+                        guard={me.is_admin ? guard : null}
                     />
                 ))}
             </ol>
@@ -369,6 +375,14 @@ export default function SessionPage({ id }: { id: string }): ReactNode {
                                 {word}
                             </Menu.Item>
                         ))}
+                        <Menu.Divider />
+                        <Menu.Item
+                            component="a"
+                            href={address(`sessions/${id}/verify`).href}
+                            download={`proof-${id}.json`}
+                        >
+                            {texts.proof}
+                        </Menu.Item>
                     </Menu.Dropdown>
                 </Menu>
             </PageHead>

@@ -2,8 +2,8 @@
 /* CodeMirror, which comes with this page alone. It holds the text; the page is told of changes. */
 import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { MySQL, PostgreSQL, sql, type SQLNamespace, StandardSQL } from "@codemirror/lang-sql";
-import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { sql, type SQLNamespace } from "@codemirror/lang-sql";
+import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import {
@@ -14,10 +14,11 @@ import {
     lineNumbers,
     placeholder,
 } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 
 import { nonce } from "../../app/trusted";
+import { colors, dialectOf } from "../../shared/SqlColors";
+import "../../shared/sqltext.css";
 import { texts } from "./texts";
 
 export interface EditorHandle {
@@ -30,6 +31,7 @@ export interface EditorHandle {
 
 interface EditorProps {
     handle: RefObject<EditorHandle | null>;
+    ready: (is: boolean) => void; /* the handle is there, or is no more */
     initial: string;
     subtype: string;
     schema: SQLNamespace;
@@ -37,17 +39,8 @@ interface EditorProps {
     run: () => void;
 }
 
-const colors = HighlightStyle.define([
-    { tag: tags.keyword, class: "sql-keyword" },
-    { tag: [tags.string, tags.special(tags.string)], class: "sql-string" },
-    { tag: [tags.number, tags.bool, tags.null], class: "sql-number" },
-    { tag: tags.comment, class: "sql-comment" },
-    { tag: tags.typeName, class: "sql-type" },
-]);
-
 function languageOf(subtype: string, schema: SQLNamespace): ReturnType<typeof sql> {
-    const dialect = { postgres: PostgreSQL, mysql: MySQL }[subtype] ?? StandardSQL;
-    return sql({ dialect, schema, upperCaseKeywords: true });
+    return sql({ dialect: dialectOf(subtype), schema, upperCaseKeywords: true });
 }
 
 export default function Editor(props: EditorProps): ReactNode {
@@ -117,7 +110,9 @@ export default function Editor(props: EditorProps): ReactNode {
             focus: () => made.focus(),
         };
         made.focus();
+        latest.current.ready(true);
         return () => {
+            latest.current.ready(false);
             latest.current.handle.current = null;
             made.destroy();
         };

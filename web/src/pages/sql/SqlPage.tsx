@@ -5,7 +5,6 @@ import {
     Drawer,
     Group,
     Menu,
-    Modal,
     NativeSelect,
     Skeleton,
     Text,
@@ -25,6 +24,7 @@ import { duration } from "../../shared/words";
 import type { EditorHandle } from "./Editor";
 import { Results } from "./Results";
 import { explained } from "./steps";
+import { Saved } from "./Saved";
 import { execute, kill, nothing, type Run } from "./run";
 import { SchemaTree, useCompletion } from "./SchemaTree";
 import { texts } from "./texts";
@@ -133,87 +133,6 @@ function History({ take }: { take: (text: string) => void }): ReactNode {
     );
 }
 
-interface SavedQuery {
-    name: string;
-    text: string;
-}
-const NO_QUERIES: SavedQuery[] = [];
-
-/* Queries with a name, in this browser, until somebody signs out. */
-function Saved({ take, script }: {
-    take: (text: string) => void;
-    script: () => string;
-}): ReactNode {
-    const [queries, setQueries] = useKept<SavedQuery[]>("saved", NO_QUERIES);
-    const [naming, setNaming] = useState<string | null>(null);
-    const [name, setName] = useState("");
-    return (
-        <>
-            <Menu position="bottom-start" width={420}>
-                <Menu.Target>
-                    <Button size="xs" variant="default" leftSection={<Icon name="star" size={14} />}>
-                        {texts.saved}
-                    </Button>
-                </Menu.Target>
-                <Menu.Dropdown mah={360} className="history">
-                    <Menu.Item
-                        leftSection={<Icon name="plus" size={14} />}
-                        onClick={() => {
-                            setName("");
-                            setNaming(script());
-                        }}
-                    >
-                        {texts.save}
-                    </Menu.Item>
-                    {queries.length === 0 && <Menu.Label>{texts.noSaved}</Menu.Label>}
-                    {queries.map((query) => (
-                        <Menu.Item key={query.name} onClick={() => take(query.text)}>
-                            {query.name}
-                        </Menu.Item>
-                    ))}
-                    {queries.length > 0 && <Menu.Divider />}
-                    {queries.map((query) => (
-                        <Menu.Item
-                            key={query.name}
-                            onClick={() => setQueries(queries.filter((one) => one !== query))}
-                        >
-                            <Text size="xs" c="dimmed">
-                                {texts.unsave(query.name)}
-                            </Text>
-                        </Menu.Item>
-                    ))}
-                </Menu.Dropdown>
-            </Menu>
-            <Modal opened={naming !== null} onClose={() => setNaming(null)} title={texts.save}>
-                <form
-                    onSubmit={(event) => {
-                        event.preventDefault();
-                        setQueries([
-                            { name, text: naming ?? "" },
-                            ...queries.filter((one) => one.name !== name),
-                        ]);
-                        setNaming(null);
-                    }}
-                >
-                    <Group align="flex-end">
-                        <TextInput
-                            flex={1}
-                            label={texts.saveName}
-                            required
-                            maxLength={100}
-                            data-autofocus
-                            autoComplete="off"
-                            value={name}
-                            onChange={(event) => setName(event.currentTarget.value)}
-                        />
-                        <Button type="submit">{texts.save}</Button>
-                    </Group>
-                </form>
-            </Modal>
-        </>
-    );
-}
-
 function Metadata({
     fields,
     values,
@@ -260,6 +179,8 @@ function Workbench({
     const [metadata, setMetadata] = useState<Record<string, string>>({});
     const [isTreeOpen, tree] = useDisclosure(false);
     const editor = useRef<EditorHandle | null>(null);
+    const [isEditing, setEditing] = useState(false);
+    const take = useCallback((entry: string) => editor.current?.replace(entry), []);
     const schema = useCompletion(connection.name, named);
     const { run, error, startedAt, start, cancel } = useRun(connection.name);
     useDocumentTitle(`${connection.name} · ${texts.title} · Gatehouse`);
@@ -340,10 +261,12 @@ function Workbench({
                         {texts.explain}
                     </Button>
                     <Saved
-                        take={(entry) => editor.current?.replace(entry)}
+                        connection={connection.name}
+                        isReady={isEditing}
+                        take={take}
                         script={() => editor.current?.script() ?? ""}
                     />
-                    <History take={(entry) => editor.current?.replace(entry)} />
+                    <History take={take} />
                     <Button size="xs" variant="default" className="only-narrow" onClick={tree.open}>
                         {texts.schema}
                     </Button>
@@ -363,6 +286,7 @@ function Workbench({
                     <Suspense fallback={<Skeleton h="100%" />}>
                         <Editor
                             handle={editor}
+                            ready={setEditing}
                             initial={text}
                             subtype={connection.subtype}
                             schema={schema}

@@ -233,6 +233,11 @@ export interface HeldStatement {
     };
 }
 
+export interface TimeWindow {
+    type: "time_range";
+    configuration: { start_time: string; end_time: string; time_zone: string };
+}
+
 export interface Review {
     id: string;
     session: string;
@@ -256,6 +261,7 @@ export interface Review {
     script_sha256?: string;
     comments?: ReviewComment[];
     held: HeldStatement | null;
+    time_windows: TimeWindow[];
 }
 
 export interface ReviewDecision {

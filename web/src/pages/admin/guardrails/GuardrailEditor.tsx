@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* A guard rail, new or old: where it is, what it does, and a place to try it before it is saved. */
 import { Button, Group, Menu, SimpleGrid, Stack, Text, TextInput, Title } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { useSearchParams } from "wouter";
+import { useHistoryState } from "wouter/use-browser-location";
 
-import { part, post, put } from "../../../shared/api/client";
+import { get, part, post, put } from "../../../shared/api/client";
+import type { Connection } from "../../../shared/api/types";
 import { Icon } from "../../../shared/icons";
 import { PageHead, Problem } from "../../../shared/parts";
 import { AttributesPicker, ConnectionsPicker } from "../../../shared/pickers";
 import { RuleCard } from "./RuleCard";
-import { draftsOf, type Effect, effects, type Form, type Guardrail, requestOf } from "./rules";
+import { draftsOf, type Effect, effects, type Form, type Guardrail, requestOf, ruleOf } from "./rules";
 import { texts } from "./texts";
 import { Trial } from "./Trial";
 
@@ -86,18 +88,43 @@ function Basics({ form, set }: { form: Form; set: (change: Partial<Form>) => voi
     );
 }
 
+/* A statement on record that somebody wants no more of. */
+export interface Seen {
+    statement: string;
+    dialect: string;
+    connection: string;
+}
+
 export function GuardrailEditor({ guardrail }: { guardrail: Guardrail | null }): ReactNode {
     const client = useQueryClient();
     const [, setQuery] = useSearchParams();
     const [isBusy, setBusy] = useState(false);
     const [error, setError] = useState<unknown>(null);
+    const seen = useHistoryState<Seen | null>() ?? null; /* in a session: the start of a new one */
     const [form, setForm] = useState<Form>({
         name: guardrail?.name ?? "",
         description: guardrail?.description ?? "",
         connection_ids: guardrail?.connection_ids ?? [],
         attributes: guardrail?.attributes ?? [],
-        drafts: guardrail === null ? [] : draftsOf(guardrail),
+        drafts:
+            guardrail !== null
+                ? draftsOf(guardrail)
+                : seen === null
+                  ? []
+                  : [{ key: 0, direction: "input", rule: ruleOf(seen.statement) }],
     });
+    const place = useQuery({
+        queryKey: ["connection", seen?.connection],
+        queryFn: ({ signal }) =>
+            get<Connection>(`connections/${part(seen?.connection ?? "")}`, {}, signal),
+        enabled: seen !== null,
+    });
+    const placeId = place.data?.id;
+    useEffect(() => {
+        if (placeId !== undefined) {
+            setForm((before) => ({ ...before, connection_ids: [placeId] }));
+        }
+    }, [placeId]);
     const set = (change: Partial<Form>): void => setForm((before) => ({ ...before, ...change }));
     const add = (effect: Effect): void =>
         setForm((before) => ({
@@ -174,7 +201,10 @@ export function GuardrailEditor({ guardrail }: { guardrail: Guardrail | null }):
                 <Group>
                     <AddRule add={add} />
                 </Group>
-                <Trial rule={() => ({ ...requestOf({ ...form, name: form.name || "trial" }) })} />
+                <Trial
+                    seen={seen}
+                    rule={() => ({ ...requestOf({ ...form, name: form.name || "trial" }) })}
+                />
             </Stack>
         </form>
     );

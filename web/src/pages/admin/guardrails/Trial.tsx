@@ -20,6 +20,7 @@ import { post } from "../../../shared/api/client";
 import { Icon } from "../../../shared/icons";
 import { Problem, Tag, type Tone } from "../../../shared/parts";
 import { GroupsPicker } from "../../../shared/pickers";
+import type { Seen } from "./GuardrailEditor";
 import type { Action } from "./rules";
 import { texts } from "./texts";
 
@@ -84,9 +85,9 @@ function Judged({ verdict }: { verdict: Verdict }): ReactNode {
     );
 }
 
-function Statement({ rule }: { rule: () => object }): ReactNode {
-    const [statement, setStatement] = useState("");
-    const [dialect, setDialect] = useState("postgres");
+function Statement({ rule, seen }: { rule: () => object; seen: Seen | null }): ReactNode {
+    const [statement, setStatement] = useState(seen?.statement ?? "");
+    const [dialect, setDialect] = useState(seen?.dialect === "mysql" ? "mysql" : "postgres");
     const [groups, setGroups] = useState<string[]>([]);
     const tried = useMutation({
         mutationFn: () =>
@@ -218,14 +219,14 @@ function Record({ rule }: { rule: () => object }): ReactNode {
     );
 }
 
-export function Trial({ rule }: { rule: () => object }): ReactNode {
+export function Trial({ rule, seen }: { rule: () => object; seen: Seen | null }): ReactNode {
     return (
         <section className="card rule-card" aria-label={words.title}>
             <Title order={2} size="h4" mb="sm">
                 {words.title}
             </Title>
             <Stack gap="lg">
-                <Statement rule={rule} />
+                <Statement rule={rule} seen={seen} />
                 <Record rule={rule} />
             </Stack>
         </section>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 import { describe, expect, it } from "vitest";
 
-import { actionsFor, cleaned, draftsOf, effects, requestOf, sentenceOf } from "./rules";
+import { actionsFor, cleaned, draftsOf, effects, requestOf, ruleOf, sentenceOf } from "./rules";
 
 describe("rules in words", () => {
     it("says what a rule stops, and for whom", () => {
@@ -70,5 +70,22 @@ describe("rules as the API has them", () => {
         };
         const { id: _, ...sent } = rails;
         expect(requestOf({ ...rails, drafts: draftsOf(rails) })).toEqual(sent);
+    });
+});
+
+describe("a rule of a statement on record", () => {
+    it("begins with what the statement does", () => {
+        const sentence = (text: string): string => sentenceOf("input", ruleOf(text));
+        expect(sentence("-- all of them\nDELETE FROM orders")).toBe(
+            "Stops UPDATE or DELETE without WHERE.",
+        );
+        expect(ruleOf("update orders set paid = true where id = 1")).toEqual({
+            type: "sql",
+            operations: ["update"],
+        });
+        expect(ruleOf("DROP TABLE orders")).toEqual({ type: "sql", operations: ["drop"] });
+        expect(ruleOf("SELECT * FROM hr.salaries s").relations).toEqual([
+            { name: "hr.salaries", access: "any" },
+        ]);
     });
 });

@@ -92,6 +92,29 @@ export const effects: Effect[] = [
     effect("outPattern", "output", { type: "pattern_match", pattern_regex: "" }),
 ];
 
+const CHANGES =
+    "insert update delete drop truncate alter create grant revoke".split(" ");
+
+/* Where one begins who wants no more of such a statement: what it does by its first word, or the
+ * table that it reads. It is looked at by a person, and tried, before it is saved. */
+export function ruleOf(statement: string): Rule {
+    const text = statement.replace(/--.*|\/\*[\s\S]*?\*\//g, " ").trim();
+    const verb = (/^\w+/.exec(text)?.[0] ?? "").toLowerCase();
+    if ((verb === "update" || verb === "delete") && !/\bwhere\b/i.test(text)) {
+        return {
+            type: "sql",
+            operations: ["update", "delete"],
+            without_where: true,
+            name: "no WHERE",
+        };
+    }
+    if (CHANGES.includes(verb)) {
+        return { type: "sql", operations: [verb] };
+    }
+    const table = /\b(?:from|table)\s+([\w.]+)/i.exec(text)?.[1] ?? "";
+    return { type: "sql", relations: [{ name: table, access: "any" }] };
+}
+
 /* Only "block" is for these. */
 export function mayOnlyBlock(rule: Rule): boolean {
     return rule.read_only === true || rule.max_rows !== undefined;

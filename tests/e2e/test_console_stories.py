@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Whole ways through the console, each as somebody goes it: from the first link to a replay, a query
+that is shared, a guard rail out of a session, hours of an approval, one's own keys, and another
+organization that sees nothing of it."""
+import json
+import re
+
+import pytest
+
+from api import PASSWORD, Api, login, unique
+from browser import Browser
+from console import button, label, press, settled, shoot, sign_in, until_text, write_sql
+from native import TARGET_PASSWORD, OwnDatabase
+from people import totp
+
+SHOP = ("CREATE TABLE orders(id int PRIMARY KEY, total int);"
+        "INSERT INTO orders SELECT n, n * 10 FROM generate_series(1, 5) n;")
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDg3lrNq5Fag59XKNgKCb+HF8axkQJzruLPhcfJhH3d7 grace@laptop"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = Browser()
+    yield browser
+    browser.stop()
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.page(1280, 800)
+    yield page
+    page.run("1")
+    page.close()
+    assert page.complaints == []
+
+
+@pytest.fixture(scope="module")
+def shop(gateway, postgres):
+    return OwnDatabase(postgres, SHOP).connection(gateway.admin, name="orders")
+
+
+@pytest.fixture(scope="module")
+def grace(gateway):
+    email = f"{unique('grace')}@example.com"
+    answer = gateway.admin.post("/users", {"email": email, "name": "Grace", "password": PASSWORD,
+                                           "status": "active", "groups": []})
+    assert answer.status == 201, answer
+    return email
+
+
+def run_here(page, text):
+    write_sql(page, text)
+    page.click("#run")
+    page.until("document.querySelector('#run') !== null && "
+               "document.querySelector('.results, [data-outcome]') !== null")
+
+
+def test_from_the_first_link_to_the_first_replay(start, postgres, page):
+    """A fresh gateway, and nothing but what it printed."""
+    gateway, target, name = start(), OwnDatabase(postgres, SHOP), unique("first")
+    page.open(re.search(r"  (http://\S+/register#setup_code=\S+)\n", gateway.text()).group(1))
+    page.fill("#email", "root@example.com")
+    page.fill("#password", PASSWORD)
+    page.press_enter()
+    page.until_shown("#main")
+    page.click("main a[href$='/admin/connections?new']")
+    page.until_shown("#add-database")
+    for words, text in {"Name": name, "Host": "127.0.0.1", "Port": str(postgres.port),
+                        "User at the database": target.user, "Password": TARGET_PASSWORD,
+                        "Database": target.database}.items():
+        label(page, words, text)
+    button(page, "Add and test", "#add-database")
+    page.until_shown("[data-tested]")
+    page.click("[data-tested] a")
+    page.until(f"location.pathname === '/sql/{name}'")
+    run_here(page, "SELECT sum(total) FROM orders")
+    until_text(page, "150")
+    page.click(".result-foot a")
+    page.until_shown("[data-proof=whole]")
+    page.until_shown("#timeline .entry")
+    assert "SELECT sum(total) FROM orders" in page.text("#timeline")
+    page.until_shown("#timeline .sql-keyword")
+    page.click("[data-proof=whole]")
+    page.until_shown("#proof pre")
+    session = page.run("location.pathname").split("/")[-1]
+    admin = login(gateway, "root@example.com")
+    proof = admin.get(f"/sessions/{session}/verify").json
+    assert proof["hash"] in page.text("#proof") and re.fullmatch("[0-9a-f]{64}", proof["hash"])
+
+
+def test_a_query_is_saved_shared_and_opened_by_another(gateway, shop, grace, browser, page):
+    sign_in(page, gateway, f"/sql/{shop}")
+    write_sql(page, "SELECT id FROM orders -- for the board")
+    page.click("#saved")
+    page.until_shown("#save-query")
+    label(page, "Save it as", "For the board", "#save-query")
+    page.run("document.querySelector('#save-query input[role=switch], #save-query [type=checkbox]').click()")
+    button(page, "Save", "#save-query")
+    page.until_shown("[data-query='For the board']")
+    made = gateway.admin.get("/saved-queries?search=board").json["data"][0]
+    assert made["is_shared"] and made["script"] == "SELECT id FROM orders -- for the board"
+    other = browser.page(1280, 800)
+    sign_in(other, gateway, f"/sql/{shop}?query={made['id']}", grace)
+    other.until("document.querySelector('.cm-content')?.innerText.includes('for the board')")
+    other.click("#saved")
+    other.until_shown("[data-query='For the board']")
+    assert "shared by root@example.com" in other.text("[data-query='For the board']")
+    assert "Delete" not in other.text("[data-query='For the board']")
+    assert shoot(other, "saved-queries") == []
+    press(other, "Escape", windowsVirtualKeyCode=27)
+    other.until("document.querySelector('[role=dialog]') === null")
+    press(other, "k", modifiers=2, windowsVirtualKeyCode=75)
+    other.until_shown(".palette")
+    other.call("Input.insertText", text="board")
+    other.until("document.querySelector('.palette').innerText.includes('Query of orders')")
+    assert other.complaints == []
+    other.close()
+    page.click("[aria-label='Delete: For the board']")
+    button(page, "Delete", "[role=dialog] form")
+    page.until("!document.querySelector('[data-query]')")
+
+
+def test_a_guard_rail_is_made_of_a_session(gateway, shop, page):
+    done = gateway.admin.post("/sessions", {"connection": shop, "script": "DELETE FROM orders WHERE id = 5"})
+    assert done.json["output_status"] == "success", done
+    name = unique("rail")
+    sign_in(page, gateway, f"/sessions/{done.json['session_id']}")
+    page.click("[aria-label='Make a guard rail of statement 1']")
+    page.until_shown("[data-sentence]")
+    assert page.text("[data-sentence]") == "Stops DELETE."
+    page.until(f"document.querySelector('#guardrail').innerText.includes({json.dumps(shop)})")
+    button(page, "Try the statement", "#guardrail")
+    page.until_shown("[data-verdict=block]")
+    page.fill("#guardrail-name", name)
+    button(page, "Save", "#guardrail")
+    page.until_shown(f"[data-guardrail={name}]")
+    page.open(gateway.url(f"/sql/{shop}"))
+    run_here(page, "DELETE FROM orders WHERE id = 4")
+    page.until_shown("[data-outcome=blocked]")
+    assert gateway.admin.delete(f"/guardrails/{name}").status == 204
+
+
+def test_an_approval_is_held_to_hours(gateway, postgres, grace, page):
+    name = OwnDatabase(postgres, SHOP).connection(gateway.admin, name=unique("hours"))
+    assert gateway.admin.post("/access-requests/rules", {
+        "name": unique("rule"), "access_type": "command", "connection_names": [name],
+        "reviewers_groups": ["admin"], "min_approvals": 1}).status == 201
+    asked = login(gateway, grace).post("/sessions", {"connection": name, "script": "TABLE orders"})
+    review = asked.json["review_id"]
+    sign_in(page, gateway, f"/reviews/{review}")
+    page.until_shown("[data-decide=APPROVED]")
+    page.until_shown("#script .sql-keyword")
+    page.run("[...document.querySelectorAll('#review label')].find((one) => "
+             "one.innerText.includes('certain hours')).click()")
+    page.until_shown("#hours")
+    assert shoot(page, "review-hours") == []
+    page.click("[data-decide=APPROVED]")
+    page.until_shown("[data-status=APPROVED]")
+    window = gateway.admin.get(f"/reviews/{review}").json["time_windows"][0]["configuration"]
+    assert (window["start_time"], window["end_time"]) == ("09:00", "18:00")
+    assert f"09:00 to 18:00 ({window['time_zone']})" in page.text("#review")
+
+
+def test_keys_and_a_second_factor_are_ones_own(gateway, grace, page):
+    sign_in(page, gateway, "/account", grace)
+    label(page, "Public key", KEY, "#add-ssh-key")
+    button(page, "Add the key", "#add-ssh-key")
+    page.until_shown("[data-ssh-key='grace@laptop']")
+    page.click("[aria-label='Remove grace@laptop']")
+    button(page, "Remove", "[role=dialog] form")
+    page.until("!document.querySelector('[data-ssh-key]')")
+    page.click("#begin")
+    page.until_shown("#second-begun")
+    assert shoot(page, "second-factor") == []
+    label(page, "The code that it shows", totp(page.text("#second-begun pre")), "#second-begun")
+    button(page, "Confirm", "#second-begun")
+    page.until_shown("#recovery-codes")
+    recovery = page.text("#recovery-codes pre").split()[0]
+    refused = Api(gateway).post("/localauth/login", {"email": grace, "password": PASSWORD})
+    assert refused.status == 401 and refused.json["second_factor_required"] is True
+    button(page, "Remove it", "#second-factor")
+    label(page, "A code of the app, or a recovery code", recovery, "#second-factor")
+    button(page, "Remove it", "#second-factor")
+    page.until_shown("#begin")
+    login(gateway, grace)
+
+
+def test_another_organization_sees_nothing(gateway, shop, page):
+    mine = gateway.admin.post("/sessions", {"connection": shop, "script": "TABLE orders"}).json["session_id"]
+    email = f"{unique('boss')}@example.com"
+    status, made = gateway.control("POST", "/control/organizations",
+                                   {"name": unique("other"), "admin": email})
+    assert status == 201, made
+    page.open(gateway.url("/sign-in?to=/"))
+    page.fill("#email", email)
+    page.fill("#password", made["password"])
+    page.press_enter()
+    page.until_shown("#main")
+    until_text(page, "No connections yet")
+    for path in ("/sessions", "/reviews?view=all", "/admin/guardrails", "/admin/connections", "/admin/people"):
+        page.open(gateway.url(path))
+        settled(page)
+        assert shop not in page.text("main") and "root@example.com" not in page.text("main"), path
+    page.open(gateway.url(f"/sessions/{mine}"))
+    page.until_shown("main [role=alert]")
+    assert "orders" not in page.text("main")
+    press(page, "k", modifiers=2, windowsVirtualKeyCode=75)
+    page.until_shown(".palette")
+    page.call("Input.insertText", text=shop)
+    until_text(page, "Nothing has such a name")
+
+
+def test_the_chain_of_the_audit_log_is_checked(gateway, shop, page):
+    sign_in(page, gateway, "/admin/audit")
+    button(page, "Check the chain", "#chain")
+    page.until_shown("[data-chain=whole]")
+    newest = gateway.admin.get("/audit/logs?page_size=1").json["data"][0]
+    assert newest["hash"] in page.text("[data-chain=whole]")
+    assert shoot(page, "audit-chain") == []
