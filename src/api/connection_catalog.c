@@ -229,11 +229,29 @@ static enum err catalog_fail(struct catalog_call *self, const struct error *erro
     return ERR_INPUT;
 }
 
+/* As for a session. */
+static enum err catalog_vouch(struct catalog_call *self, struct error *reterr)
+{
+    const struct api_call *call = self->call;
+    const struct target_voucher voucher = {
+        .key = identity_scram_key(call->api->identity),
+        .organization_id = call->caller.organization_id,
+        .id = arena_format(&self->secrets, "gatehouse test of %.*s", SLICE_ARG(self->name)),
+    };
+    return self->protocol->target.vouch == NULL
+               ? ERR_NONE
+               : self->protocol->target.vouch(&self->secrets, &voucher, &self->variables, reterr);
+}
+
 static enum err catalog_ask(struct catalog_call *self, struct target_request *request,
                             struct error *reterr)
 {
     struct api_call *call = self->call;
     enum err err = store_read(call->api->store, catalog_load_body, self, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    err = catalog_vouch(self, reterr);
     if (err != ERR_NONE) {
         return err;
     }

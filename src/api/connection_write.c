@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/clock.h"
 #include "model/secret_map.h"
+#include "protocol/protocol.h"
 #include "store/row_id.h"
 
 struct connection_put {
@@ -83,15 +84,29 @@ static void connection_put_warn(struct connection_put *put, const struct connect
     }
 }
 
+/* What could not be held when a session is opened is not saved. */
+static enum err connection_check_secret(const struct connection_put *put,
+                                        const struct connection *connection, struct error *reterr)
+{
+    const struct protocol *protocol =
+        protocols_find(put->call->api->protocols, connection->subtype);
+    return protocol == NULL || protocol->target.check_secret == NULL
+               ? ERR_NONE
+               : protocol->target.check_secret(put->call->arena, &connection->secret, reterr);
+}
+
 static enum err connection_put_finish(struct connection_put *put, struct store_tx *tx,
                                       const struct connection *connection,
                                       const struct resource *resource, bool is_new,
                                       struct error *reterr)
 {
     connection_put_warn(put, connection);
-    enum err err = secret_references_check_connection(
-        put->call, tx, connection,
-        connection->agent_id.len > 0 ? connection->agent_id : resource->agent_id, reterr);
+    enum err err = connection_check_secret(put, connection, reterr);
+    if (err == ERR_NONE) {
+        err = secret_references_check_connection(
+            put->call, tx, connection,
+            connection->agent_id.len > 0 ? connection->agent_id : resource->agent_id, reterr);
+    }
     if (err == ERR_NONE) {
         err = resource_store_touch(tx, resource->id, reterr);
     }

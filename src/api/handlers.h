@@ -41,6 +41,13 @@ HANDLER(saved_queries_put);
 HANDLER(saved_queries_delete);
 extern const struct shape saved_query_query_shape;
 
+/* ssh_certificates.c */
+HANDLER(ssh_about_get);
+HANDLER(ssh_certificates_post);
+HANDLER(ssh_authorities_list);
+HANDLER(ssh_authorities_post);
+HANDLER(ssh_authorities_delete);
+
 /* ssh_keys.c */
 HANDLER(ssh_keys_list_own);
 HANDLER(ssh_keys_list);

@@ -18,6 +18,7 @@
 #include "model/review.h"
 #include "model/saved_query.h"
 #include "model/session.h"
+#include "model/ssh_certificate.h"
 #include "model/ssh_key.h"
 #include "model/user.h"
 
@@ -464,6 +465,18 @@ const struct api_route api_routes[] = {
      .errors = {404}},
     {"DELETE", "/api/users/{emailOrID}/ssh-keys/{id}", API_ADMIN, 0, ssh_keys_delete, "ssh_keys",
      "Delete a person's key, and end its sessions", .status = 204, .errors = {404}},
+    {"GET", "/api/ssh", API_MEMBER, 0, ssh_about_get, "ssh", "The gateway's own keys of SSH",
+     .status = 200, .answer = API_ONE, .shape = &ssh_about_shape},
+    {"POST", "/api/ssh/certificates", API_MEMBER, LIMIT_KIB(64), ssh_certificates_post,
+     "ssh_certificates", "Sign a certificate to sign in with", .status = 201, .answer = API_ONE,
+     .body = &ssh_certificate_request_shape, .shape = &ssh_certificate_shape, .errors = {404}},
+    {"GET", "/api/ssh/authorities", API_READER, 0, ssh_authorities_list, "ssh_authorities",
+     "List who else signs", .status = 200, .answer = API_ARRAY, .shape = &ssh_authority_shape},
+    {"POST", "/api/ssh/authorities", API_ADMIN, LIMIT_KIB(64), ssh_authorities_post,
+     "ssh_authorities", "Trust who signs people's certificates", .status = 201, .answer = API_ONE,
+     .body = &ssh_authority_request_shape, .shape = &ssh_authority_shape, .errors = {409}},
+    {"DELETE", "/api/ssh/authorities/{id}", API_ADMIN, 0, ssh_authorities_delete, "ssh_authorities",
+     "End the trust and its sessions", .status = 204, .answer = API_NOTHING, .errors = {404}},
     {"GET", "/api/userinfo", API_MEMBER, 0, userinfo_get, "users", "Who is signed in",
      .status = 200, .answer = API_OBJECT},
 

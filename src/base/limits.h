@@ -223,17 +223,21 @@
 #define LIMIT_SSH_FINISH_MS       2000 /* until who does not read the last words is left */
 
 /* SSH: keys of people, and forwards */
-#define LIMIT_SSH_HOST_SIZE        255  /* of a forward */
-#define LIMIT_SSH_FORWARDS         64   /* patterns of ports that may be forwarded to */
-#define LIMIT_SSH_KEY_TRIES        16   /* likewise, of keys that are not known */
-#define LIMIT_SSH_KEY_ASKED        64   /* keys that a client may ask about before */
-#define LIMIT_SSH_RSA_BITS_MIN     2048 /* of a person's key */
-#define LIMIT_SSH_RSA_BITS         8192
-#define LIMIT_SSH_APPLICATION_SIZE 256 /* of a security key */
-#define LIMIT_SSH_KEY_SIZE         LIMIT_KIB(2)
-#define LIMIT_SSH_KEY_COMMENT      254
-#define LIMIT_SSH_KEYS             32       /* of a person */
-#define LIMIT_SSH_KEY_SESSION_S    31536000 /* where a connection has no bound of its own */
+#define LIMIT_SSH_HOST_SIZE         255  /* of a forward */
+#define LIMIT_SSH_FORWARDS          64   /* patterns of ports that may be forwarded to */
+#define LIMIT_SSH_KEY_TRIES         16   /* likewise, of keys that are not known */
+#define LIMIT_SSH_KEY_ASKED         64   /* keys that a client may ask about before */
+#define LIMIT_SSH_RSA_BITS_MIN      2048 /* of a person's key */
+#define LIMIT_SSH_RSA_BITS          8192
+#define LIMIT_SSH_APPLICATION_SIZE  256 /* of a security key */
+#define LIMIT_SSH_KEY_SIZE          LIMIT_KIB(2)
+#define LIMIT_SSH_KEY_COMMENT       254
+#define LIMIT_SSH_KEYS              32 /* of a person */
+#define LIMIT_SSH_CERTIFICATE_SIZE  LIMIT_KIB(32)
+#define LIMIT_SSH_CERTIFICATE_NAMES 256      /* in each of its lists */
+#define LIMIT_SSH_CERTIFICATE_S     86400    /* that one of the gateway's is good for */
+#define LIMIT_SSH_AUTHORITIES       32       /* of others, that an organization trusts */
+#define LIMIT_SSH_KEY_SESSION_S     31536000 /* where a connection has no bound of its own */
 
 /* commands that are run for them */
 #define LIMIT_EXEC_FRAME_SIZE   (LIMIT_KIB(64) - 5) /* with its head it fits a record */

@@ -178,6 +178,11 @@ CLIENT_COMMAND(client_sessions_follow);
 CLIENT_COMMAND(client_sessions_kill);
 CLIENT_COMMAND(client_sessions_download);
 CLIENT_COMMAND(client_sessions_verify);
+CLIENT_COMMAND(client_ssh_keys_list);
+CLIENT_COMMAND(client_ssh_keys_add);
+CLIENT_COMMAND(client_ssh_keys_remove);
+CLIENT_COMMAND(client_ssh_keys_sign);
+CLIENT_COMMAND(client_ssh_keys_gateway);
 CLIENT_COMMAND(client_doctor);
 CLIENT_COMMAND(client_completion);
 

@@ -305,7 +305,7 @@ static void gate_session_on_candidates(struct gate_job *job)
 }
 
 static void gate_session_ask_candidates(struct gate_session *session, struct slice name,
-                                        struct slice key)
+                                        const struct front_key *key)
 {
     struct error error;
     if (session->worker->turns_away) {
@@ -313,7 +313,11 @@ static void gate_session_ask_candidates(struct gate_session *session, struct sli
         return;
     }
     const struct candidates_request request = {
-        .name = name, .key = key, .proof = &session->guest_proof};
+        .name = name,
+        .key = *key,
+        .client = &session->address,
+        .proof = &session->guest_proof,
+    };
     if (candidates_job_start(session->worker, &request, gate_session_on_candidates, session,
                              &session->job, &error) != ERR_NONE) {
         gate_session_refuse_for(session, &error);
@@ -322,12 +326,13 @@ static void gate_session_ask_candidates(struct gate_session *session, struct sli
 
 static void gate_session_on_name(void *owner, struct slice name)
 {
-    gate_session_ask_candidates(owner, name, SLICE(""));
+    const struct front_key none = {.fingerprint = SLICE(""), .certificate = SLICE("")};
+    gate_session_ask_candidates(owner, name, &none);
 }
 
-static void gate_session_on_key(void *owner, struct slice name, struct slice fingerprint)
+static void gate_session_on_key(void *owner, struct slice name, const struct front_key *key)
 {
-    gate_session_ask_candidates(owner, name, fingerprint);
+    gate_session_ask_candidates(owner, name, key);
 }
 
 static void gate_session_on_refused(void *owner, struct slice name)

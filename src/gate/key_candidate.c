@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/timestamp.h"
+#include "gate/certificate_candidate.h"
 #include "io/clock.h"
 #include "store/review_need.h"
 #include "store/row_id.h"
@@ -19,6 +20,12 @@ struct key_candidate {
     int64_t now;
     struct credential_grant grant;
     bool is_found;
+};
+
+struct key_owner {
+    struct slice organization_id;
+    struct slice user_id;
+    struct slice let_in_by; /* the key, or the authority, with whose end the session ends */
 };
 
 /* Whether he is active, and sees the connection: ERR_NOT_FOUND when not. ERR_DENIED: no native
@@ -61,7 +68,7 @@ static enum err key_candidate_check_review(struct key_candidate *self, struct st
 }
 
 static enum err key_candidate_let_in(struct key_candidate *self, struct store_tx *tx,
-                                     const struct ssh_key *key, struct error *reterr)
+                                     const struct key_owner *owner, struct error *reterr)
 {
     const struct connection *connection = &self->grant.connection.connection;
     const struct shape_int *most = &connection->access_max_duration;
@@ -69,14 +76,14 @@ static enum err key_candidate_let_in(struct key_candidate *self, struct store_tx
     int64_t seconds = is_bounded ? most->value : LIMIT_SSH_KEY_SESSION_S;
     const struct credential credential = {
         .id = self->id,
-        .organization_id = key->organization_id,
+        .organization_id = owner->organization_id,
         .connection_id = connection->id,
-        .member_id = key->user_id,
+        .member_id = owner->user_id,
         .member_email = self->grant.caller.email,
         .member_name = self->grant.caller.name,
         .is_execution = true,
         .is_terminal = true,
-        .ssh_key_id = key->id,
+        .ssh_key_id = owner->let_in_by,
         .created_at = self->now,
         .expires_at = self->now + seconds * TIMESTAMP_SECOND,
     };
@@ -85,36 +92,65 @@ static enum err key_candidate_let_in(struct key_candidate *self, struct store_tx
         .verifier = slice_of(self->proof, CREDENTIAL_VERIFIER_SIZE),
     };
     enum err err = credential_store_insert(tx, &self->job->job.arena, &credential, &proof, reterr);
-    if (err == ERR_NONE) {
-        err = ssh_key_store_used(tx, key->id, self->now, reterr);
-    }
     self->is_found = err == ERR_NONE;
+    return err;
+}
+
+static enum err key_candidate_try(struct key_candidate *self, struct store_tx *tx,
+                                  const struct key_owner *owner, struct error *reterr)
+{
+    self->grant =
+        (struct credential_grant){.credential = {.organization_id = owner->organization_id,
+                                                 .member_id = owner->user_id,
+                                                 .connection_id = self->job->name,
+                                                 .connection_name = self->job->name,
+                                                 .is_execution = true,
+                                                 .is_terminal = true}};
+    enum err err = key_candidate_see(self, tx, reterr);
+    if (err == ERR_NONE) {
+        err = key_candidate_check_review(self, tx, reterr);
+    }
+    return err == ERR_NONE ? key_candidate_let_in(self, tx, owner, reterr) : err;
+}
+
+static enum err key_candidate_try_key(struct key_candidate *self, struct store_tx *tx,
+                                      struct error *reterr)
+{
+    struct ssh_key key;
+    enum err err =
+        ssh_key_store_find_fingerprint(tx, &self->job->job.arena, self->job->key, &key, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const struct key_owner owner = {
+        .organization_id = key.organization_id, .user_id = key.user_id, .let_in_by = key.id};
+    err = key_candidate_try(self, tx, &owner, reterr);
+    return err == ERR_NONE ? ssh_key_store_used(tx, key.id, self->now, reterr) : err;
+}
+
+/* The first whose it is and who sees the connection. */
+static enum err key_candidate_try_certificate(struct key_candidate *self, struct store_tx *tx,
+                                              struct error *reterr)
+{
+    struct certificate_owners owners = {0};
+    enum err err =
+        certificate_candidate_find(self->job, tx, &self->job->job.arena, &owners, reterr);
+    for (size_t i = 0; i < owners.count && err == ERR_NONE && !self->is_found; i++) {
+        const struct key_owner owner = {.organization_id = owners.items[i].organization_id,
+                                        .user_id = owners.items[i].user_id,
+                                        .let_in_by = owners.items[i].authority_id};
+        err = key_candidate_try(self, tx, &owner, reterr);
+        err = err == ERR_NOT_FOUND ? ERR_NONE : err;
+    }
     return err;
 }
 
 static enum err key_candidate_write(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct key_candidate *self = context;
-    struct arena *arena = &self->job->job.arena;
-    struct ssh_key key;
     self->is_found = false;
-    enum err err = ssh_key_store_find_fingerprint(tx, arena, self->job->key, &key, reterr);
-    if (err == ERR_NONE) {
-        self->grant =
-            (struct credential_grant){.credential = {.organization_id = key.organization_id,
-                                                     .member_id = key.user_id,
-                                                     .connection_id = self->job->name,
-                                                     .connection_name = self->job->name,
-                                                     .is_execution = true,
-                                                     .is_terminal = true}};
-        err = key_candidate_see(self, tx, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = key_candidate_check_review(self, tx, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = key_candidate_let_in(self, tx, &key, reterr);
-    }
+    enum err err = self->job->certificate.len > 0 ? key_candidate_try_certificate(self, tx, reterr)
+                                                  : key_candidate_try_key(self, tx, reterr);
     return err == ERR_NOT_FOUND ? ERR_NONE : err;
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "codec/json_writer.h"
+#include "gate/admit_voucher.h"
 #include "gate/key_candidate.h"
 #include "identity/native_credential.h"
 #include "io/clock.h"
@@ -116,7 +117,9 @@ enum err candidates_job_start(struct gate_worker *worker, const struct candidate
     struct candidates_job *self = gate_job_new(sizeof(*self), worker, owner);
     struct arena *arena = &self->job.arena;
     self->name = arena_copy(arena, request->name);
-    self->key = arena_copy(arena, request->key);
+    self->key = arena_copy(arena, request->key.fingerprint);
+    self->certificate = arena_copy(arena, request->key.certificate);
+    self->client = *request->client;
     self->proof = (struct gate_guest_proof){
         .credential_id = arena_copy(arena, request->proof->credential_id),
         .hash = arena_copy(arena, request->proof->hash),
@@ -258,6 +261,9 @@ static void admit_run(struct gate_job *job)
         job->err = admit_check_agent(self, &job->error);
     } else if (job->err == ERR_NONE) {
         job->err = admit_check_commands(self, &job->error);
+    }
+    if (job->err == ERR_NONE) {
+        job->err = admit_vouch(self, &job->error);
     }
     if (job->err == ERR_NONE && !self->is_far) {
         job->err = admit_needs_others(self) ? ERR_MORE : admit_resolve(self, &job->error);

@@ -19,13 +19,16 @@ struct candidates_job {
     struct gate_guest_proof proof; /* then of its credential alone */
     struct slice key; /* the fingerprint of a person's, proven; empty: none. Then there is one
                          credential, of the session that it opens, or none */
+    struct slice certificate; /* that it came in; empty: none */
+    struct address client;
     struct credential_candidates found;
     struct front_verifiers verifiers; /* as many, in the same order */
 };
 
 struct candidates_request {
     struct slice name;
-    struct slice key;
+    struct front_key key;
+    const struct address *client;
     const struct gate_guest_proof *proof;
 };
 

@@ -9,6 +9,8 @@
 /* ERR_INPUT: see sshwire_key_read_line_in(); or its point is none that one secret belongs to. */
 enum err person_key_read_in(struct arena *arena, struct slice line, struct sshwire_key *ret_key,
                             struct error *reterr) MUST_USE;
+/* Whether it is a point that one secret belongs to; of RSA nothing is known. */
+bool person_key_is_sound(const struct sshwire_key *key);
 /* "SHA256:…", as ssh-keygen shows it. */
 struct slice person_key_fingerprint_in(struct arena *arena, struct slice blob);
 

@@ -54,14 +54,21 @@ struct hello {
     uint32_t number;               /* by which other sessions of the credential cancel; 0: none */
 };
 
+/* What a client has proven that it has the secret of. */
+struct front_key {
+    struct slice fingerprint;
+    struct slice certificate; /* the blob of one of OpenSSH's that it came in; empty: none */
+};
+
 /* on_known, on_cancel and on_closed always have a function. Texts last as long as the front. */
 struct front_events {
     /* Whose verifiers? 'answer', now or later. */
     void (*on_name)(void *owner, struct slice name);
-    /* Instead: the client has proven that it has the secret of a person's public key, by its
-     * fingerprint. 'answer' with one verifier: it may come in, and on_known follows; with none: it
-     * may not. NULL where protocols have no such keys. */
-    void (*on_key)(void *owner, struct slice name, struct slice fingerprint);
+    /* Instead: the client has proven that it has the secret of a person's public key; of its
+     * certificate nothing is known yet. The key lasts for the call. 'answer' with one verifier: it
+     * may come in, and on_known follows; with none: it may not. NULL where protocols have no such
+     * keys. */
+    void (*on_key)(void *owner, struct slice name, const struct front_key *key);
     /* A proof was wrong: one for each front at most. May be NULL. */
     void (*on_refused)(void *owner, struct slice name);
     /* The client is the one with this verifier: 'open' or 'refuse', now or later, within a time

@@ -7,8 +7,9 @@
 #include "model/secret_map.h"
 
 static const char *const place_names[] = {
-    "HOST",    "PORT",   "USER",        "PASS",       "DB",       "SSLMODE",     "SSLROOTCERT",
-    "SSLCERT", "SSLKEY", "PRIVATE_KEY", "PASSPHRASE", "HOST_KEY", "KNOWN_HOSTS", "FORWARD",
+    "HOST",       "PORT",        "USER",     "PASS",        "DB",
+    "SSLMODE",    "SSLROOTCERT", "SSLCERT",  "SSLKEY",      "PRIVATE_KEY",
+    "PASSPHRASE", "CERTIFICATE", "HOST_KEY", "KNOWN_HOSTS", "FORWARD",
 };
 
 static const char *const place_secrets[] = {"PASS", "PRIVATE_KEY", "PASSPHRASE"};
@@ -20,8 +21,8 @@ static bool place_is(struct slice key, const char *name)
     return slice_equals(own, slice_of_text(name));
 }
 
-/* SLICE_NONE when it is not there. NAME alone is as good as envvar:NAME. */
-static struct slice place_find(const struct shape_pairs *variables, const char *name)
+/* 'NAME' alone is as good as 'envvar:NAME'. */
+struct slice place_variable(const struct shape_pairs *variables, const char *name)
 {
     struct slice own = SLICE_NONE;
     for (size_t i = 0; i < variables->count; i++) {
@@ -108,15 +109,16 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
                     struct error *reterr)
 {
     struct place place = {
-        .host = place_find(variables, "HOST"),
-        .user = place_find(variables, "USER"),
-        .password = place_find(variables, "PASS"),
-        .database = place_find(variables, "DB"),
-        .private_key = place_find(variables, "PRIVATE_KEY"),
-        .passphrase = place_find(variables, "PASSPHRASE"),
-        .host_key = place_find(variables, "HOST_KEY"),
-        .known_hosts = place_find(variables, "KNOWN_HOSTS"),
-        .forward = place_find(variables, "FORWARD"),
+        .host = place_variable(variables, "HOST"),
+        .user = place_variable(variables, "USER"),
+        .password = place_variable(variables, "PASS"),
+        .database = place_variable(variables, "DB"),
+        .private_key = place_variable(variables, "PRIVATE_KEY"),
+        .passphrase = place_variable(variables, "PASSPHRASE"),
+        .user_certificate = place_variable(variables, "CERTIFICATE"),
+        .host_key = place_variable(variables, "HOST_KEY"),
+        .known_hosts = place_variable(variables, "KNOWN_HOSTS"),
+        .forward = place_variable(variables, "FORWARD"),
     };
     if (place.host.len == 0 || (rules->needs_user && place.user.len == 0)) {
         return fail(reterr, ERR_INPUT, "the connection has no 'envvar:%s'",
@@ -125,9 +127,10 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
     if (place.password.len > SECRET_SIZE_MAX) {
         return fail(reterr, ERR_INPUT, "'envvar:PASS' of the connection is too long");
     }
-    enum err err = place_read_port(place_find(variables, "PORT"), rules->port, &place.port, reterr);
+    enum err err =
+        place_read_port(place_variable(variables, "PORT"), rules->port, &place.port, reterr);
     if (err == ERR_NONE) {
-        err = place_read_mode(place_find(variables, "SSLMODE"), &place.mode, reterr);
+        err = place_read_mode(place_variable(variables, "SSLMODE"), &place.mode, reterr);
     }
     if (err == ERR_NONE) {
         err = place_read_files(arena, variables, &place, reterr);

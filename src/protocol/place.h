@@ -2,8 +2,9 @@
 /* Where a target is and how to sign in there, out of a connection's variables: HOST, PORT, USER,
  * PASS, DB and SSLMODE (prefer), and SSLROOTCERT, SSLCERT and SSLKEY, paths of files with PEM
  * inside. Only files that were made for the session count: a variable cannot name one that lies
- * there anyway. PRIVATE_KEY, PASSPHRASE, HOST_KEY, KNOWN_HOSTS and FORWARD are SSH's, with the text
- * itself in the variable. SSLMODE require with SSLROOTCERT is verify-ca, as libpq has it. */
+ * there anyway. PRIVATE_KEY, PASSPHRASE, CERTIFICATE, HOST_KEY, KNOWN_HOSTS and FORWARD are SSH's,
+ * with the text itself in the variable. SSLMODE require with SSLROOTCERT is verify-ca, as libpq has
+ * it. */
 #ifndef GH_PROTOCOL_PLACE_H
 #define GH_PROTOCOL_PLACE_H
 
@@ -45,7 +46,8 @@ struct place {
     const char *key;
     struct slice private_key; /* of SSH, as text; empty: there is none; likewise: */
     struct slice passphrase;
-    struct slice host_key; /* lines that say which keys the server may have */
+    struct slice user_certificate; /* of the private key: a line */
+    struct slice host_key;         /* lines that say which keys the server may have */
     struct slice known_hosts;
     struct slice forward;         /* patterns of what ports may be forwarded to */
     bool has_files;               /* that somebody must remove at the end */
@@ -74,6 +76,8 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
                     const struct shape_pairs *variables, struct place *ret_place,
                     struct error *reterr) MUST_USE;
 
+/* The value of NAME or envvar:NAME; SLICE_NONE: there is none. */
+struct slice place_variable(const struct shape_pairs *variables, const char *name);
 /* Those of the variables that place_read() looks at; without the password, if it is not needed.
  * Views of 'variables'. */
 struct shape_pairs place_variables_in(struct arena *arena, const struct shape_pairs *variables,

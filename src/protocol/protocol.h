@@ -32,6 +32,13 @@ struct target_ops {
     /* NULL: what a session does is not cancelled over a connection of its own. */
     struct opening *(*stop)(const struct dial_context *context, const struct stop_request *request,
                             stopped_fn on_done, void *owner);
+    /* Adds what is made for one session to variables that have nothing to sign in with. NULL: there
+     * is no such way. */
+    enum err (*vouch)(struct arena *arena, const struct target_voucher *voucher,
+                      struct shape_pairs *variables, struct error *reterr);
+    /* What can be known to be wrong of variables as they are stored; NULL: nothing. ERR_INPUT. */
+    enum err (*check_secret)(struct arena *arena, const struct shape_pairs *variables,
+                             struct error *reterr);
     bool stop_signs_in; /* so it needs the place's user and password */
     /* An agent elsewhere passes on what a target says: nothing of it is taken for good. */
     enum err (*check_arrival)(const struct arrival *arrival, struct error *reterr);

@@ -37,6 +37,13 @@ struct open_request {
     struct shape_texts command;    /* the connection's, where that is the target */
 };
 
+/* As whom and for whom a target is shown something that the gateway has made for one session. */
+struct target_voucher {
+    const struct secret *key; /* that the gateways of a store share */
+    struct slice organization_id;
+    struct slice id; /* what the target's own log is to show */
+};
+
 struct stop_request {
     const struct place *place; /* host, port and mode are used */
     struct tls_client *tls;

@@ -78,6 +78,18 @@ enum err user_store_find_owner(struct store_tx *tx, struct arena *arena,
     return group_store_of(tx, arena, ret_user->id, &ret_user->groups, reterr);
 }
 
+enum err user_store_organization(struct store_tx *tx, struct arena *arena, struct slice id,
+                                 struct slice *ret_organization_id, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err = store_query_one(tx, "SELECT organization_id FROM user_account WHERE id = $1",
+                                   PARAMS(store_text(id)), &rows, reterr);
+    if (err == ERR_NONE) {
+        *ret_organization_id = rows_text_in(arena, &rows, 0);
+    }
+    return err;
+}
+
 enum err user_store_find(struct store_tx *tx, struct arena *arena, struct slice organization_id,
                          struct slice email_or_id, struct user *ret_user, struct error *reterr)
 {

@@ -21,6 +21,9 @@ enum err user_store_find(struct store_tx *tx, struct arena *arena, struct slice 
 enum err user_store_find_owner(struct store_tx *tx, struct arena *arena,
                                struct slice organization_id, struct slice email,
                                struct user *ret_user, struct error *reterr) MUST_USE;
+/* In which organization the person with this id is; ERR_NOT_FOUND without words. */
+enum err user_store_organization(struct store_tx *tx, struct arena *arena, struct slice id,
+                                 struct slice *ret_organization_id, struct error *reterr) MUST_USE;
 struct user_subject {
     struct slice organization_id;
     struct slice issuer;

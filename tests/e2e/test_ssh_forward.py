@@ -10,7 +10,7 @@ import time
 import pytest
 
 from agent import Agent, make_agent, wait_connected
-from api import unique
+from api import b64, unique
 from conftest import PATIENCE, Gateway, wait_for
 from native import credential, revoke
 from sshd import Client, Sshd, connection, free_port
@@ -159,9 +159,14 @@ def test_patterns(gateway, admin, server, echo, tmp_path):
         client = client_for(gateway, admin, server, tmp_path / unique("c"), forward)
         assert through(client, "127.0.0.1", echo.port).stdout == b"there and back"
     for forward in ["127.0.0.1", "127.0.0.1:0", "127.0.0.1:70000", "127.0.0.1:2-1", "::1:22", ":22", "a/b:1", "[::1:22"]:
-        client = client_for(gateway, admin, server, tmp_path / unique("c"), forward)
-        done = client.ssh("true")
-        assert done.returncode == 255 and b"FORWARD" in done.stderr, (forward, done)
+        answer = admin.post("/connections", {
+            "name": unique("host"), "type": "application", "subtype": "ssh", "secret": server.secret(FORWARD=forward),
+            "agent_id": admin.get("/userinfo").json["org_id"], "access_mode_connect": "enabled",
+            "access_mode_exec": "enabled", "access_mode_runbooks": "enabled", "access_schema": "disabled"})
+        assert answer.status == 400 and "FORWARD" in answer.message, (forward, answer)
+    kept = connection(admin, server.secret(FORWARD="*:*"))
+    answer = admin.patch(f"/connections/{kept}", {"secret": {"envvar:FORWARD": b64("nowhere")}})
+    assert answer.status == 400 and "FORWARD" in answer.message, answer
 
 
 def test_nobody_listens_there(gateway, admin, server, echo, tmp_path):

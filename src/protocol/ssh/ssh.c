@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/writer.h"
 #include "protocol/ssh/ssh_key.h"
+#include "protocol/ssh/ssh_voucher.h"
 
 #define NO_CODE        "08001" /* agents and gateways read five characters */
 #define DISCONNECT     1       /* the message's number, RFC 4253 section 11.1 */
@@ -66,6 +67,8 @@ const struct protocol sshd_protocol = {
         {
             .place = {.port = 22, .needs_user = true, .prepare = sshd_place_prepare},
             .open = sshd_open_start,
+            .vouch = sshd_vouch,
+            .check_secret = sshd_check_secret,
             .check_arrival = sshd_arrival_check,
             .read_answer = sshd_answer_read,
             .write_answer = sshd_answer_write,

@@ -13,6 +13,7 @@
 #include "protocol/ssh/ssh.h"
 #include "protocol/ssh/ssh_key.h"
 #include "protocol/ssh/ssh_link.h"
+#include "wire/ssh_certificate.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,10 @@
 
 /* Algorithms of signatures: nothing with SHA-1. */
 #define SIGNATURES                                                                                 \
+    "ssh-ed25519-cert-v01@openssh.com,sk-ssh-ed25519-cert-v01@openssh.com,"                        \
+    "ecdsa-sha2-nistp256-cert-v01@openssh.com,ecdsa-sha2-nistp384-cert-v01@openssh.com,"           \
+    "ecdsa-sha2-nistp521-cert-v01@openssh.com,sk-ecdsa-sha2-nistp256-cert-v01@openssh.com,"        \
+    "rsa-sha2-512-cert-v01@openssh.com,rsa-sha2-256-cert-v01@openssh.com,"                         \
     "ssh-ed25519,sk-ssh-ed25519@openssh.com,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"              \
     "ecdsa-sha2-nistp521,sk-ecdsa-sha2-nistp256@openssh.com,rsa-sha2-512,rsa-sha2-256"
 
@@ -67,6 +72,7 @@ struct sshd_front {
     size_t keys_asked;
     uint64_t signed_at; /* bytes in packets, by when what is signed with a key must have come */
     bool awaits_key;    /* the client was told that it would do */
+    unsigned forbidden; /* by the certificate that came last; see sshd_link_forbid() */
     bool is_key_asked;  /* the owner looks for that, not for a secret */
     bool was_refused;   /* the owner has been told of a wrong one */
     struct error reason;
@@ -259,26 +265,58 @@ static enum ssh_publickey_state_e sshd_front_key_state(ssh_message message)
 /* A person's key ---------------------------------------------------------------------------------
  */
 
-/* Its fingerprint; SLICE_NONE: it is none of those that people may have. */
-static struct slice sshd_front_fingerprint(struct sshd_front *self, ssh_key public,
-                                           size_t *ret_size)
+/* Without one of these a certificate lets nobody have a terminal, or forward a port. */
+static void sshd_front_take_extensions(struct sshd_front *self,
+                                       const struct sshwire_certificate *certificate)
 {
-    struct arena *arena = &self->arena;
-    struct slice fingerprint = SLICE_NONE;
-    struct slice blob;
+    struct slice list = certificate->extensions;
+    self->forbidden =
+        (sshwire_list_find(list, SLICE("permit-pty")).at == NULL ? SSHD_LINK_TERMINALS : 0) |
+        (sshwire_list_find(list, SLICE("permit-port-forwarding")).at == NULL ? SSHD_LINK_TUNNELS
+                                                                             : 0);
+}
+
+/* ERR_INPUT: it is none of those that people may have. */
+static enum err sshd_front_read_key(struct sshd_front *self, struct slice blob,
+                                    struct front_key *ret_key)
+{
+    struct sshwire_certificate certificate = {.key = blob};
     struct sshwire_key key;
     struct error error;
+    bool is_certificate = sshwire_certificate_is(blob);
+    enum err err = ERR_NONE;
+    self->forbidden = 0;
+    if (is_certificate) {
+        err = sshwire_certificate_read_in(&self->arena, blob, &certificate, &error);
+    }
+    if (err == ERR_NONE) {
+        err = sshwire_key_read(certificate.key, &key, &error);
+    }
+    if (err == ERR_NONE && is_certificate) {
+        sshd_front_take_extensions(self, &certificate);
+    }
+    if (err == ERR_NONE) {
+        ret_key->fingerprint = person_key_fingerprint_in(&self->arena, certificate.key);
+        ret_key->certificate = is_certificate ? blob : SLICE("");
+    }
+    return err;
+}
+
+/* fingerprint.at == NULL: there is none, or none of those that people may have. */
+static struct front_key sshd_front_key(struct sshd_front *self, ssh_key public, size_t *ret_size)
+{
+    struct front_key key = {.fingerprint = SLICE_NONE, .certificate = SLICE("")};
+    struct slice blob;
     char *text = NULL;
     if (public == NULL || ssh_pki_export_pubkey_base64(public, &text) != SSH_OK) {
-        return SLICE_NONE;
+        return key;
     }
-    if (base64_decode_in(arena, BASE64_STANDARD, slice_of_text(text), &blob) == ERR_NONE &&
-        sshwire_key_read(blob, &key, &error) == ERR_NONE) {
-        fingerprint = person_key_fingerprint_in(arena, blob);
+    if (base64_decode_in(&self->arena, BASE64_STANDARD, slice_of_text(text), &blob) == ERR_NONE &&
+        sshd_front_read_key(self, blob, &key) == ERR_NONE) {
         *ret_size = blob.len;
     }
     ssh_string_free_char(text);
-    return fingerprint;
+    return key;
 }
 
 /* Whether a key would do is answered for each that could be somebody's: so nobody learns which are.
@@ -308,16 +346,16 @@ static void sshd_front_take_key(struct sshd_front *self, ssh_message take_messag
 {
     enum ssh_publickey_state_e state = sshd_front_key_state(take_message);
     size_t size = 0;
-    struct slice fingerprint = sshd_front_fingerprint(self, sshd_front_key_of(take_message), &size);
+    struct front_key key = sshd_front_key(self, sshd_front_key_of(take_message), &size);
     if (state == SSH_PUBLICKEY_STATE_NONE) {
         sshd_front_answer_query(self, size, take_message);
-    } else if (state != SSH_PUBLICKEY_STATE_VALID || fingerprint.at == NULL) {
+    } else if (state != SSH_PUBLICKEY_STATE_VALID || key.fingerprint.at == NULL) {
         sshd_front_say_wrong(self, take_message);
     } else {
         self->message = take_message;
         self->is_key_asked = true;
         self->state = FRONT_ASKING;
-        self->events->on_key(self->owner, self->name, fingerprint);
+        self->events->on_key(self->owner, self->name, &key);
     }
 }
 
@@ -394,6 +432,7 @@ static void sshd_front_let_in(struct sshd_front *self)
     self->message = NULL;
     (void)ssh_message_auth_reply_success(message, 0);
     ssh_message_free(message);
+    sshd_link_forbid(self->link, self->is_key_asked ? self->forbidden : 0);
     struct stream *stream = sshd_link_open(self->link);
     sshd_front_leave(self);
     self->events->on_open(self->owner, stream, SLICE(""));

@@ -78,36 +78,54 @@ static void key_put_private(struct writer *writer, const struct host_key *host_k
     buf_release(&secret);
 }
 
-ssh_key sshd_host_key_new(const struct secret *key)
+static struct slice key_text_in(struct arena *arena, const struct host_key *host_key)
 {
-    struct host_key host_key;
-    struct arena arena CLEANUP(arena_release);
     struct buf bytes;
     struct buf text;
-    ssh_key made = NULL;
-    arena_init(&arena);
-    arena_hold_secrets(&arena);
     buf_init(&bytes, KEY_SIZE_MAX);
     buf_init(&text, 2 * KEY_SIZE_MAX);
-    host_key_derive(key, &host_key);
     struct writer writer = writer_to(&bytes);
-    key_put_private(&writer, &host_key);
+    key_put_private(&writer, host_key);
     must(writer_done(&writer) == ERR_NONE);
-    struct slice base64 = base64_encode_in(&arena, BASE64_STANDARD, buf_view(&bytes));
+    struct slice base64 = base64_encode_in(arena, BASE64_STANDARD, buf_view(&bytes));
     struct writer lines = writer_to(&text);
     writer_bytes(&lines, SLICE("-----BEGIN OPENSSH PRIVATE KEY-----\n"));
     for (size_t at = 0; at < base64.len; at += LINE_SIZE) {
         writer_bytes(&lines, slice_sub(base64, at, LINE_SIZE));
         writer_bytes(&lines, SLICE("\n"));
     }
-    writer_text(&lines, SLICE("-----END OPENSSH PRIVATE KEY-----\n"));
+    writer_bytes(&lines, SLICE("-----END OPENSSH PRIVATE KEY-----\n"));
     must(writer_done(&lines) == ERR_NONE);
-    must(ssh_pki_import_privkey_base64(buf_view(&text).at, NULL, NULL, NULL, &made) == SSH_OK);
-    sodium_memzero(&host_key, sizeof(host_key));
+    struct slice copy = arena_copy(arena, buf_view(&text));
     buf_wipe(&bytes);
     buf_wipe(&text);
     buf_release(&bytes);
     buf_release(&text);
+    return copy;
+}
+
+struct slice sshd_private_key_in(struct arena *arena, const unsigned char public[32],
+                                 const unsigned char secret[64])
+{
+    struct host_key key;
+    memcpy(key.public, public, sizeof(key.public));
+    memcpy(key.secret, secret, sizeof(key.secret));
+    struct slice text = key_text_in(arena, &key);
+    sodium_memzero(&key, sizeof(key));
+    return text;
+}
+
+ssh_key sshd_host_key_new(const struct secret *key)
+{
+    struct host_key host_key;
+    struct arena arena CLEANUP(arena_release);
+    ssh_key made = NULL;
+    arena_init(&arena);
+    arena_hold_secrets(&arena);
+    host_key_derive(key, &host_key);
+    const char *text = arena_text(&arena, key_text_in(&arena, &host_key));
+    must(ssh_pki_import_privkey_base64(text, NULL, NULL, NULL, &made) == SSH_OK);
+    sodium_memzero(&host_key, sizeof(host_key));
     return made;
 }
 

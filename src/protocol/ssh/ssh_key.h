@@ -15,6 +15,10 @@ ssh_key sshd_host_key_new(const struct secret *key);
 /* Its public half, as known_hosts and authorized_keys have it: "ssh-ed25519 AAAA…". */
 struct slice sshd_host_key_line_in(struct arena *arena, const struct secret *key);
 
+/* A private key of Ed25519 as OpenSSH's files have it. */
+struct slice sshd_private_key_in(struct arena *arena, const unsigned char public[32],
+                                 const unsigned char secret[64]);
+
 /* "SHA256:…", of no more than SSHD_FINGERPRINT_SIZE with its NUL. */
 #define SSHD_FINGERPRINT_SIZE 64
 void sshd_fingerprint(ssh_key key, char text[SSHD_FINGERPRINT_SIZE]);

@@ -504,6 +504,11 @@ void sshd_link_allow(struct sshd_link *link, struct slice patterns)
     }
 }
 
+void sshd_link_forbid(struct sshd_link *link, unsigned forbidden)
+{
+    link->forbidden = forbidden;
+}
+
 struct stream *sshd_link_open(struct sshd_link *link)
 {
     link->is_open = true;

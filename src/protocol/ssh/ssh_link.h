@@ -49,6 +49,12 @@ void sshd_link_wake(struct sshd_link *link);
 /* Of a target's side: what may be forwarded to (ssh_forward.h); nothing, when it is not called. The
  * text is copied. */
 void sshd_link_allow(struct sshd_link *link, struct slice patterns);
+/* Of a front: what this client may not have, whatever its connection allows. */
+enum sshd_link_forbidden {
+    SSHD_LINK_TERMINALS = 1,
+    SSHD_LINK_TUNNELS = 2,
+};
+void sshd_link_forbid(struct sshd_link *link, unsigned forbidden);
 /* The channels from now on, as frames both ways; the link lives as long as this stream. */
 struct stream *sshd_link_open(struct sshd_link *link);
 /* Tells the other end, in words, why it is left, and closes as soon as that is out. */

@@ -64,6 +64,7 @@ struct sshd_link {
     enum sshd_step (*step)(void *owner);
     void (*on_lost)(void *owner);
     void *owner;
+    unsigned forbidden; /* see sshd_link_forbid() */
     bool is_open;
     bool is_ended;     /* nothing more comes of libssh */
     bool is_broken;    /* a side broke the protocol, or a limit */

@@ -44,6 +44,9 @@ static void link_take_open(struct sshd_link *link, ssh_message take_message)
     bool is_known = link->is_server && (is_tunnel || kind == SSH_CHANNEL_SESSION);
     struct buf body;
     buf_init(&body, LIMIT_KIB(1));
+    if (is_tunnel && (link->forbidden & SSHD_LINK_TUNNELS) != 0) {
+        is_known = false;
+    }
     if (is_tunnel && link_write_tunnel(take_message, &body) != ERR_NONE) {
         is_known = false;
     }
@@ -119,7 +122,9 @@ static void link_take_request(struct sshd_link *link, ssh_message take_message)
         ssh_message_free(take_message); /* its channel is gone */
         return;
     }
-    if (!link->is_server || !link_read_request(take_message, &request)) {
+    bool is_forbidden = ssh_message_subtype(take_message) == SSH_CHANNEL_REQUEST_PTY &&
+                        (link->forbidden & SSHD_LINK_TERMINALS) != 0;
+    if (!link->is_server || is_forbidden || !link_read_request(take_message, &request)) {
         link_refuse_message(take_message);
         return;
     }

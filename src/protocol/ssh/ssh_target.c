@@ -4,12 +4,14 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "codec/base64.h"
 #include "io/timer.h"
 #include "protocol/ssh/ssh.h"
 #include "protocol/ssh/ssh_forward.h"
 #include "protocol/ssh/ssh_key.h"
 #include "protocol/ssh/ssh_link.h"
 #include "protocol/target_server.h"
+#include "wire/ssh_certificate.h"
 
 #include <stdio.h>
 
@@ -46,6 +48,7 @@ struct sshd_open {
     const char *user;
     const char *password; /* NULL: there is none */
     ssh_key key;          /* likewise */
+    bool has_certificate; /* the key has one */
     struct sshd_pin pin;
     struct slice forward; /* what the connection allows of it */
     unsigned ways;        /* of the server */
@@ -186,9 +189,13 @@ static enum sshd_step sshd_open_deny(struct sshd_open *self)
     struct error error;
     bool has_way = self->key != NULL || self->password != NULL;
     must(fail(&error, ERR_UNAUTHENTICATED,
-              has_way ? "the server does not let the user of the connection in (it takes%s%s%s)"
-                      : "the connection has neither 'envvar:PASS' nor 'envvar:PRIVATE_KEY' (the "
-                        "server takes%s%s%s)",
+              self->has_certificate
+                  ? "the server does not let the user of the connection in with a certificate: it "
+                    "must trust whose it is ('TrustedUserCAKeys'; 'GET /api/ssh' shows the "
+                    "gateway's own); it takes%s%s%s"
+              : has_way ? "the server does not let the user of the connection in (it takes%s%s%s)"
+                        : "the connection has neither 'envvar:PASS' nor 'envvar:PRIVATE_KEY' (the "
+                          "server takes%s%s%s)",
               (self->ways & SSH_AUTH_METHOD_PUBLICKEY) != 0 ? " keys" : "",
               (self->ways & SSH_AUTH_METHOD_PASSWORD) != 0 ? " passwords" : "",
               (self->ways & SSH_AUTH_METHOD_INTERACTIVE) != 0 ? " answers" : "") != ERR_NONE);
@@ -315,6 +322,41 @@ static void sshd_open_cancel(struct opening *opening)
     sshd_open_leave(self);
 }
 
+/* Whether the certificate's blob is one of this key: libssh 0.10 compares them by their types. */
+static bool sshd_open_is_of_key(struct arena *arena, struct slice blob, ssh_key key)
+{
+    struct sshwire_certificate certificate;
+    struct slice own = SLICE("");
+    struct error error;
+    char *text = NULL;
+    if (sshwire_certificate_read_in(arena, blob, &certificate, &error) != ERR_NONE ||
+        ssh_pki_export_pubkey_base64(key, &text) != SSH_OK) {
+        return false;
+    }
+    bool is_it = base64_decode_in(arena, BASE64_STANDARD, slice_of_text(text), &own) == ERR_NONE &&
+                 slice_equals(own, certificate.key);
+    ssh_string_free_char(text);
+    return is_it;
+}
+
+/* The line is "TYPE BASE64 COMMENT"; the key then goes by it. */
+static bool sshd_open_certify(struct arena *arena, struct slice line, ssh_key key)
+{
+    struct slice rest = slice_trim(line, " \t\r\n");
+    struct slice type = slice_cut(rest, ' ', &rest);
+    struct slice text = slice_cut(rest, ' ', &rest);
+    struct slice blob = SLICE("");
+    ssh_key certificate = NULL;
+    bool is_certified = base64_decode_in(arena, BASE64_STANDARD, text, &blob) == ERR_NONE &&
+                        sshd_open_is_of_key(arena, blob, key) &&
+                        ssh_pki_import_cert_base64(arena_text(arena, text),
+                                                   ssh_key_type_from_name(arena_text(arena, type)),
+                                                   &certificate) == SSH_OK &&
+                        ssh_pki_copy_cert_to_privkey(certificate, key) == SSH_OK;
+    ssh_key_free(certificate);
+    return is_certified;
+}
+
 static void sshd_open_take_place(struct sshd_open *self, const struct place *place)
 {
     struct arena *arena = &self->server.arena;
@@ -329,6 +371,9 @@ static void sshd_open_take_place(struct sshd_open *self, const struct place *pla
         ssh_pki_import_privkey_base64(arena_text(arena, place->private_key), NULL, NULL, NULL,
                                       &self->key) != SSH_OK) {
         self->key = NULL; /* it was read when the place was */
+    }
+    if (self->key != NULL && place->user_certificate.len > 0) {
+        self->has_certificate = sshd_open_certify(arena, place->user_certificate, self->key);
     }
 }
 
@@ -367,10 +412,15 @@ enum err sshd_place_prepare(struct arena *arena, struct place *place, struct err
                     "'envvar:PASSPHRASE' does not open it");
     }
     int result = ssh_pki_export_privkey_base64(key, NULL, NULL, NULL, &text);
-    ssh_key_free(key);
     must(result == SSH_OK);
+    bool is_certified =
+        place->user_certificate.len == 0 || sshd_open_certify(arena, place->user_certificate, key);
+    ssh_key_free(key);
     place->private_key = arena_copy(arena, slice_of_text(text));
     explicit_bzero(text, strlen(text));
     ssh_string_free_char(text);
-    return ERR_NONE;
+    return is_certified ? ERR_NONE
+                        : fail(reterr, ERR_INPUT,
+                               "'envvar:CERTIFICATE' of the connection is no certificate of its "
+                               "'envvar:PRIVATE_KEY'");
 }
