@@ -128,6 +128,7 @@ extern const struct shape session_download_shape;
 HANDLER(reviews_list);
 HANDLER(reviews_get);
 HANDLER(reviews_get_script);
+HANDLER(reviews_get_estimate);
 HANDLER(reviews_put);
 HANDLER(reviews_comment);
 HANDLER(access_rules_list);

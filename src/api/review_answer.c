@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/timestamp.h"
 #include "codec/hex.h"
+#include "protocol/protocol.h"
 #include "sql/sql.h"
 
 #include <sodium.h>
@@ -200,7 +201,7 @@ static struct slice review_shown_script(struct slice script)
 static const unsigned operation_count = 0 SQL_OPERATIONS(ONE);
 #undef ONE
 
-/* What a held statement would do, by its text. */
+/* What a statement or script would do, by its text. */
 static void review_write_relations(struct json_writer *json, const char *name,
                                    const struct sql_script *script, bool is_written)
 {
@@ -229,12 +230,27 @@ static bool review_pins(struct slice pinned, struct slice member)
     return slice_find(pinned, member) < pinned.len;
 }
 
+/* Of a script no session has said yet how it reads quotes. */
+static enum sql_dialect review_dialect(const struct api_call *call, const struct review_view *view)
+{
+    const struct protocol *protocol =
+        protocols_find(call->api->protocols, view->review.connection_subtype);
+    return view->secret.script.len == 0 || protocol == NULL || protocol->replay == NULL
+               ? SQL_UNKNOWN
+               : protocol->replay->dialect;
+}
+
 static void review_write_analysis(const struct api_call *call, const struct review_view *view,
                                   struct json_writer *json)
 {
     struct slice pinned = view->secret.pinned;
+    enum sql_dialect dialect = review_dialect(call, view);
+    if (dialect == SQL_UNKNOWN) {
+        json_member_no_value(json, "analysis");
+        return;
+    }
     const struct sql_settings settings = {
-        .dialect = review_pins(pinned, SLICE("\"dialect\":\"mysql\"")) ? SQL_MYSQL : SQL_POSTGRES,
+        .dialect = dialect,
         .is_backslash_quoted = review_pins(pinned, SLICE("\"backslash_escapes\":true")),
         .is_ansi_quoted = review_pins(pinned, SLICE("\"ansi_quotes\":true")),
         .database = SLICE(""),
@@ -374,7 +390,11 @@ void review_view_write(const struct api_call *call, const struct review_view *vi
     if (view->has_script) {
         review_write_script(call, view, json);
     }
-    if (view->has_script && view->secret.pinned.len > 0) {
+    bool is_held = view->secret.pinned.len > 0;
+    if (view->has_script && !is_held) {
+        review_write_analysis(call, view, json);
+    }
+    if (view->has_script && is_held) {
         review_write_held(call, view, json);
     } else {
         json_member_no_value(json, "held");

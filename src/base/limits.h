@@ -90,6 +90,7 @@
 #define LIMIT_TARGET_QUERY_MS  10000
 #define LIMIT_TARGET_CANCEL_MS 2000
 #define LIMIT_CATALOG_ROWS     10000 /* of one answer: databases, tables or columns */
+#define LIMIT_ESTIMATE_STEPS   64    /* of a plan, as people are shown it */
 
 /* PostgreSQL: a client that is not known yet */
 #define LIMIT_FRONT_AUTHENTICATION_MS 30000

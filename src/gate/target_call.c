@@ -71,6 +71,12 @@ static const struct catalog_ops *target_catalog(const struct target_call *call)
     return call->request->protocol->catalog;
 }
 
+static struct shape_pairs target_parameters(const struct target_call *call)
+{
+    const struct shape_pairs *parameters = call->request->parameters;
+    return parameters != NULL ? *parameters : target_catalog(call)->parameters;
+}
+
 /* The end of a call, on the loop --------------------------------------------------------------- */
 
 static void target_call_end(struct target_call *call)
@@ -215,6 +221,8 @@ static void target_call_on_open(void *owner, const struct arrival *arrival,
     const struct query_settings settings = {
         .text = slice_of_text(request->text),
         .values = request->values,
+        .types = request->types,
+        .are_binary = request->are_binary,
         .value_count = request->value_count,
         .column_count = request->column_count,
         .row_count_max = request->row_count_max,
@@ -234,7 +242,7 @@ static void target_call_ask_agent(struct target_call *call)
     const struct agent_request request = {
         .variables = place_variables_in(&call->secrets, call->request->variables, true),
         .database = call->request->database,
-        .parameters = target_catalog(call)->parameters,
+        .parameters = target_parameters(call),
         .version = target_catalog(call)->version,
         .timeout_ms = LIMIT_TARGET_OPEN_MS,
     };
@@ -270,7 +278,7 @@ static void target_call_begin(struct mail *mail)
         .place = &call->place,
         .tls = call->tls,
         .database = database,
-        .parameters = target_catalog(call)->parameters,
+        .parameters = target_parameters(call),
         .version = target_catalog(call)->version,
         .timeout_ms = LIMIT_TARGET_OPEN_MS,
     };

@@ -37,8 +37,11 @@ struct target_request {
     unsigned sources;                    /* of enum secret_source: that they may refer to */
     const struct protocol *protocol;     /* has catalog_ops */
     struct slice database;               /* empty: the connection's, or the protocol's usual one */
+    const struct shape_pairs *parameters; /* as whom the gateway comes; NULL: the catalog's */
     const char *text;
-    const struct slice *values; /* of its parameters; at == NULL is NULL */
+    const struct slice *values; /* of its parameters, as in struct query_settings */
+    const uint32_t *types;
+    const bool *are_binary;
     size_t value_count;
     size_t column_count;
     size_t row_count_max;

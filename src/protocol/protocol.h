@@ -6,6 +6,7 @@
 #define GH_PROTOCOL_PROTOCOL_H
 
 #include "identity/native_credential.h"
+#include "protocol/estimate.h"
 #include "protocol/front.h"
 #include "protocol/passage.h"
 #include "protocol/run.h"
@@ -79,6 +80,7 @@ struct catalog_ops {
     size_t facts_columns;
     void *(*facts_new)(struct mask_rules *rules, const struct query_rows *rows);
     void (*facts_unref)(void *facts);
+    const struct estimate_ops *estimate; /* NULL: of no statement can it be asked */
     enum target_problem (*problem_of_open)(const struct target_failure *failure);
     enum target_problem (*problem_of_query)(const struct query_failure *failure);
 };

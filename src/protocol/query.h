@@ -22,6 +22,8 @@ struct query_rows {
 struct query_settings {
     struct slice text;
     const struct slice *values; /* of its parameters; at == NULL is NULL */
+    const uint32_t *types;      /* of them, the protocol's own numbers; NULL: the server knows */
+    const bool *are_binary;     /* likewise; NULL: all are text */
     size_t value_count;
     size_t column_count;  /* that each row must have */
     size_t row_count_max; /* more are ERR_LIMIT, and so are more than 'size_max' bytes in all */

@@ -39,10 +39,19 @@ enum err pgwire_parse_read(struct slice body, struct pgwire_parse *ret_parse,
 
 enum err pgwire_parse_write(struct buf *buf, struct slice statement, struct slice text)
 {
+    return pgwire_parse_typed_write(buf, statement, text, NULL, 0);
+}
+
+enum err pgwire_parse_typed_write(struct buf *buf, struct slice statement, struct slice text,
+                                  const uint32_t *types, size_t count)
+{
     struct pgwire_out out = pgwire_out_begin(buf, PGWIRE_CLIENT_PARSE);
     pgwire_out_text(&out, statement);
     pgwire_out_text(&out, text);
-    pgwire_out_count(&out, 0);
+    pgwire_out_count(&out, count);
+    for (size_t i = 0; i < count; i++) {
+        writer_u32(&out.writer, types[i]);
+    }
     return pgwire_out_end(&out);
 }
 
@@ -77,12 +86,16 @@ enum err pgwire_bind_portal_write(struct buf *buf, struct slice portal, struct s
 }
 
 enum err pgwire_bind_write(struct buf *buf, struct slice statement, const struct slice *values,
-                           size_t count)
+                           const bool *are_binary, size_t count)
 {
     struct pgwire_out out = pgwire_out_begin(buf, PGWIRE_CLIENT_BIND);
+    size_t format_count = are_binary == NULL ? 0 : count;
     pgwire_out_text(&out, SLICE(""));
     pgwire_out_text(&out, statement);
-    pgwire_out_count(&out, 0);
+    pgwire_out_count(&out, format_count);
+    for (size_t i = 0; i < format_count; i++) {
+        pgwire_out_count(&out, are_binary[i] ? PGWIRE_FORMAT_BINARY : PGWIRE_FORMAT_TEXT);
+    }
     pgwire_out_count(&out, count);
     for (size_t i = 0; i < count; i++) {
         pgwire_out_value(&out, values[i]);

@@ -33,6 +33,8 @@ enum err pgwire_parse_read(struct slice body, struct pgwire_parse *ret_parse,
                            struct error *reterr_error) MUST_USE;
 /* Without types. */
 enum err pgwire_parse_write(struct buf *buf, struct slice statement, struct slice text) MUST_USE;
+enum err pgwire_parse_typed_write(struct buf *buf, struct slice statement, struct slice text,
+                                  const uint32_t *types, size_t count) MUST_USE;
 
 struct pgwire_bind {
     struct slice portal;
@@ -44,9 +46,10 @@ struct pgwire_bind {
 
 enum err pgwire_bind_read(struct slice body, struct pgwire_bind *ret_bind,
                           struct error *reterr_error) MUST_USE;
-/* To the unnamed portal, all values and results as text. A value with at == NULL is NULL. */
+/* To the unnamed portal, all results as text, and all values but those that 'are_binary', which may
+ * be NULL. A value with at == NULL is NULL. */
 enum err pgwire_bind_write(struct buf *buf, struct slice statement, const struct slice *values,
-                           size_t count) MUST_USE;
+                           const bool *are_binary, size_t count) MUST_USE;
 
 /* To a portal of that name, without parameters. */
 enum err pgwire_bind_portal_write(struct buf *buf, struct slice portal,

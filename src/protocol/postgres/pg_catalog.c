@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/postgres/pg_catalog.h"
 
+#include "protocol/postgres/pg_estimate.h"
 #include "protocol/postgres/pg_facts.h"
 #include "protocol/postgres/pg_query.h"
 #include "wire/pgwire.h"
@@ -111,6 +112,7 @@ const struct catalog_ops pg_catalog_ops = {
     .facts_columns = PG_FACTS_COLUMNS,
     .facts_new = pg_catalog_facts_new,
     .facts_unref = pg_catalog_facts_unref,
+    .estimate = &pg_estimate_ops,
     .problem_of_open = pg_problem_of_open,
     .problem_of_query = pg_problem_of_query,
 };

@@ -308,9 +308,12 @@ static enum err pg_query_write(struct pg_query *self, const struct query_setting
 {
     const struct pgwire_execute execute = {.portal = SLICE(""),
                                            .row_count_max = (int32_t)settings->row_count_max + 1};
-    enum err err = pgwire_parse_write(&self->out, SLICE(""), settings->text);
+    size_t type_count = settings->types == NULL ? 0 : settings->value_count;
+    enum err err = pgwire_parse_typed_write(&self->out, SLICE(""), settings->text, settings->types,
+                                            type_count);
     if (err == ERR_NONE) {
-        err = pgwire_bind_write(&self->out, SLICE(""), settings->values, settings->value_count);
+        err = pgwire_bind_write(&self->out, SLICE(""), settings->values, settings->are_binary,
+                                settings->value_count);
     }
     if (err == ERR_NONE) {
         err = pgwire_execute_write(&self->out, &execute);

@@ -133,10 +133,18 @@ static void what_is_written_is_as_the_manual_has_it(void **state)
     assert_int_equal(pgwire_parse_write(&buf, SLICE("s"), SLICE("select")), ERR_NONE);
     assert_bytes(buf_view(&buf), "Q\0\0\0\x0dselect 1\0P\0\0\0\x0fs\0select\0\0\0");
     buf_truncate(&buf, 0);
-    assert_int_equal(pgwire_bind_write(&buf, SLICE("s"), values, 3), ERR_NONE);
+    assert_int_equal(pgwire_bind_write(&buf, SLICE("s"), values, NULL, 3), ERR_NONE);
     assert_bytes(buf_view(&buf), "B\0\0\0\x1a\0s\0\0\0\0\3\0\0\0\1"
                                  "7\xff\xff\xff\xff\0\0\0\0\0\0");
     check_prefixes(read_bind, body_of(buf_view(&buf), PGWIRE_FROM_CLIENT, 'B'), false);
+    buf_truncate(&buf, 0);
+    const uint32_t types[] = {23, 0};
+    const bool are_binary[] = {true, false};
+    assert_int_equal(pgwire_parse_typed_write(&buf, SLICE(""), SLICE("x"), types, 2), ERR_NONE);
+    assert_int_equal(pgwire_bind_write(&buf, SLICE(""), values, are_binary, 2), ERR_NONE);
+    assert_bytes(buf_view(&buf), "P\0\0\0\x11\0x\0\0\2\0\0\0\x17\0\0\0\0"
+                                 "B\0\0\0\x19\0\0\0\2\0\1\0\0\0\2\0\0\0\1"
+                                 "7\xff\xff\xff\xff\0\0");
     buf_truncate(&buf, 0);
     assert_int_equal(pgwire_describe_write(&buf, &portal), ERR_NONE);
     assert_int_equal(pgwire_execute_write(&buf, &execute), ERR_NONE);
@@ -164,13 +172,13 @@ static void a_text_with_nul_inside_is_refused(void **state)
     assert_int_equal(pgwire_query_write(&buf, nul), ERR_INPUT);
     assert_int_equal(pgwire_parse_write(&buf, nul, SLICE("")), ERR_INPUT);
     assert_int_equal(pgwire_parse_write(&buf, SLICE(""), nul), ERR_INPUT);
-    assert_int_equal(pgwire_bind_write(&buf, nul, NULL, 0), ERR_INPUT);
-    assert_int_equal(pgwire_bind_write(&buf, SLICE(""), values, COUNT_OF(values)), ERR_INPUT);
+    assert_int_equal(pgwire_bind_write(&buf, nul, NULL, NULL, 0), ERR_INPUT);
+    assert_int_equal(pgwire_bind_write(&buf, SLICE(""), values, NULL, COUNT_OF(values)), ERR_INPUT);
     assert_int_equal(pgwire_describe_write(&buf, &object), ERR_INPUT);
     assert_int_equal(pgwire_execute_write(&buf, &execute), ERR_INPUT);
     assert_int_equal(pgwire_copy_fail_write(&buf, nul), ERR_INPUT);
     /* Only texts end with NUL: values may hold it. */
-    assert_int_equal(pgwire_bind_write(&buf, SLICE(""), &nul, 1), ERR_NONE);
+    assert_int_equal(pgwire_bind_write(&buf, SLICE(""), &nul, NULL, 1), ERR_NONE);
     buf_release(&buf);
     buf_init(&buf, 8);
     assert_int_equal(pgwire_query_write(&buf, SLICE("select 1")), ERR_LIMIT);

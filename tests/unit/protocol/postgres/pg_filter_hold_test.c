@@ -78,7 +78,7 @@ static void must_have_events(struct play *play, const char *expected)
 static void say_with(struct buf *buf, const char *text, const struct slice *values, size_t count)
 {
     play_parse(buf, "", text);
-    must(pgwire_bind_write(buf, SLICE(""), values, count) == ERR_NONE);
+    must(pgwire_bind_write(buf, SLICE(""), values, NULL, count) == ERR_NONE);
     play_execute(buf, "", 0);
 }
 

@@ -238,9 +238,9 @@ static void values_are_looked_at(void **state)
     const struct slice good = SLICE("good value");
     const struct slice bad = SLICE("bad value");
     play_parse(&play->client, "", "select 1");
-    assert_int_equal(pgwire_bind_write(&play->client, SLICE(""), &good, 1), ERR_NONE);
+    assert_int_equal(pgwire_bind_write(&play->client, SLICE(""), &good, NULL, 1), ERR_NONE);
     play_execute(&play->client, "", 0);
-    assert_int_equal(pgwire_bind_write(&play->client, SLICE(""), &bad, 1), ERR_NONE);
+    assert_int_equal(pgwire_bind_write(&play->client, SLICE(""), &bad, NULL, 1), ERR_NONE);
     play_execute(&play->client, "", 0);
     play_sync(&play->client);
     assert_told(play, "1 2 D C(SELECT 1) E(42501) Z(I) ");
