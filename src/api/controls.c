@@ -50,6 +50,7 @@ static enum err controls_check_members(const struct api_call *call, struct store
         {controls.guard_structure, SLICE("\"without_where\":true"), "rules about statements"},
         {controls.guard_structure, SLICE("\"multi_statement\":true"), "rules about statements"},
         {controls.held, SLICE("\"action\":\"review\""), "the action 'review'"},
+        {controls.rehearsed, SLICE("\"action\":\"rehearse\""), "the action 'rehearse'"},
     };
     const struct rule_search search = {.organization_id = call->caller.organization_id,
                                        .subtype = protocol->subtype,
@@ -228,6 +229,7 @@ enum err connection_controls(struct api_call *call, struct error *reterr)
     controls_write_terminal(&self, &json);
     controls_write_shell(&self, &json);
     json_member_text(&json, "held_statements", control_word(controls.held));
+    json_member_text(&json, "rehearsed_statements", control_word(controls.rehearsed));
     json_member_object(&json, "access_requests");
     review_write_requirements(&json, "jit", &self.access);
     review_write_requirements(&json, "command", &self.command);

@@ -320,6 +320,8 @@ static struct slice trial_action_name(enum guard_action action)
         return SLICE("observe");
     case GUARD_WARN:
         return SLICE("warn");
+    case GUARD_REHEARSE:
+        return SLICE("rehearse");
     case GUARD_REVIEW:
         return SLICE("review");
     case GUARD_BLOCK:

@@ -95,7 +95,7 @@ static struct trial_tally *trial_tally_of(struct statement_trial *self)
 static void trial_count(struct statement_trial *self, struct slice text,
                         const struct guard_finding *finding)
 {
-    bool is_blocked = finding->action >= GUARD_REVIEW;
+    bool is_blocked = finding->action >= GUARD_REHEARSE;
     struct trial_tally *tally = trial_tally_of(self);
     self->result.matched++;
     self->result.blocked += is_blocked ? 1 : 0;

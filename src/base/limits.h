@@ -171,8 +171,9 @@
 #define LIMIT_GATE_HELD_LOOKS         25   /* of these, until the target is told that it goes on */
 #define LIMIT_GATE_HELD_VALUES_SIZE   LIMIT_MIB(2) /* of parameters, as people are shown them */
 #define LIMIT_GATE_HELD_GRANT_S       3600         /* an approval waits, if no rule says less */
-#define LIMIT_GATE_WATCH_MS           400          /* until it is asked again who may go on */
-#define LIMIT_GATE_LOOKUP_MS          10000        /* for a target to say where columns come from */
+#define LIMIT_GATE_REHEARSED_GRANT_S  60    /* that of what has run, for its session to see it */
+#define LIMIT_GATE_WATCH_MS           400   /* until it is asked again who may go on */
+#define LIMIT_GATE_LOOKUP_MS          10000 /* for a target to say where columns come from */
 #define LIMIT_GATE_LOOKUP_ROWS        200000
 #define LIMIT_GATE_LOOKUP_SIZE        LIMIT_MIB(32)
 #define LIMIT_GATE_FACTS              32    /* catalogs that a worker knows */

@@ -11,9 +11,11 @@
 #include "gate/hold_jobs.h"
 #include "io/clock.h"
 #include "io/log.h"
+#include "store/row_id.h"
 
-#define SECOND_US  INT64_C(1000000)
-#define SEND_LATER "Once it is approved, the same statement passes when it is sent again."
+#define SECOND_US   INT64_C(1000000)
+#define SEND_LATER  "Once it is approved, the same statement passes when it is sent again."
+#define ROLLED_BACK "What it did is rolled back, and its review is over."
 
 struct gate_hold {
     struct gate_session *session;
@@ -25,6 +27,7 @@ struct gate_hold {
     int64_t seconds;
     uint64_t look_count;
     bool has_locks;
+    bool has_run; /* it is rolled back when nobody approves it in time */
     struct timer look;
     struct loop_task gone;
 };
@@ -42,6 +45,9 @@ static void hold_free(struct gate_hold *hold)
 {
     struct gate_session *session = hold->session;
     session->hold = NULL;
+    if (hold->has_run && hold->review_id.len > 0) {
+        hold_job_give_up(session->worker, hold->review_id, &session->session);
+    }
     atomic_fetch_sub(&session->worker->gate->held_count, 1);
     gate_job_abandon(hold->job);
     timer_stop(&hold->look);
@@ -98,6 +104,9 @@ static enum err hold_pinned_in(struct arena *arena, const struct gate_session *s
     json_member_text(&json, "database",
                      held->database.at == NULL ? session->database : held->database);
     json_member_bool(&json, "backslash_escapes", held->is_backslash_quoted);
+    if (held->has_run) {
+        json_member_text(&json, "rehearsal", row_id_new(arena)); /* no other one is like it */
+    }
     if (held->dialect != NULL) {
         json_member_text(&json, "dialect", slice_of_text(held->dialect));
         json_member_bool(&json, "ansi_quotes", held->is_ansi_quoted);
@@ -134,6 +143,13 @@ static struct slice hold_found_in(struct arena *arena, const struct gate_session
     json_member_text(&json, "application_name", session->session.application_name);
     json_member_bool(&json, "holds_locks", held->has_locks);
     json_member_timestamp(&json, "waits_until", clock_now() + hold->seconds * SECOND_US);
+    if (held->has_run) {
+        json_member_object(&json, "rehearsal");
+        json_member_int(&json, "rows", (int64_t)held->rows);
+        json_key(&json, "effects");
+        json_raw(&json, held->facts.len > 0 ? held->facts : SLICE("null"));
+        json_end_object(&json);
+    }
     json_member_array(&json, "findings");
     for (size_t i = 0; i < held->verdict->count; i++) {
         hold_write_finding(&json, &held->verdict->findings[i]);
@@ -153,6 +169,12 @@ static void hold_look_again(struct gate_hold *hold)
     timer_start(hold->session->worker->loop, &hold->look, LIMIT_GATE_HELD_LOOK_MS);
 }
 
+/* What the client may do. */
+static const char *hold_later(const struct gate_hold *hold)
+{
+    return hold->has_run ? ROLLED_BACK : SEND_LATER;
+}
+
 static void hold_time_out(struct gate_hold *hold)
 {
     struct arena arena CLEANUP(arena_release);
@@ -160,8 +182,9 @@ static void hold_time_out(struct gate_hold *hold)
     struct slice message = arena_format(
         &arena, "nobody decided on the statement within %lld seconds%s", (long long)hold->seconds,
         hold->has_locks ? ", which is as long as it may wait inside a transaction" : "");
-    hold_settle(hold, HOLD_REFUSED, message,
-                arena_format(&arena, "%s The review is %.*s.", SEND_LATER, SLICE_ARG(hold->link)));
+    hold_settle(
+        hold, HOLD_REFUSED, message,
+        arena_format(&arena, "%s The review is %.*s.", hold_later(hold), SLICE_ARG(hold->link)));
 }
 
 static void hold_on_time(void *owner)
@@ -192,11 +215,15 @@ static void hold_tell_client(struct gate_hold *hold, const struct hold_job *job)
     struct arena *arena = &hold->arena;
     hold->review_id = arena_copy(arena, job->review_id);
     hold->link = hold_link_in(arena, session->worker->gate, hold->review_id);
-    struct slice message =
-        arena_format(arena, "the statement waits to be reviewed: %.*s", SLICE_ARG(hold->link));
+    struct slice message = arena_format(arena, "the statement %s to be reviewed: %.*s",
+                                        hold->has_run ? "has run, and what it did waits" : "waits",
+                                        SLICE_ARG(hold->link));
     struct slice hint =
-        arena_format(arena, "It waits for %lld seconds at most; a cancel ends that. " SEND_LATER,
-                     (long long)hold->seconds);
+        arena_format(arena, "It waits for %lld seconds at most; a cancel ends that. %s",
+                     (long long)hold->seconds,
+                     hold->has_run ? "It is committed once it is approved, and rolled "
+                                     "back otherwise."
+                                   : SEND_LATER);
     gate_session_note(session, "held", message);
     session->passage->ops->hold_notice(session->passage, message, hint);
     gate_session_go_on(session);
@@ -211,6 +238,7 @@ static void hold_pass(struct gate_hold *hold, const struct hold_job *job)
     struct slice message = arena_format(&arena, "by %.*s, review %.*s", SLICE_ARG(job->deciders),
                                         SLICE_ARG(review_id));
     struct gate_worker *worker = session->worker;
+    hold->has_run = false; /* nothing is to be given up */
     hold_settle(hold, HOLD_PASSES, message, SLICE(""));
     hold_job_finish(worker, review_id, session->session.id);
 }
@@ -274,7 +302,7 @@ bool gate_session_hold_cancel(struct gate_session *session)
         return false;
     }
     hold_settle(session->hold, HOLD_CANCELLED, SLICE("canceling statement due to user request"),
-                SLICE(SEND_LATER));
+                slice_of_text(hold_later(session->hold)));
     return true;
 }
 
@@ -282,7 +310,7 @@ void gate_session_hold_drain(struct gate_session *session)
 {
     if (session->hold != NULL) {
         hold_settle(session->hold, HOLD_REFUSED, SLICE("the gateway is stopping"),
-                    SLICE(SEND_LATER));
+                    slice_of_text(hold_later(session->hold)));
     }
 }
 
@@ -308,6 +336,7 @@ static struct gate_hold *hold_new(struct gate_session *session, const struct hel
     struct gate_hold *hold = memory_new(sizeof(*hold));
     hold->session = session;
     hold->has_locks = held->has_locks;
+    hold->has_run = held->has_run;
     hold->seconds = held->has_locks && settings->held_locked_s < settings->held_s
                         ? settings->held_locked_s
                         : settings->held_s;
@@ -335,6 +364,7 @@ void gate_session_on_hold(void *owner, const struct held_statement *held)
     struct hold_job *job = hold_job_new(session->worker, hold, &session->session);
     job->text = arena_copy(&job->job.arena, held->text);
     job->found = hold_found_in(&job->job.arena, session, held, hold);
+    job->waits_s = held->has_run ? hold->seconds : 0;
     if (hold_pinned_in(&job->job.arena, session, held, &job->pinned) != ERR_NONE) {
         gate_job_free(&job->job);
         hold_settle(hold, HOLD_REFUSED,

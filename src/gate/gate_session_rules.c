@@ -68,6 +68,7 @@ bool gate_session_can_hold_rules(const struct gate_session *session)
         ((session->rules->rules.masking != NULL && (can & CAN_MASK) == 0) ||
          (session->rules->budget_count > 0 && (can & CAN_BUDGET) == 0) ||
          (session->rules->scope.asks_review && (can & CAN_HOLD) == 0) ||
+         (session->rules->scope.asks_rehearsal && (can & CAN_REHEARSE) == 0) ||
          (guard_scope_looks_at(&session->rules->scope, GUARD_OUTPUT) &&
           (can & CAN_GUARD_OUTPUT) == 0))) {
         return false;
@@ -170,6 +171,8 @@ static bool gate_session_on_read(void *owner, const struct read_amount *more,
 static struct slice gate_session_action_word(const struct guard_event *event)
 {
     switch (event->finding == NULL ? GUARD_BLOCK : event->finding->action) {
+    case GUARD_REHEARSE:
+        return SLICE("rehearse");
     case GUARD_REVIEW:
         return SLICE("review");
     case GUARD_WARN:

@@ -2,6 +2,7 @@
 #include "gate/hold_jobs.h"
 
 #include "base/must.h"
+#include "base/timestamp.h"
 #include "codec/json_writer.h"
 #include "io/clock.h"
 #include "io/log.h"
@@ -210,9 +211,10 @@ static enum err hold_peek_body(struct store_tx *tx, void *context, struct error 
 
 /* Asking --------------------------------------------------------------------------------------- */
 
-static int64_t hold_grant_seconds(const struct review_need *need)
+static int64_t hold_grant_seconds(const struct hold_job *self, const struct review_need *need)
 {
-    int64_t most = need->seconds_fixed > 0 ? need->seconds_fixed : LIMIT_GATE_HELD_GRANT_S;
+    int64_t longest = self->waits_s > 0 ? LIMIT_GATE_REHEARSED_GRANT_S : LIMIT_GATE_HELD_GRANT_S;
+    int64_t most = need->seconds_fixed > 0 && self->waits_s == 0 ? need->seconds_fixed : longest;
     return need->seconds_max > 0 && need->seconds_max < most ? need->seconds_max : most;
 }
 
@@ -229,7 +231,7 @@ static enum err hold_insert(struct store_tx *tx, struct hold_job *self,
         return ERR_NONE;
     }
     review->need = review_need_text_in(&self->job.arena, need);
-    review->duration_sec = hold_grant_seconds(need);
+    review->duration_sec = hold_grant_seconds(self, need);
     if (err == ERR_NONE) {
         err = review_store_insert(tx, &self->job.arena, review, secret, reterr);
     }
@@ -243,6 +245,7 @@ static struct review hold_review_in(struct hold_job *self, const struct credenti
 {
     struct arena *arena = &self->job.arena;
     int64_t now = clock_now();
+    int64_t wait_us = self->waits_s * TIMESTAMP_SECOND;
     return (struct review){
         .id = row_id_new(arena),
         .organization_id = self->copy.organization_id,
@@ -263,7 +266,7 @@ static struct review hold_review_in(struct hold_job *self, const struct credenti
         .client_ip = self->copy.client_ip,
         .created_at = now,
         .updated_at = now,
-        .pending_until = now + self->job.worker->gate->settings.review_us,
+        .pending_until = now + (wait_us > 0 ? wait_us : self->job.worker->gate->settings.review_us),
     };
 }
 
@@ -381,10 +384,64 @@ static void hold_end_start(struct hold_job *self)
     }
 }
 
-/* Nobody is there any more for what was taken. */
+/* Giving up ------------------------------------------------------------------------------------ */
+
+static enum err hold_give_up_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct hold_job *self = context;
+    struct review review;
+    struct review_secret secret = {0};
+    struct review_progress progress;
+    int64_t now = clock_now();
+    const struct review_key key = {
+        .organization_id = self->copy.organization_id, .id = self->review_id, .now = now};
+    enum err err = review_store_find(tx, &self->job.arena, &key, &review, reterr);
+    if (err == ERR_NONE) {
+        err = review_store_open(tx, &self->job.arena, &review, &secret, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = review_store_progress(&review, &secret, &progress, reterr);
+    }
+    if (err != ERR_NONE || review_give_up(&progress, review.member_id, now) != REVIEW_DONE) {
+        return err;
+    }
+    review.state = review_state_word(progress.state);
+    review.updated_at = now;
+    review.reason = SLICE("the statement was rolled back: its client did not wait, or not so long");
+    err = review_store_save(tx, &review, reterr);
+    return err == ERR_NONE ? hold_audit(tx, self, &review, "cancel", reterr) : err;
+}
+
+/* Blocks, or in the pool. */
+static void hold_run_give_up(struct gate_job *job)
+{
+    struct hold_job *self = JOB_OF(job);
+    job->err = store_write(job->worker->gate->settings.store, hold_give_up_body, self, &job->error);
+    if (job->err != ERR_NONE) {
+        log_line(LOG_GATE, LOG_WARN, "it is not in the store that a statement was rolled back",
+                 log_text("review", self->review_id), log_error_field(&job->error));
+    }
+}
+
+static void hold_give_up_start(struct hold_job *self)
+{
+    self->job.run = hold_run_give_up;
+    self->job.done = gate_job_free;
+    self->job.lost = NULL;
+    if (gate_job_start(&self->job, self->job.worker->gate->settings.pool, NULL) != ERR_NONE) {
+        hold_run_give_up(&self->job);
+        gate_job_free(&self->job);
+    }
+}
+
+/* Nobody is there any more for what was taken, or for what people were asked about. */
 static void hold_lost(struct gate_job *job)
 {
     struct hold_job *self = JOB_OF(job);
+    if (job->err == ERR_NONE && self->is_new && self->waits_s > 0) {
+        hold_give_up_start(self);
+        return;
+    }
     if (job->err != ERR_NONE || self->state != HOLD_STATE_GRANTED) {
         gate_job_free(job);
         return;
@@ -433,4 +490,12 @@ void hold_job_finish(struct gate_worker *worker, struct slice review_id, struct 
     self->review_id = arena_copy(&self->job.arena, review_id);
     self->state = HOLD_STATE_GRANTED;
     hold_end_start(self);
+}
+
+void hold_job_give_up(struct gate_worker *worker, struct slice review_id,
+                      const struct session *session)
+{
+    struct hold_job *self = hold_job_new(worker, worker, session);
+    self->review_id = arena_copy(&self->job.arena, review_id);
+    hold_give_up_start(self);
 }

@@ -21,6 +21,7 @@ struct hold_job {
     struct slice text;
     struct slice pinned;    /* JSON */
     struct slice found;     /* likewise */
+    int64_t waits_s;        /* of what has run: as long as it waits; 0: it has not */
     struct slice review_id; /* given, or made */
     /* What came of it. */
     enum hold_state state;
@@ -38,6 +39,11 @@ struct hold_job *hold_job_new(struct gate_worker *worker, void *owner,
 enum err hold_job_start(struct hold_job *take_job, gate_job_fn done, struct error *reterr) MUST_USE;
 /* What was granted was let through; nobody waits for this. */
 void hold_job_finish(struct gate_worker *worker, struct slice review_id, struct slice session_id);
+
+/* What has run was not committed, and will not be: nobody has to decide any more, and what was
+ * decided meanwhile is for nothing. Nobody waits for this. */
+void hold_job_give_up(struct gate_worker *worker, struct slice review_id,
+                      const struct session *session);
 
 /* Where a review is read and decided. */
 struct slice hold_link_in(struct arena *arena, const struct gate *gate, struct slice review_id);

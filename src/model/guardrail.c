@@ -10,7 +10,7 @@
 
 static const char *const rule_types[] = {GUARD_TYPE_WORDS, GUARD_TYPE_PATTERN, GUARD_TYPE_SQL,
                                          GUARD_TYPE_BUDGET, NULL};
-static const char *const rule_actions[] = {"block", "review", "warn", "observe", NULL};
+static const char *const rule_actions[] = {"block", "review", "rehearse", "warn", "observe", NULL};
 static const char *const rule_unknowns[] = {"block", "allow", NULL};
 static const char *const rule_periods[] = {"session", GUARD_PER_HOUR, NULL};
 static const char *const relation_accesses[] = {"read", "write", "any", NULL};
@@ -90,8 +90,9 @@ static const struct shape_field rule_fields[] = {
      AT(action),
      .choices = rule_actions,
      .about =
-         "block, when it is not given; review: the statement is held until people have decided, of "
-         "input only; warn: a notice to the client and on record; observe: on record only"},
+         "block, when it is not given; review: the statement is held until people have decided; "
+         "rehearse: it runs, and is committed when people have approved what it did (PostgreSQL); "
+         "both of input only; warn: a notice to the client and on record; observe: on record only"},
     GROUPS(groups,
            "whom it concerns: members of any of these groups; everybody when there are none"),
     GROUPS(except_groups, "whom it does not concern"),
@@ -413,11 +414,12 @@ static enum err rule_check(const struct guard_rule *rule, const char *path, bool
     if (is_structural && is_output) {
         return fail(reterr, ERR_INPUT, "'%s.type' is about statements: 'sql' is for input", path);
     }
-    if (is_output && slice_equals(rule->action, SLICE("review"))) {
+    if (is_output && (slice_equals(rule->action, SLICE("review")) ||
+                      slice_equals(rule->action, SLICE("rehearse")))) {
         return fail(reterr, ERR_INPUT,
-                    "'%s.action' is 'review', which is for statements: what comes back cannot be "
+                    "'%s.action' is '%.*s', which is for statements: what comes back cannot be "
                     "held",
-                    path);
+                    path, SLICE_ARG(rule->action));
     }
     enum err err = rule_check_members(rule, path, reterr);
     if (err == ERR_NONE && is_budget && rule->per.len == 0) {

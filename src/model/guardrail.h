@@ -27,7 +27,7 @@ struct guard_rule {
     struct slice type;
     struct slice name;
     struct slice message; /* for the person whose statement it stops */
-    struct slice action;  /* "block", "review", "warn" or "observe"; not given: block */
+    struct slice action;  /* "block", "review", "rehearse", "warn", "observe"; not given: block */
     struct shape_texts groups;
     struct shape_texts except_groups;
     struct shape_texts words;

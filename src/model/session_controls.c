@@ -8,7 +8,8 @@
 #define AT(member) .offset = offsetof(struct session_guarded, member)
 
 static const char *const session_directions[] = {"input", "output", NULL};
-static const char *const session_actions[] = {"block", "review", "warn", "observe", NULL};
+static const char *const session_actions[] = {"block", "review",  "rehearse",
+                                              "warn",  "observe", NULL};
 
 static const struct shape_field session_guarded_rule_fields[] = {
     {.name = "type",

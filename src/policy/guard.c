@@ -120,13 +120,16 @@ struct guard_scope guard_scope_in(struct arena *arena, struct guard_scratch *scr
             if (rules->rules[i].budget == NULL) {
                 scope.looks_at[rules->rules[i].finding.direction] = true;
             }
-            scope.stops_text =
-                scope.stops_text ||
-                (rules->rules[i].finding.direction == GUARD_INPUT && rules->rules[i].sql == NULL &&
-                 rules->rules[i].budget == NULL && rules->rules[i].finding.action >= GUARD_REVIEW);
+            scope.stops_text = scope.stops_text ||
+                               (rules->rules[i].finding.direction == GUARD_INPUT &&
+                                rules->rules[i].sql == NULL && rules->rules[i].budget == NULL &&
+                                rules->rules[i].finding.action >= GUARD_REHEARSE);
             scope.asks_structure = scope.asks_structure ||
                                    (rules->rules[i].sql != NULL && !rules->rules[i].sql->read_only);
-            scope.asks_review = scope.asks_review || rules->rules[i].finding.action == GUARD_REVIEW;
+            bool rehearses = rules->rules[i].finding.action == GUARD_REHEARSE;
+            scope.asks_rehearsal = scope.asks_rehearsal || rehearses;
+            scope.asks_review =
+                scope.asks_review || rehearses || rules->rules[i].finding.action == GUARD_REVIEW;
             scope.is_read_only = scope.is_read_only ||
                                  (rules->rules[i].sql != NULL && rules->rules[i].sql->read_only);
             scope.asks_relations =

@@ -14,7 +14,10 @@ enum guard_action {
     GUARD_PASS,
     GUARD_OBSERVE, /* on record only */
     GUARD_WARN,    /* and told to the client */
-    GUARD_REVIEW,  /* held until people have decided; where nothing can be held, as good as BLOCK */
+    /* Run, and committed when people have seen what it did; where that cannot be, as good as BLOCK.
+     */
+    GUARD_REHEARSE,
+    GUARD_REVIEW, /* held until people have decided; where nothing can be held, as good as BLOCK */
     GUARD_BLOCK,
 };
 
@@ -94,7 +97,8 @@ struct guard_scope {
     bool asks_relations;  /* a rule is about relations, which are reached through others, too */
     bool stops_text;      /* a rule blocks by words or a pattern in what clients send */
     bool asks_structure;  /* a rule is about what statements would do, beside is_read_only */
-    bool asks_review;     /* a rule has statements held until people have decided */
+    bool asks_review;     /* a rule has statements held until people have decided, or rehearsed */
+    bool asks_rehearsal;  /* a rule has statements rehearsed */
     bool is_read_only;    /* a rule has the session run in READ ONLY transactions */
     bool is_broken;       /* memory is out: all is blocked */
     uint64_t id[2];       /* a digest: the same for the same rules, whoever compiled them */

@@ -277,7 +277,10 @@ static enum guard_action compile_action(struct slice word)
     static const struct {
         const char *word;
         enum guard_action action;
-    } actions[] = {{"observe", GUARD_OBSERVE}, {"warn", GUARD_WARN}, {"review", GUARD_REVIEW}};
+    } actions[] = {{"observe", GUARD_OBSERVE},
+                   {"warn", GUARD_WARN},
+                   {"rehearse", GUARD_REHEARSE},
+                   {"review", GUARD_REVIEW}};
     for (size_t i = 0; i < COUNT_OF(actions); i++) {
         if (slice_equals(word, slice_of_text(actions[i].word))) {
             return actions[i].action;

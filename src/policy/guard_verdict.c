@@ -17,7 +17,7 @@ void guard_verdict_drop_reviews(struct guard_verdict *verdict)
     verdict->action = GUARD_PASS;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct guard_finding finding = verdict->findings[i];
-        if (finding.action != GUARD_REVIEW) {
+        if (finding.action != GUARD_REVIEW && finding.action != GUARD_REHEARSE) {
             verdict->findings[count++] = finding;
             verdict->action = finding.action > verdict->action ? finding.action : verdict->action;
         }

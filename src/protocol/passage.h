@@ -98,6 +98,11 @@ struct held_statement {
     bool is_ansi_quoted;   /* of MySQL's: "…" is a name */
     struct slice database; /* in which it would run; at == NULL: the session's */
     bool has_locks;        /* a transaction is open at the target */
+    /* It has run, and what is decided is whether that is committed: nothing else may pass by the
+     * approval. */
+    bool has_run;
+    uint64_t rows;      /* that it changed */
+    struct slice facts; /* JSON: what the target says that it did */
 };
 
 enum hold_end {

@@ -28,6 +28,7 @@ struct controls protocol_controls(const struct protocol *protocol)
         .recording = CONTROL_ENFORCED, /* the gate passes nothing that is not on record */
         .review = CONTROL_ENFORCED,    /* credentials are not good without it */
         .held = control_if(protocol->can, CAN_HOLD),
+        .rehearsed = control_if(protocol->can, CAN_REHEARSE),
     };
 }
 

@@ -23,6 +23,7 @@ enum protocol_can {
     CAN_READ_ONLY = 64,     /* the target itself refuses to write, for as long as a rule is there */
     CAN_GUARD_OUTPUT = 128, /* and in what targets answer */
     CAN_HOLD = 256,         /* a statement waits until people have decided on it */
+    CAN_REHEARSE = 512,     /* it runs, and is committed when they have */
 };
 
 struct target_ops {
@@ -127,6 +128,7 @@ struct controls {
     enum control recording;
     enum control review;
     enum control held; /* statements that a rule has reviewed one by one */
+    enum control rehearsed;
 };
 
 /* NULL: connections that no native client reaches. */

@@ -28,24 +28,26 @@ PLACES = "here", "elsewhere"
 WORDS = {
     "postgres": {"structural": "enforced", "text": "enforced", "output": "enforced", "read_only": "enforced",
                  "row_limits": "enforced", "read_budgets": "enforced", "masking": "enforced",
-                 "held_statements": "enforced", "recording": "enforced", "review": "enforced"},
+                 "held_statements": "enforced", "rehearsed_statements": "enforced",
+                 "recording": "enforced", "review": "enforced"},
     "tcp": {"structural": "impossible", "text": "impossible", "output": "impossible",
             "read_only": "impossible", "row_limits": "impossible", "read_budgets": "impossible",
-            "masking": "impossible", "held_statements": "impossible", "recording": "enforced",
-            "review": "enforced"},
+            "masking": "impossible", "held_statements": "impossible",
+            "rehearsed_statements": "impossible", "recording": "enforced", "review": "enforced"},
     # Its recording is proven in test_mysql.py, its guard rails in test_mysql_guard.py, masking in
     # test_mysql_mask.py, budgets and rules for output in test_mysql_reading.py, the others in
     # test_mysql_read_only.py, test_mysql_limit.py and test_mysql_held.py.
     "mysql": {"structural": "enforced", "text": "enforced", "output": "enforced", "read_only": "enforced",
               "row_limits": "enforced", "read_budgets": "enforced", "masking": "enforced",
-              "held_statements": "enforced", "recording": "enforced", "review": "enforced"},
+              "held_statements": "enforced", "rehearsed_statements": "impossible",
+              "recording": "enforced", "review": "enforced"},
     # Its sessions are those of test_ssh.py, its rules are proven in test_ssh_rules.py.
-    "ssh": {**dict.fromkeys(("structural", "row_limits", "read_budgets", "masking", "held_statements"),
-                            "impossible"),
+    "ssh": {**dict.fromkeys(("structural", "row_limits", "read_budgets", "masking", "held_statements",
+                             "rehearsed_statements"), "impossible"),
             **dict.fromkeys(("text", "output", "read_only", "recording", "review"), "enforced")},
     # No native client reaches these yet; scripts do, as the input of the connection's command.
     "mssql": {**dict.fromkeys(("structural", "read_only", "row_limits", "read_budgets", "masking",
-                               "held_statements"), "impossible"), "text": "enforced",
+                               "held_statements", "rehearsed_statements"), "impossible"), "text": "enforced",
               "output": "enforced", "recording": "enforced", "review": "enforced"},
 }
 
@@ -128,6 +130,9 @@ RULES = {
     "held_statements": [lambda **bound: rail("input", {
         "type": "pattern_match", "pattern_regex": "(?i)delete|copy", "action": "review"},
         **bound)],
+    # test_rehearsals.py has what it does.
+    "rehearsed_statements": [lambda **bound: rail("input", {
+        "type": "sql", "operations": ["delete", "copy"], "action": "rehearse"}, **bound)],
     "masking": [lambda **bound: ("/datamasking-rules", {
         "name": unique("rule"), "supported_entity_types": [
             {"name": "PII", "entity_types": ["EMAIL_ADDRESS"]}], **bound})],

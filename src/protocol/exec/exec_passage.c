@@ -90,8 +90,8 @@ static bool exec_judges_output(const struct exec_passage *self)
 
 static void exec_write_words(struct writer *writer, const struct guard_finding *finding)
 {
-    writer_bytes(writer, finding->action >= GUARD_REVIEW ? SLICE("blocked by guard rail '")
-                                                         : SLICE("noticed by guard rail '"));
+    writer_bytes(writer, finding->action >= GUARD_REHEARSE ? SLICE("blocked by guard rail '")
+                                                           : SLICE("noticed by guard rail '"));
     writer_bytes(writer, finding->guardrail_name);
     writer_bytes(writer, SLICE("'"));
     if (finding->rule_name.len > 0) {
@@ -126,7 +126,7 @@ static bool exec_take_verdict(struct exec_passage *self, const struct guard_verd
     if (reason != NULL && reason->action >= GUARD_WARN) {
         exec_write_words(&writer, reason);
     }
-    return verdict->action >= GUARD_REVIEW;
+    return verdict->action >= GUARD_REHEARSE;
 }
 
 /* Something that no rule has words for. */

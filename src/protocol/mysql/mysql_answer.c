@@ -90,7 +90,7 @@ static bool answer_may_pass(void *owner, struct slice text)
             self->settings.events->on_finding(self->settings.owner, &event);
         }
     }
-    if (verdict.action >= GUARD_REVIEW) {
+    if (verdict.action >= GUARD_REHEARSE) {
         write_blocked(self, guard_verdict_reason(&verdict));
         return false;
     }

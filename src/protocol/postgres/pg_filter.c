@@ -13,6 +13,7 @@
 #include "protocol/postgres/pg_filter_mask.h"
 #include "protocol/postgres/pg_filter_names.h"
 #include "protocol/postgres/pg_filter_read_only.h"
+#include "protocol/postgres/pg_filter_rehearse.h"
 #include "protocol/postgres/pg_filter_target.h"
 
 /* What goes on ----------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ enum err pg_filter_send_query(struct pg_filter *filter, const char *text, uint64
                               struct error *reterr_error)
 {
     struct buf buf CLEANUP(buf_release);
-    buf_init(&buf, LIMIT_KIB(1));
+    buf_init(&buf, LIMIT_KIB(8));
     must(pgwire_query_write(&buf, slice_of_text(text)) == ERR_NONE);
     return pg_filter_send_own(filter, buf_view(&buf), ret_id, reterr_error);
 }
@@ -227,6 +228,7 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     buf_init(&filter->words, LIMIT_PASSAGE_OUT_SIZE);
     buf_init(&filter->limit.query, LIMIT_PASSAGE_OUT_SIZE);
     arena_init(&filter->limit.arena);
+    arena_hold_secrets(&filter->limit.arena);
     buf_init(&filter->limit.undo, LIMIT_PASSAGE_OUT_SIZE);
     buf_init(&filter->limit.notice, LIMIT_PG_FILTER_WORDS_SIZE);
     buf_init(&filter->limit.held, LIMIT_PG_FILTER_WORDS_SIZE);
@@ -237,6 +239,7 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     pg_filter_budget_init(filter);
     pg_filter_budget_set(filter, &filter->policy);
     pg_filter_hold_init(filter);
+    pg_filter_rehearse_init(filter);
     return filter;
 }
 
@@ -253,6 +256,7 @@ void pg_filter_free(struct pg_filter *filter)
     pg_filter_budget_release(filter);
     pg_filter_known_release(filter);
     pg_filter_hold_release(filter);
+    pg_filter_rehearse_release(filter);
     for (int i = 0; i < 2; i++) {
         buf_wipe(&filter->directions[i].body);
         buf_wipe(&filter->directions[i].out.buf);
@@ -470,6 +474,7 @@ enum err pg_filter_pass_behind(struct pg_filter *filter, enum pump_side side, st
     } else {
         err = pg_filter_pass_target(filter, rest, reterr_error);
         err = err == ERR_NONE ? pg_filter_hold_tell(filter, reterr_error) : err;
+        err = err == ERR_NONE ? pg_filter_rehearse_go_on(filter, reterr_error) : err;
         err = err == ERR_NONE ? pg_filter_go_on(filter, reterr_error) : err;
     }
     *bytes = pg_filter_out_view(&direction->out);

@@ -13,6 +13,7 @@
 #include "protocol/postgres/pg_filter_names.h"
 #include "protocol/postgres/pg_filter_read_only.h"
 #include "protocol/postgres/pg_filter_refuse.h"
+#include "protocol/postgres/pg_filter_rehearse.h"
 
 /* Verdicts --------------------------------------------------------------------------------------
  */
@@ -187,6 +188,9 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
         err = pg_filter_check_query(filter, message, text, &judgement, &passes, reterr_error);
         if (err != ERR_NONE || !passes) {
             return err;
+        }
+        if (pg_filter_is_rehearsal(filter)) {
+            pg_filter_rehearse_facts(&judgement.facts);
         }
         err = pg_filter_limit_query(filter, message, &judgement.facts, &outcome, reterr_error);
         if (err != ERR_NONE || outcome == PG_FILTER_DEFER) {

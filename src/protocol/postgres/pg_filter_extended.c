@@ -13,6 +13,7 @@
 #include "protocol/postgres/pg_filter_names.h"
 #include "protocol/postgres/pg_filter_read_only.h"
 #include "protocol/postgres/pg_filter_refuse.h"
+#include "protocol/postgres/pg_filter_rehearse.h"
 
 /* A Parse runs nothing: what needs a review is held when it is bound. What SQL prepares would not
  * be bound under this name. */
@@ -179,7 +180,7 @@ static void pg_filter_reviews_of_bind(struct pg_filter *filter, struct pgwire_va
         struct pg_filter_judgement judgement;
         if (value.at != NULL) {
             pg_filter_judge_value(filter, value, &judgement);
-            if (judgement.verdict.action >= GUARD_REVIEW) {
+            if (judgement.verdict.action >= GUARD_REHEARSE) {
                 pg_filter_join(verdict, &judgement.verdict);
             }
         }
@@ -232,6 +233,7 @@ static struct pg_filter_statement *pg_filter_statement_approved(
     approved->is_bound = true;
     approved->bound_at = filter->ended_count;
     approved->is_approved = true;
+    approved->is_rehearsed = pg_filter_is_rehearsal(filter);
     return approved;
 }
 
@@ -359,6 +361,9 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
     }
     if (statement != NULL) {
         pg_filter_check_count(filter, statement, &judgement.facts);
+    }
+    if (statement != NULL && statement->is_rehearsed) {
+        pg_filter_rehearse_facts(&judgement.facts);
     }
     if (judgement.is_early) {
         return ERR_AGAIN;

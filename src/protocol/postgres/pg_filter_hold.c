@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "protocol/postgres/pg_filter_judge.h"
 #include "protocol/postgres/pg_filter_refuse.h"
+#include "protocol/postgres/pg_filter_rehearse.h"
 
 #define BATCH_FAILED "the batch that it is part of has failed"
 #define OF_NAMES     (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE))
@@ -45,7 +46,8 @@ void pg_filter_hold_end_message(struct pg_filter *filter)
 
 bool pg_filter_needs_review(const struct pg_filter *filter, const struct guard_verdict *verdict)
 {
-    return verdict->action == GUARD_REVIEW && !filter->policy.is_reviewed;
+    return (verdict->action == GUARD_REVIEW || verdict->action == GUARD_REHEARSE) &&
+           !filter->policy.is_reviewed;
 }
 
 bool pg_filter_stops(const struct pg_filter *filter, const struct guard_verdict *verdict)
@@ -188,8 +190,18 @@ enum err pg_filter_hold_check(struct pg_filter *filter, char type,
         return ERR_AGAIN;
     }
     const char *why = hold_why_not(filter, held);
+    bool is_rehearsal = verdict->action == GUARD_REHEARSE;
+    if (why == NULL && is_rehearsal) {
+        why = pg_filter_rehearse_prepare(filter, held, verdict);
+    }
     if (why != NULL) {
         return pg_filter_refuse_unheld(filter, type, verdict, why, reterr_error);
+    }
+    if (is_rehearsal) {
+        pg_filter_tell_findings(filter, verdict);
+        hold->phase = PG_FILTER_APPROVED; /* as far as it is to be run */
+        *ret_passes = true;
+        return ERR_NONE;
     }
     hold_begin(filter, held, verdict);
     return ERR_AGAIN;

@@ -41,6 +41,7 @@ struct pg_filter_facts {
     bool only_ends;            /* it is a COMMIT or a ROLLBACK, and does nothing else */
     bool goes_on_behind_end;   /* in the same text */
     bool runs_code;            /* that may end transactions and begin others */
+    bool rehearses;            /* people see what it did before it is committed */
 };
 
 /* A text, and how the server reads it. */
@@ -64,6 +65,7 @@ struct pg_filter_statement {
     bool is_ambiguous;        /* or maybe otherwise */
     bool is_under_review;     /* it needs one each time it is bound, by the rules of 'generation' */
     bool is_approved;         /* of a portal: what it does was let through */
+    bool is_rehearsed;        /* of a portal: it is let through as a rehearsal */
     bool has_types;           /* 'types' are those of its Parse: a rule asked for reviews then */
     struct buf types;         /* of parameters, as they were sent */
     size_t type_count;
@@ -145,7 +147,24 @@ enum pg_filter_limit_phase {
     PG_FILTER_IN_BATCH,  /* something limited was sent, the Sync was not yet */
     PG_FILTER_BEGINNING, /* BEGIN was sent, the statement waits */
     PG_FILTER_RUNNING,
+    PG_FILTER_ASKING,    /* it has run, and the server is asked what it did */
+    PG_FILTER_REHEARSED, /* people are */
     PG_FILTER_FINISHING, /* what ends the transaction of ours, or fails the client's, was sent */
+};
+
+/* What people are to decide on; its texts lie in the arena of the limit. */
+struct pg_filter_rehearsal {
+    bool is_wanted;      /* there is one */
+    bool is_running;     /* it was sent */
+    uint64_t number;     /* of the client's message that has the statement, or binds it */
+    struct slice portal; /* that it was bound to */
+    struct slice text;
+    struct held_value *values;
+    size_t value_count;
+    bool is_backslash_quoted;
+    struct guard_verdict verdict;
+    uint64_t rows;
+    struct buf facts; /* JSON */
 };
 
 struct pg_filter_limit {
@@ -161,6 +180,7 @@ struct pg_filter_limit {
     struct arena arena;
     struct buf held; /* its CommandComplete */
     struct buf undo; /* Close messages */
+    struct pg_filter_rehearsal rehearsal;
 };
 
 /* What the server said and that cannot go on yet. */

@@ -157,9 +157,11 @@ void pg_filter_write_unheld(struct buf *buf, const struct guard_verdict *verdict
     arena_init(&arena);
     pg_filter_write_error(
         buf, "42501",
-        arena_format(&arena, "guard rail '%.*s'%s%.*s%s asks for a review, and it cannot be held",
+        arena_format(&arena, "guard rail '%.*s'%s%.*s%s asks for a %s",
                      SLICE_ARG(pg_filter_clean(reason->guardrail_name)),
-                     rule.len > 0 ? ", rule '" : "", SLICE_ARG(rule), rule.len > 0 ? "'" : ""),
+                     rule.len > 0 ? ", rule '" : "", SLICE_ARG(rule), rule.len > 0 ? "'" : "",
+                     reason->action == GUARD_REHEARSE ? "rehearsal, which it cannot have"
+                                                      : "review, and it cannot be held"),
         arena_format(&arena, "Why: %s.", why));
 }
 

@@ -108,7 +108,7 @@ static bool known_is_why(const struct guard_verdict *verdict)
     for (size_t i = 0; i < verdict->count; i++) {
         is_unknown = is_unknown || verdict->findings[i].why.len > 0;
     }
-    return verdict->action >= GUARD_REVIEW && is_unknown;
+    return verdict->action >= GUARD_REHEARSE && is_unknown;
 }
 
 /* Whether the verdict stands; if not, the message has to be judged again. */

@@ -17,6 +17,7 @@
 #include "protocol/postgres/pg_filter_mask.h"
 #include "protocol/postgres/pg_filter_names.h"
 #include "protocol/postgres/pg_filter_refuse.h"
+#include "protocol/postgres/pg_filter_rehearse.h"
 
 #define IN_BATCH                                                                                   \
     "a statement with a limit on its rows was sent before, and no Sync behind it: nothing may "    \
@@ -31,8 +32,9 @@ static bool pg_filter_is_limited(const struct pg_filter *filter,
            filter->state.transaction != PGWIRE_FAILED_TRANSACTION;
 }
 
-static void pg_filter_limit_clear(struct pg_filter_limit *limit)
+static void pg_filter_limit_clear(struct pg_filter *filter)
 {
+    struct pg_filter_limit *limit = &filter->limit;
     limit->phase = PG_FILTER_UNLIMITED;
     limit->wraps = false;
     limit->is_simple = false;
@@ -42,6 +44,7 @@ static void pg_filter_limit_clear(struct pg_filter_limit *limit)
     buf_clear(&limit->notice);
     buf_clear(&limit->held);
     buf_clear(&limit->undo);
+    pg_filter_rehearse_clear(filter);
     arena_reset(&limit->arena);
 }
 
@@ -94,7 +97,9 @@ enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_
     limit->facts = *facts;
     limit->facts.rule = guard_finding_copy_in(&limit->arena, &facts->rule);
     *ret_outcome = PG_FILTER_HANDLED;
-    return pg_filter_send_query(filter, "BEGIN", &limit->id, reterr_error);
+    limit->rehearsal.is_running = facts->rehearses;
+    return pg_filter_send_query(filter, facts->rehearses ? "BEGIN; " PG_FILTER_REHEARSAL : "BEGIN",
+                                &limit->id, reterr_error);
 }
 
 /* By names of ours: what an earlier one may have left goes before. */
@@ -102,15 +107,21 @@ static enum err pg_filter_send_begin(struct pg_filter *filter, struct error *ret
 {
     const struct slice name = SLICE(PG_FILTER_NAME);
     const struct pgwire_object statement = {.kind = PGWIRE_STATEMENT, .name = name};
+    const struct pgwire_object portal = {.kind = PGWIRE_PORTAL, .name = name};
     const struct pgwire_execute execute = {.portal = name};
     struct buf buf CLEANUP(buf_release);
     uint64_t id = 0;
-    buf_init(&buf, LIMIT_KIB(1));
-    must(pgwire_close_write(&buf, &statement) == ERR_NONE &&
-         pgwire_parse_write(&buf, name, SLICE("BEGIN")) == ERR_NONE &&
-         pgwire_bind_portal_write(&buf, name, name) == ERR_NONE &&
-         pgwire_execute_write(&buf, &execute) == ERR_NONE &&
-         pgwire_close_write(&buf, &statement) == ERR_NONE);
+    const struct slice texts[] = {SLICE("BEGIN"), SLICE(PG_FILTER_REHEARSAL)};
+    size_t count = filter->limit.rehearsal.is_running ? 2 : 1;
+    buf_init(&buf, LIMIT_KIB(8));
+    must(pgwire_close_write(&buf, &statement) == ERR_NONE);
+    for (size_t i = 0; i < count; i++) {
+        must(pgwire_parse_write(&buf, name, texts[i]) == ERR_NONE &&
+             pgwire_bind_portal_write(&buf, name, name) == ERR_NONE &&
+             pgwire_execute_write(&buf, &execute) == ERR_NONE &&
+             pgwire_close_write(&buf, &portal) == ERR_NONE &&
+             pgwire_close_write(&buf, &statement) == ERR_NONE);
+    }
     return pg_filter_send_own(filter, buf_view(&buf), &id, reterr_error);
 }
 
@@ -118,12 +129,14 @@ static const char *pg_filter_why_not_now(const struct pg_filter *filter,
                                          const struct pg_filter_facts *facts,
                                          const struct pgwire_execute *execute)
 {
-    return facts->why_unlimited != NULL ? facts->why_unlimited
-           : execute->row_count_max > 0 ? "the limit on rows cannot be held for a portal that is "
-                                          "executed in parts"
-           : filter->has_controlled     ? "the limit on rows cannot be held behind the end of a "
-                                          "transaction in the same batch"
-                                        : NULL;
+    const char *why = pg_filter_rehearse_why_not_now(filter, facts, execute->portal);
+    return why != NULL                    ? why
+           : facts->why_unlimited != NULL ? facts->why_unlimited
+           : execute->row_count_max > 0   ? "the limit on rows cannot be held for a portal that is "
+                                            "executed in parts"
+           : filter->has_controlled       ? "the limit on rows cannot be held behind the end of a "
+                                            "transaction in the same batch"
+                                          : NULL;
 }
 
 enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filter_facts *facts,
@@ -136,7 +149,8 @@ enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filte
         return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, IN_BATCH, ret_outcome,
                                       reterr_error);
     }
-    if (facts->max_rows < 0 || filter->state.is_skipping) {
+    bool is_behind = limit->phase == PG_FILTER_IN_BATCH && limit->rehearsal.is_running;
+    if ((facts->max_rows < 0 && !is_behind) || filter->state.is_skipping) {
         return ERR_NONE;
     }
     const char *why = pg_filter_why_not_now(filter, facts, execute);
@@ -153,6 +167,7 @@ enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filte
     }
     limit->phase = PG_FILTER_IN_BATCH;
     limit->wraps = filter->state.transaction == PGWIRE_IDLE && !filter->has_begun;
+    limit->rehearsal.is_running = facts->rehearses;
     return limit->wraps ? pg_filter_send_begin(filter, reterr_error) : ERR_NONE;
 }
 
@@ -233,6 +248,7 @@ enum err pg_filter_limit_complete(struct pg_filter *filter, const struct pg_filt
         return err;
     }
     bool is_over = !completion.has_row_count || completion.row_count > (uint64_t)request->max_rows;
+    limit->rehearsal.rows = completion.row_count;
     *ret_passes = !limit->is_simple && !is_over;
     if (is_over) {
         /* For the client a batch that erred is skipped, a Query in it, too. */
@@ -280,7 +296,7 @@ bool pg_filter_limit_passes(struct pg_filter *filter, enum pgwire_server_kind ki
     if (filter->is_muted) {
         return false;
     }
-    if (limit->phase == PG_FILTER_FINISHING && is_error) {
+    if (limit->phase >= PG_FILTER_ASKING && is_error) {
         buf_clear(&limit->held); /* not committed */
         return true;
     }
@@ -315,8 +331,8 @@ static enum err pg_filter_limit_run(struct pg_filter *filter, struct error *rete
     return err;
 }
 
-static enum err pg_filter_limit_finish(struct pg_filter *filter, const char *text,
-                                       struct error *reterr_error)
+enum err pg_filter_limit_finish(struct pg_filter *filter, const char *text,
+                                struct error *reterr_error)
 {
     struct pg_filter_limit *limit = &filter->limit;
     uint64_t id = 0;
@@ -340,7 +356,16 @@ enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
     }
     if (limit->phase == PG_FILTER_RUNNING && limit->wraps && is_open) {
         bool is_good = transaction == PGWIRE_IN_TRANSACTION && !limit->is_over;
-        return pg_filter_limit_finish(filter, is_good ? "COMMIT" : "ROLLBACK", reterr_error);
+        return is_good && limit->rehearsal.is_running
+                   ? pg_filter_rehearse_ask(filter, reterr_error)
+                   : pg_filter_limit_finish(filter, is_good ? "COMMIT" : "ROLLBACK", reterr_error);
+    }
+    if (limit->phase == PG_FILTER_ASKING) {
+        if (transaction != PGWIRE_IN_TRANSACTION) {
+            return pg_filter_limit_finish(filter, "ROLLBACK", reterr_error);
+        }
+        pg_filter_rehearse_hold(filter);
+        return ERR_NONE;
     }
     if (limit->phase == PG_FILTER_RUNNING && limit->is_over &&
         transaction == PGWIRE_IN_TRANSACTION) {
@@ -348,6 +373,6 @@ enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
     }
     *ret_passes = !limit->is_over || limit->is_simple || limit->is_at_sync;
     enum err err = pg_filter_tell(filter, buf_view(&limit->held), reterr_error);
-    pg_filter_limit_clear(limit);
+    pg_filter_limit_clear(filter);
     return err;
 }

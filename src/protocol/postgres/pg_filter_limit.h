@@ -33,6 +33,9 @@ void pg_filter_limit_undo(struct pg_filter *filter, const struct pg_filter_reque
 enum err pg_filter_limit_complete(struct pg_filter *filter, const struct pg_filter_request *request,
                                   struct slice body, bool *ret_passes,
                                   struct error *reterr_error) MUST_USE;
+/* Ends the transaction, or fails it. */
+enum err pg_filter_limit_finish(struct pg_filter *filter, const char *text,
+                                struct error *reterr_error) MUST_USE;
 bool pg_filter_limit_passes(struct pg_filter *filter, enum pgwire_server_kind kind);
 enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
                                struct error *reterr_error) MUST_USE;

@@ -12,6 +12,7 @@
 #include "protocol/postgres/pg_filter_names.h"
 #include "protocol/postgres/pg_filter_read_only.h"
 #include "protocol/postgres/pg_filter_refuse.h"
+#include "protocol/postgres/pg_filter_rehearse.h"
 
 /* What the start and the session say of the server's settings. */
 void pg_filter_learn_parameter(struct pg_filter *filter, struct slice body)
@@ -270,6 +271,9 @@ static enum err pg_filter_decide(struct pg_filter *filter, const struct pgwire_f
     } else if (filter->limit.phase >= PG_FILTER_BEGINNING &&
                filter->limit.id == answer.request.id && (request == NULL || request->is_own)) {
         *ret_passes = pg_filter_limit_passes(filter, kind);
+        if (filter->limit.phase == PG_FILTER_ASKING && kind == PGWIRE_SERVER_DATA_ROW) {
+            pg_filter_rehearse_answer(filter, body);
+        }
     } else if (request != NULL) {
         err = pg_filter_answer(filter, request, kind, body, ret_passes, reterr_error);
     }
@@ -286,10 +290,11 @@ static enum err pg_filter_decide(struct pg_filter *filter, const struct pgwire_f
  */
 
 /* What is looked into: all that is small. */
-static bool pg_filter_is_collected(const struct pgwire_frame *frame)
+static bool pg_filter_is_collected(const struct pgwire_frame *frame, bool is_asking)
 {
     enum pgwire_server_kind kind = pgwire_server_kind_of(frame);
-    bool is_wanted = kind == PGWIRE_SERVER_READY || kind == PGWIRE_SERVER_COMMAND_COMPLETE ||
+    bool is_wanted = (kind == PGWIRE_SERVER_DATA_ROW && is_asking) || kind == PGWIRE_SERVER_READY ||
+                     kind == PGWIRE_SERVER_COMMAND_COMPLETE ||
                      kind == PGWIRE_SERVER_PARAMETER_STATUS || kind == PGWIRE_SERVER_ERROR;
     return is_wanted && frame->size > 0 && frame->size <= LIMIT_PG_FILTER_WORDS_SIZE / 2;
 }
@@ -356,7 +361,8 @@ enum err pg_filter_put_message(struct pg_filter *filter, struct slice messages, 
 
 static bool pg_filter_looks_into(const struct pg_filter *filter, const struct pgwire_frame *frame)
 {
-    return pg_filter_mask_wants(filter, frame->type) || pg_filter_is_collected(frame);
+    return pg_filter_mask_wants(filter, frame->type) ||
+           pg_filter_is_collected(frame, filter->limit.phase == PG_FILTER_ASKING);
 }
 
 /* Whole messages of one type. */

@@ -536,7 +536,7 @@ bool pg_mask_may_pass(struct pg_mask *mask, struct slice text)
     for (size_t i = 0; i < verdict.count && mask->settings.on_finding != NULL; i++) {
         mask->settings.on_finding(mask->settings.owner, &verdict.findings[i]);
     }
-    if (verdict.action < GUARD_REVIEW) {
+    if (verdict.action < GUARD_REHEARSE) {
         return true;
     }
     const struct guard_finding *reason = guard_verdict_reason(&verdict);

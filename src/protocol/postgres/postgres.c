@@ -15,7 +15,7 @@ const struct protocol postgres_protocol = {
     .url = "postgres",
     .alpn = "postgresql",
     .can = CAN_GUARD | CAN_GUARD_TEXT | CAN_GUARD_OUTPUT | CAN_LIMIT_ROWS | CAN_BUDGET | CAN_MASK |
-           CAN_CANCEL | CAN_READ_ONLY | CAN_HOLD,
+           CAN_CANCEL | CAN_READ_ONLY | CAN_HOLD | CAN_REHEARSE,
     .row_limit = LIMIT_RECORDED_ROWS_SIZE,
     .front = &pg_front_ops,
     .target =

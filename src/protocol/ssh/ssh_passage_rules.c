@@ -36,8 +36,8 @@ static void rules_words(struct buf *words, const struct guard_finding *finding)
 {
     struct writer writer = writer_to(words);
     buf_truncate(words, 0);
-    writer_bytes(&writer, finding->action >= GUARD_REVIEW ? SLICE("blocked by guard rail '")
-                                                          : SLICE("noticed by guard rail '"));
+    writer_bytes(&writer, finding->action >= GUARD_REHEARSE ? SLICE("blocked by guard rail '")
+                                                            : SLICE("noticed by guard rail '"));
     writer_bytes(&writer, finding->guardrail_name);
     writer_bytes(&writer, SLICE("'"));
     if (finding->rule_name.len > 0) {
@@ -97,7 +97,7 @@ bool sshd_judge_texts(struct sshd_passage *self, const struct slice *texts, size
                                   self->policy.asks_structure ? NULL : &none, &verdict);
         rules_take(self, &verdict, &seen, words);
     }
-    return seen.action >= GUARD_REVIEW;
+    return seen.action >= GUARD_REHEARSE;
 }
 
 bool sshd_judge_output(struct sshd_passage *self, struct slice text, struct buf *words)
@@ -109,7 +109,7 @@ bool sshd_judge_output(struct sshd_passage *self, struct slice text, struct buf 
     }
     guard_judge_output(self->policy.output, text, &verdict);
     rules_take(self, &verdict, &seen, words);
-    return seen.action >= GUARD_REVIEW;
+    return seen.action >= GUARD_REHEARSE;
 }
 
 void sshd_refuse(struct sshd_passage *self, struct buf *words, const char *why)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Statements that run, and are committed when people have seen what they did, for the files of
+ * pg_filter. */
+#ifndef GH_POSTGRES_PG_FILTER_REHEARSE_H
+#define GH_POSTGRES_PG_FILTER_REHEARSE_H
+
+#include "protocol/postgres/pg_filter_hold.h"
+
+/* The text behind BEGIN: it waits for locks for some seconds only, and for people as long as the
+ * gateway says. What tables were written counts what the session did before as well, until the
+ * server has sent that to its statistics: so it is kept what they said before. Whatever the search
+ * path. */
+#define PG_FILTER_REHEARSAL                                                                        \
+    "SELECT pg_catalog.set_config('lock_timeout', '5s', true), "                                   \
+    "pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true), "                    \
+    "pg_catalog.set_config('gatehouse.before', (SELECT pg_catalog.json_object_agg("                \
+    "s.relid::pg_catalog.text, pg_catalog.json_build_array(s.n_tup_ins, s.n_tup_upd, "             \
+    "s.n_tup_del))::pg_catalog.text FROM pg_catalog.pg_stat_xact_user_tables s), true)"
+
+void pg_filter_rehearse_init(struct pg_filter *filter);
+void pg_filter_rehearse_clear(struct pg_filter *filter);
+void pg_filter_rehearse_release(struct pg_filter *filter);
+
+/* What is at hand is to be rehearsed: NULL, and it is kept for those who decide; else why it cannot
+ * be. */
+const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg_filter_held *held,
+                                       const struct guard_verdict *verdict);
+/* Whether the message at hand is. */
+bool pg_filter_is_rehearsal(const struct pg_filter *filter);
+/* Of a statement that is: it runs in a transaction of ours, whatever it changes. */
+void pg_filter_rehearse_facts(struct pg_filter_facts *facts);
+/* Why what is executed cannot be run now; NULL: it can. */
+const char *pg_filter_rehearse_why_not_now(const struct pg_filter *filter,
+                                           const struct pg_filter_facts *facts,
+                                           struct slice portal);
+
+/* It has run, and the server is asked what it did; its answer; then people are. */
+enum err pg_filter_rehearse_ask(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
+void pg_filter_rehearse_answer(struct pg_filter *filter, struct slice row);
+void pg_filter_rehearse_hold(struct pg_filter *filter);
+/* Ends the transaction, once they have decided. */
+enum err pg_filter_rehearse_go_on(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
+
+#endif
