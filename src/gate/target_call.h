@@ -32,11 +32,11 @@ void target_calls_enter(struct target_calls *calls, struct worker *worker);
 void target_calls_drain(struct target_calls *calls, uint64_t deadline_ms);
 
 struct target_request {
-    const struct shape_pairs *variables; /* of the connection, as they are stored */
-    struct slice agent_id;               /* of one elsewhere; empty: the gateway itself */
-    unsigned sources;                    /* of enum secret_source: that they may refer to */
-    const struct protocol *protocol;     /* has catalog_ops */
-    struct slice database;               /* empty: the connection's, or the protocol's usual one */
+    const struct shape_pairs *variables;  /* of the connection, as they are stored */
+    struct slice agent_id;                /* of one elsewhere; empty: the gateway itself */
+    unsigned sources;                     /* of enum secret_source: that they may refer to */
+    const struct protocol *protocol;      /* has catalog_ops */
+    struct slice database;                /* empty: the connection's, or the protocol's usual one */
     const struct shape_pairs *parameters; /* as whom the gateway comes; NULL: the catalog's */
     const char *text;
     const struct slice *values; /* of its parameters, as in struct query_settings */
