@@ -12,7 +12,7 @@ TABLES = ["resource", "connection", "tag", "attribute", "rule", "user_account", 
           "group_member", "api_key", "connection_access", "attribute_access", "agent",
           "service_account", "machine_identity", "credential", "session", "masking_key", "review",
           "notification_sink", "notification_event", "notification_delivery", "ssh_key",
-          "saved_query"]
+          "saved_query", "ssh_authority"]
 
 
 class Full:
@@ -66,6 +66,7 @@ class Full:
             "sinks": [f"sink-{word}", answers[13].json["id"]],
             "deliveries": [self.delivery],
             "ssh-keys": [self.ssh_key],
+            "ssh-authorities": [self.add_ssh_authority()],
             "saved-queries": [self.add_saved_query(answers[2].json["id"])],
             "credentials": [answers[9].json["id"]],
             "datamasking-rules": [answers[10].json["id"]],
@@ -99,6 +100,11 @@ class Full:
         self.store.ask("INSERT INTO ssh_key VALUES (?, ?, ?, 'x', 'ssh-ed25519', 256, '', '', ?, 1, 0)",
                        key, self.home, user, key)
         return key
+
+    def add_ssh_authority(self):
+        authority = str(uuid.uuid4())
+        self.store.ask("INSERT INTO ssh_authority VALUES (?, ?, 'x', '', 'the same in each', 1)", authority, self.home)
+        return authority
 
     def add_saved_query(self, connection):
         """One that is shared; keys, as this admin is one, save none."""
@@ -171,6 +177,7 @@ def calls_by_name(other):
                               "name": "x", "connection": f"role-{other.word}", "script": "x"}),
                           ("DELETE", "/saved-queries/{}", None)],
         "ssh-keys": [("DELETE", "/users/me/ssh-keys/{}", None)],
+        "ssh-authorities": [("DELETE", "/ssh/authorities/{}", None)],
         "api-keys": [("GET", "/api-keys/{}", None), ("PUT", "/api-keys/{}", {"name": "x"}),
                      ("DELETE", "/api-keys/{}", None), ("POST", "/api-keys/{}/reactivate", None)],
         "serviceaccounts": [("GET", "/serviceaccounts/{}", None),
