@@ -239,7 +239,6 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     pg_filter_budget_init(filter);
     pg_filter_budget_set(filter, &filter->policy);
     pg_filter_hold_init(filter);
-    pg_filter_rehearse_init(filter);
     return filter;
 }
 
@@ -256,7 +255,7 @@ void pg_filter_free(struct pg_filter *filter)
     pg_filter_budget_release(filter);
     pg_filter_known_release(filter);
     pg_filter_hold_release(filter);
-    pg_filter_rehearse_release(filter);
+    pg_filter_rehearse_clear(filter);
     for (int i = 0; i < 2; i++) {
         buf_wipe(&filter->directions[i].body);
         buf_wipe(&filter->directions[i].out.buf);

@@ -154,8 +154,6 @@ enum pg_filter_limit_phase {
 
 /* What people are to decide on; its texts lie in the arena of the limit. */
 struct pg_filter_rehearsal {
-    bool is_wanted;      /* there is one */
-    bool is_running;     /* it was sent */
     uint64_t number;     /* of the client's message that has the statement, or binds it */
     struct slice portal; /* that it was bound to */
     struct slice text;
@@ -178,9 +176,10 @@ struct pg_filter_limit {
     struct buf notice;            /* for before its answer */
     struct pg_filter_facts facts; /* of it */
     struct arena arena;
-    struct buf held; /* its CommandComplete */
-    struct buf undo; /* Close messages */
-    struct pg_filter_rehearsal rehearsal;
+    struct buf held;                       /* its CommandComplete */
+    struct buf undo;                       /* Close messages */
+    struct pg_filter_rehearsal *rehearsal; /* NULL: none is wanted */
+    bool is_rehearsing;                    /* it was sent */
 };
 
 /* What the server said and that cannot go on yet. */

@@ -97,7 +97,7 @@ enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_
     limit->facts = *facts;
     limit->facts.rule = guard_finding_copy_in(&limit->arena, &facts->rule);
     *ret_outcome = PG_FILTER_HANDLED;
-    limit->rehearsal.is_running = facts->rehearses;
+    limit->is_rehearsing = facts->rehearses;
     return pg_filter_send_query(filter, facts->rehearses ? "BEGIN; " PG_FILTER_REHEARSAL : "BEGIN",
                                 &limit->id, reterr_error);
 }
@@ -112,7 +112,7 @@ static enum err pg_filter_send_begin(struct pg_filter *filter, struct error *ret
     struct buf buf CLEANUP(buf_release);
     uint64_t id = 0;
     const struct slice texts[] = {SLICE("BEGIN"), SLICE(PG_FILTER_REHEARSAL)};
-    size_t count = filter->limit.rehearsal.is_running ? 2 : 1;
+    size_t count = filter->limit.is_rehearsing ? 2 : 1;
     buf_init(&buf, LIMIT_KIB(8));
     must(pgwire_close_write(&buf, &statement) == ERR_NONE);
     for (size_t i = 0; i < count; i++) {
@@ -149,7 +149,7 @@ enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filte
         return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, IN_BATCH, ret_outcome,
                                       reterr_error);
     }
-    bool is_behind = limit->phase == PG_FILTER_IN_BATCH && limit->rehearsal.is_running;
+    bool is_behind = limit->phase == PG_FILTER_IN_BATCH && limit->is_rehearsing;
     if ((facts->max_rows < 0 && !is_behind) || filter->state.is_skipping) {
         return ERR_NONE;
     }
@@ -167,7 +167,7 @@ enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filte
     }
     limit->phase = PG_FILTER_IN_BATCH;
     limit->wraps = filter->state.transaction == PGWIRE_IDLE && !filter->has_begun;
-    limit->rehearsal.is_running = facts->rehearses;
+    limit->is_rehearsing = facts->rehearses;
     return limit->wraps ? pg_filter_send_begin(filter, reterr_error) : ERR_NONE;
 }
 
@@ -248,7 +248,9 @@ enum err pg_filter_limit_complete(struct pg_filter *filter, const struct pg_filt
         return err;
     }
     bool is_over = !completion.has_row_count || completion.row_count > (uint64_t)request->max_rows;
-    limit->rehearsal.rows = completion.row_count;
+    if (limit->rehearsal != NULL) {
+        limit->rehearsal->rows = completion.row_count;
+    }
     *ret_passes = !limit->is_simple && !is_over;
     if (is_over) {
         /* For the client a batch that erred is skipped, a Query in it, too. */
@@ -356,7 +358,7 @@ enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
     }
     if (limit->phase == PG_FILTER_RUNNING && limit->wraps && is_open) {
         bool is_good = transaction == PGWIRE_IN_TRANSACTION && !limit->is_over;
-        return is_good && limit->rehearsal.is_running
+        return is_good && limit->is_rehearsing
                    ? pg_filter_rehearse_ask(filter, reterr_error)
                    : pg_filter_limit_finish(filter, is_good ? "COMMIT" : "ROLLBACK", reterr_error);
     }

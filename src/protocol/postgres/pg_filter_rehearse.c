@@ -7,7 +7,7 @@
 #include "protocol/postgres/pg_filter_rehearse.h"
 
 #include "base/limits.h"
-#include "base/must.h"
+#include "base/memory.h"
 #include "policy/guard_function.h"
 #include "protocol/postgres/pg_filter_judge.h"
 #include "protocol/postgres/pg_filter_limit.h"
@@ -45,22 +45,15 @@
     "LIMIT 50) t))::text; "                                                                        \
     "ROLLBACK TO SAVEPOINT gatehouse_rehearsal; RELEASE SAVEPOINT gatehouse_rehearsal"
 
-void pg_filter_rehearse_init(struct pg_filter *filter)
-{
-    buf_init(&filter->limit.rehearsal.facts, LIMIT_PG_FILTER_WORDS_SIZE);
-}
-
 void pg_filter_rehearse_clear(struct pg_filter *filter)
 {
-    struct pg_filter_rehearsal *rehearsal = &filter->limit.rehearsal;
-    struct buf facts = rehearsal->facts;
-    buf_clear(&facts);
-    *rehearsal = (struct pg_filter_rehearsal){.facts = facts};
-}
-
-void pg_filter_rehearse_release(struct pg_filter *filter)
-{
-    buf_release(&filter->limit.rehearsal.facts);
+    struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
+    filter->limit.rehearsal = NULL;
+    filter->limit.is_rehearsing = false;
+    if (rehearsal != NULL) {
+        buf_release(&rehearsal->facts);
+        memory_free(rehearsal);
+    }
 }
 
 /* Before it runs ------------------------------------------------------------------------------- */
@@ -90,7 +83,7 @@ static const char *rehearse_why_not(struct pg_filter *filter, const struct pg_fi
 
 static void rehearse_keep_values(struct pg_filter *filter, const struct pg_filter_held *held)
 {
-    struct pg_filter_rehearsal *rehearsal = &filter->limit.rehearsal;
+    struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
     struct arena *arena = &filter->limit.arena;
     const struct pgwire_values none = {0};
     struct pgwire_values rest = held->bind == NULL ? none : held->bind->values;
@@ -109,7 +102,6 @@ static void rehearse_keep_values(struct pg_filter *filter, const struct pg_filte
 const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg_filter_held *held,
                                        const struct guard_verdict *verdict)
 {
-    struct pg_filter_rehearsal *rehearsal = &filter->limit.rehearsal;
     struct arena *arena = &filter->limit.arena;
     const char *why = rehearse_why_not(filter, held);
     if (why != NULL) {
@@ -117,7 +109,9 @@ const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg
     }
     pg_filter_rehearse_clear(filter);
     arena_reset(arena);
-    rehearsal->is_wanted = true;
+    struct pg_filter_rehearsal *rehearsal = memory_new(sizeof(*rehearsal));
+    filter->limit.rehearsal = rehearsal;
+    buf_init(&rehearsal->facts, LIMIT_PG_FILTER_WORDS_SIZE);
     rehearsal->number = filter->number;
     rehearsal->is_backslash_quoted = held->is_backslash_quoted;
     rehearsal->text = arena_copy(arena, held->text);
@@ -132,8 +126,8 @@ const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg
 
 bool pg_filter_is_rehearsal(const struct pg_filter *filter)
 {
-    const struct pg_filter_rehearsal *rehearsal = &filter->limit.rehearsal;
-    return rehearsal->is_wanted && rehearsal->number == filter->number;
+    const struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
+    return rehearsal != NULL && rehearsal->number == filter->number;
 }
 
 void pg_filter_rehearse_facts(struct pg_filter_facts *facts)
@@ -145,14 +139,14 @@ void pg_filter_rehearse_facts(struct pg_filter_facts *facts)
 const char *pg_filter_rehearse_why_not_now(const struct pg_filter *filter,
                                            const struct pg_filter_facts *facts, struct slice portal)
 {
-    const struct pg_filter_rehearsal *rehearsal = &filter->limit.rehearsal;
-    if (filter->limit.phase == PG_FILTER_IN_BATCH && rehearsal->is_running) {
+    const struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
+    if (filter->limit.phase == PG_FILTER_IN_BATCH && filter->limit.is_rehearsing) {
         return "a statement that is rehearsed was sent before, and no Sync behind it";
     }
     if (!facts->rehearses) {
         return NULL;
     }
-    return !rehearsal->is_wanted || !slice_equals(rehearsal->portal, portal) ||
+    return rehearsal == NULL || !slice_equals(rehearsal->portal, portal) ||
                    filter->limit.phase != PG_FILTER_UNLIMITED || filter->has_run ||
                    filter->has_begun || filter->state.transaction != PGWIRE_IDLE
                ? "a statement that is rehearsed stands alone: bind it and execute it, then a Sync"
@@ -174,14 +168,14 @@ void pg_filter_rehearse_answer(struct pg_filter *filter, struct slice row)
     struct error why;
     if (pgwire_row_read(row, &columns, &why) == ERR_NONE && columns.count == 1 &&
         pgwire_value_next(&columns, &value) && value.at != NULL) {
-        buf_clear(&filter->limit.rehearsal.facts);
-        (void)!buf_append(&filter->limit.rehearsal.facts, value);
+        buf_clear(&filter->limit.rehearsal->facts);
+        (void)!buf_append(&filter->limit.rehearsal->facts, value);
     }
 }
 
 void pg_filter_rehearse_hold(struct pg_filter *filter)
 {
-    const struct pg_filter_rehearsal *rehearsal = &filter->limit.rehearsal;
+    const struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
     const struct held_statement statement = {
         .request = rehearsal->number,
         .verdict = &rehearsal->verdict,

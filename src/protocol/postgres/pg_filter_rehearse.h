@@ -17,9 +17,8 @@
     "s.relid::pg_catalog.text, pg_catalog.json_build_array(s.n_tup_ins, s.n_tup_upd, "             \
     "s.n_tup_del))::pg_catalog.text FROM pg_catalog.pg_stat_xact_user_tables s), true)"
 
-void pg_filter_rehearse_init(struct pg_filter *filter);
+/* There is none any more. */
 void pg_filter_rehearse_clear(struct pg_filter *filter);
-void pg_filter_rehearse_release(struct pg_filter *filter);
 
 /* What is at hand is to be rehearsed: NULL, and it is kept for those who decide; else why it cannot
  * be. */

@@ -181,8 +181,8 @@ static void an_entry_has_a_type_and_a_condition(void **state)
                   "\"operations\": []}",
                   "'input.rules[0]' must have a condition");
     check_refused("{\"type\": \"sql\", \"multi_statement\": true, \"action\": \"stop\"}",
-                  "'input.rules[0].action' must be one of 'block', 'review', 'warn', "
-                  "'observe'");
+                  "'input.rules[0].action' must be one of 'block', 'review', 'rehearse', "
+                  "'warn', 'observe'");
 }
 
 static void members_belong_to_a_type(void **state)
