@@ -145,11 +145,16 @@ def test_an_approval_is_held_to_hours(gateway, postgres, grace, page):
     assert gateway.admin.post("/access-requests/rules", {
         "name": unique("rule"), "access_type": "command", "connection_names": [name],
         "reviewers_groups": ["admin"], "min_approvals": 1}).status == 201
-    asked = login(gateway, grace).post("/sessions", {"connection": name, "script": "TABLE orders"})
+    asked = login(gateway, grace).post("/sessions", {"connection": name, "script": "SELECT * FROM orders"})
     review = asked.json["review_id"]
     sign_in(page, gateway, f"/reviews/{review}")
     page.until_shown("[data-decide=APPROVED]")
     page.until_shown("#script .sql-keyword")
+    assert "select" in page.text("#analysis") and "orders" in page.text("#analysis")
+    page.click("#ask-planner")
+    page.until_shown("#plan table")
+    assert "rows would come back" in page.text("#plan") and "Seq Scan" in page.text("#plan")
+    assert shoot(page, "review-plan") == []
     page.run("[...document.querySelectorAll('#review label')].find((one) => "
              "one.innerText.includes('certain hours')).click()")
     page.until_shown("#hours")

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What a reviewer is told of a statement that waits in somebody's session: which rule holds it,
- * with which values it comes, and what it would do by its text. */
-import { Alert, Code } from "@mantine/core";
+ * with which values it comes, what it would do by its text, and, when it was rehearsed, what it
+ * did. */
+import { Alert, Code, Text } from "@mantine/core";
 import { type ReactNode } from "react";
 
-import type { HeldStatement } from "../../shared/api/types";
+import type { Analysis, HeldStatement, Rehearsal } from "../../shared/api/types";
 import { texts } from "./texts";
 
 function Fact({ name, words }: { name: string; words: string[] }): ReactNode {
@@ -19,12 +20,64 @@ function Fact({ name, words }: { name: string; words: string[] }): ReactNode {
     );
 }
 
-function doings({ analysis }: HeldStatement): string[] {
-    return [
+function Doings({ analysis }: { analysis: Analysis }): ReactNode {
+    const does = [
         ...analysis.operations,
         ...(analysis.without_where ? [texts.withoutWhere] : []),
         ...(analysis.is_unknown ? [texts.doesUnknown] : []),
     ];
+    return (
+        <>
+            <Fact name={texts.does} words={does} />
+            <Fact name={texts.writes} words={analysis.writes} />
+            <Fact name={texts.reads} words={analysis.reads} />
+        </>
+    );
+}
+
+/* Of a script, which nothing holds but its request. */
+export function ScriptFacts({ analysis }: { analysis: Analysis }): ReactNode {
+    return (
+        <dl className="card facts" id="analysis">
+            <Doings analysis={analysis} />
+        </dl>
+    );
+}
+
+function RehearsalFacts({ rehearsal }: { rehearsal: Rehearsal }): ReactNode {
+    const effects = rehearsal.effects;
+    return (
+        <section aria-label={texts.rehearsed}>
+            <Text size="sm" fw={600} mb="xs">
+                {texts.rehearsed}
+            </Text>
+            <dl className="card facts" id="rehearsal">
+                <Fact name={texts.rowsWritten} words={[String(rehearsal.rows)]} />
+                {effects != null && (
+                    <>
+                        <Fact
+                            name={texts.inTables}
+                            words={effects.tables.map((one) =>
+                                texts.tableCounts(one.table, one.inserted, one.updated, one.deleted),
+                            )}
+                        />
+                        <Fact
+                            name={texts.triggersThere}
+                            words={effects.triggers.map((one) => `${one.name} (${one.table})`)}
+                        />
+                        <Fact
+                            name={texts.constraintsThere}
+                            words={effects.constraints.map((one) => `${one.name} (${one.kind})`)}
+                        />
+                        <Fact
+                            name={texts.locksHeld}
+                            words={effects.locks.map((one) => `${one.relation} (${one.mode})`)}
+                        />
+                    </>
+                )}
+            </dl>
+        </section>
+    );
 }
 
 export function HeldFacts({ held }: { held: HeldStatement }): ReactNode {
@@ -41,11 +94,12 @@ export function HeldFacts({ held }: { held: HeldStatement }): ReactNode {
             )}
             <dl className="card facts" id="held">
                 <Fact name={texts.heldBy} words={rules} />
-                <Fact name={texts.does} words={doings(held)} />
-                <Fact name={texts.writes} words={held.analysis.writes} />
-                <Fact name={texts.reads} words={held.analysis.reads} />
+                <Doings analysis={held.analysis} />
                 <Fact name={texts.database} words={[held.approved_for.database]} />
             </dl>
+            {held.found.rehearsal !== undefined && (
+                <RehearsalFacts rehearsal={held.found.rehearsal} />
+            )}
             {values.length > 0 && (
                 <section aria-label={texts.parameters}>
                     <Code block className="entry-text" tabIndex={0} id="values">

@@ -11,8 +11,9 @@ import type { Execution, Review } from "../../shared/api/types";
 import { PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
 import { SqlText } from "../../shared/SqlText";
 import "../sessions/sessions.css";
-import { HeldFacts } from "./HeldFacts";
+import { HeldFacts, ScriptFacts } from "./HeldFacts";
 import { ANY_HOUR, HoursField, hoursWords, windowOf } from "./Hours";
+import { PlannerFacts } from "./PlannerFacts";
 import { texts } from "./texts";
 import { tones, whatFor } from "./ReviewsPage";
 
@@ -319,6 +320,10 @@ export default function ReviewPage({ id }: { id: string }): ReactNode {
                     </section>
                 )}
                 {data.held !== null && <HeldFacts held={data.held} />}
+                {data.analysis != null && <ScriptFacts analysis={data.analysis} />}
+                {data.status === "PENDING" &&
+                    (data.held?.analysis ?? data.analysis) != null &&
+                    data.held?.found.rehearsal === undefined && <PlannerFacts review={data.id} />}
                 <Decide review={data} />
                 {session !== null && (
                     <Anchor component={Link} href={`/sessions/${session}`}>

@@ -223,14 +223,40 @@ export interface HeldStatement {
         holds_locks: boolean;
         waits_until: string;
         findings: { guardrail: string; rule: string; message: string; why: string }[];
+        rehearsal?: Rehearsal;
     };
-    analysis: {
-        operations: string[];
-        reads: string[];
-        writes: string[];
-        without_where: boolean;
-        is_unknown: boolean;
-    };
+    analysis: Analysis;
+}
+
+/* What a statement or script would do by its text. */
+export interface Analysis {
+    operations: string[];
+    reads: string[];
+    writes: string[];
+    without_where: boolean;
+    is_unknown: boolean;
+}
+
+/* What a statement did that is not committed yet. */
+export interface Rehearsal {
+    rows: number;
+    effects?: {
+        tables: { table: string; inserted: number; updated: number; deleted: number }[];
+        triggers: { table: string; name: string; function: string }[];
+        constraints: { table: string; name: string; kind: string }[];
+        locks: { relation: string; mode: string; count: number }[];
+    } | null;
+}
+
+/* What the planner of the target expects. */
+export interface Estimate {
+    is_available: boolean;
+    why_not: string;
+    writes?: boolean;
+    rows?: number;
+    cost?: number;
+    steps_truncated?: boolean;
+    steps: { depth: number; node: string; operation: string; relation: string; rows: number }[];
 }
 
 export interface TimeWindow {
@@ -261,6 +287,7 @@ export interface Review {
     script_sha256?: string;
     comments?: ReviewComment[];
     held: HeldStatement | null;
+    analysis?: Analysis | null;
     time_windows: TimeWindow[];
 }
 
