@@ -81,6 +81,13 @@ def address(made):
             "password": given["password"], "dbname": given["database_name"]}
 
 
+def psql_process(made, text):
+    """psql beside the test, its notices as they come."""
+    url = made["connection_credentials"]["connection_string"]
+    return subprocess.Popen(["psql", "-X", url, "-c", text], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
 def psql(made, text, *arguments, check=True, **variables):
     given = address(made)
     env = {**os.environ, "PGPASSWORD": given["password"], **variables}

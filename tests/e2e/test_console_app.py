@@ -12,7 +12,7 @@ from browser import Browser
 from conftest import BINARY, PATIENCE, wait_for
 from console import (button, choose, label, press, settled, shoot, sign_in, until_text,
                      write_sql)
-from native import TARGET_PASSWORD, OwnDatabase, credential
+from native import TARGET_PASSWORD, OwnDatabase, credential, psql_process
 
 MANY = 100_000
 WIDTHS = {1280: 800, 390: 844}
@@ -55,13 +55,6 @@ def page(browser):
     page.run("1")
     page.close()
     assert page.complaints == []
-
-
-def psql_process(made, text):
-    """psql beside the test, its notices as they come."""
-    url = made["connection_credentials"]["connection_string"]
-    return subprocess.Popen(["psql", "-X", url, "-c", text], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
 
 
 def newest(caller):

@@ -9,8 +9,9 @@ import pytest
 
 from api import PASSWORD, Api, login, unique
 from browser import Browser
+from conftest import PATIENCE
 from console import button, label, press, settled, shoot, sign_in, until_text, write_sql
-from native import TARGET_PASSWORD, OwnDatabase
+from native import TARGET_PASSWORD, OwnDatabase, credential, psql_process
 from people import totp
 
 SHOP = ("CREATE TABLE orders(id int PRIMARY KEY, total int);"
@@ -164,6 +165,33 @@ def test_an_approval_is_held_to_hours(gateway, postgres, grace, page):
     window = gateway.admin.get(f"/reviews/{review}").json["time_windows"][0]["configuration"]
     assert (window["start_time"], window["end_time"]) == ("09:00", "18:00")
     assert f"09:00 to 18:00 ({window['time_zone']})" in page.text("#review")
+
+
+def test_a_rehearsal_shows_what_it_did(gateway, postgres, grace, page):
+    name = OwnDatabase(postgres, SHOP).connection(gateway.admin, name=unique("rehearsed"))
+    assert gateway.admin.post("/access-requests/rules", {
+        "name": unique("rule"), "access_type": "command", "connection_names": [name],
+        "reviewers_groups": ["admin"], "min_approvals": 1}).status == 201
+    assert gateway.admin.post("/guardrails", {
+        "name": unique("rail"), "connection_names": [name], "input": {"rules": [
+            {"type": "sql", "name": "updates", "operations": ["update"],
+             "action": "rehearse"}]}}).status == 201
+    client = psql_process(credential(login(gateway, grace), name),
+                          "UPDATE orders SET total = 0 WHERE id <= 3")
+    try:
+        link = next(line for line in client.stderr if "/reviews/" in line).split()[-1]
+        sign_in(page, gateway, link[link.index("/reviews/"):])
+        page.until_shown("#rehearsal")
+        shown = page.text("#rehearsal")
+        assert "public.orders: 3 updated" in shown and "orders_pkey (primary key)" in shown, shown
+        assert page.run("document.querySelector('#ask-planner') === null")
+        assert shoot(page, "review-rehearsal") == []
+        page.click("[data-decide=APPROVED]")
+        page.until("document.querySelector('[data-status=PENDING]') === null")
+        assert client.wait(PATIENCE) == 0 and client.stdout.read() == "UPDATE 3\n"
+    finally:
+        client.kill()
+        client.communicate()
 
 
 def test_keys_and_a_second_factor_are_ones_own(gateway, grace, page):
