@@ -38,7 +38,7 @@ export const texts = {
     parameters: "With the values",
     noValue: "NULL",
     database: "Database",
-    rehearsed: "It has run, and is not committed. This is what it did:",
+    rehearsed: "What it did, before COMMIT",
     rowsWritten: "Rows changed",
     tableCounts: (table: string, inserted: number, updated: number, deleted: number) =>
         `${table}: ${[
