@@ -31,10 +31,11 @@
     "AND ($11 = '' OR connection_subtype = $11) AND ($12 = '' OR status = $12) "                   \
     "AND ($13 = 0 OR guardrails_count > 0) "                                                       \
     "AND ($14 = '' OR replace(guardrails_info, $14, '') <> guardrails_info) "                      \
-    "AND ($15 = '' OR lower(user_email || ' ' || user_name || ' ' || connection_name || ' ' || "   \
+    "AND CASE WHEN $16 <> '' AND batch_id <> $16 THEN FALSE "                                      \
+    "WHEN $17 <> '' AND correlation_id <> $17 THEN FALSE "                                         \
+    "ELSE $15 = '' OR lower(user_email || ' ' || user_name || ' ' || connection_name || ' ' || "   \
     "resource_name || ' ' || application_name || ' ' || client_ip || ' ' || end_reason || ' ' || " \
-    "metadata) LIKE $15 ESCAPE '\\') "                                                             \
-    "AND ($16 = '' OR batch_id = $16) AND ($17 = '' OR correlation_id = $17) "
+    "metadata) LIKE $15 ESCAPE '\\' END "
 #define NEWEST "ORDER BY started_at DESC, id DESC "
 
 #define COUNT(way)   "SELECT count(*) FROM (SELECT 1 FROM session WHERE " way WHEN "LIMIT $7) AS n"

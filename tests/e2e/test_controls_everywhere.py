@@ -155,9 +155,10 @@ PROBES = {
     "structural": Probe.writes, "text": Probe.says_the_word, "output": Probe.reads_the_mail,
     "read_only": Probe.writes, "row_limits": Probe.writes, "read_budgets": Probe.reads_too_much,
     "masking": Probe.reads_what_is_masked, "held_statements": Probe.writes,
+    "rehearsed_statements": Probe.writes,
     "recording": Probe.is_recorded, "review": Probe.waits_for_people,
 }
-PROTOCOLS = [protocol for protocol, words in WORDS.items() if set(words.values()) == {"enforced"}]
+PROTOCOLS = "postgres", "mysql"
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -168,8 +169,9 @@ def test_every_word_holds_for_everybody(everywhere, protocol, place, kind, role)
     probe, wrong = Probe(everywhere, protocol, role, place, kind), []
     name = everywhere.connection(protocol, place, "nothing")
     words = flat(probe.caller.get(f"/connections/{name}/controls").json)
-    assert set(words) == set(PROBES) and set(words.values()) == {"enforced"}
-    for control in words:
+    expected = {control for control, word in WORDS[protocol].items() if word == "enforced"}
+    assert set(words) == set(PROBES) and {c for c in words if words[c] == "enforced"} == expected
+    for control in expected:
         try:
             PROBES[control](probe, control)
         except AssertionError as error:
@@ -182,8 +184,8 @@ def test_every_word_holds_for_everybody(everywhere, protocol, place, kind, role)
 def test_the_probes_see_what_is_not_held(everywhere, protocol, kind):
     """On a connection without rules each of them fails, but for the two that are always on."""
     for control, run in PROBES.items():
-        if control in ("recording", "held_statements"):
-            continue  # the first is always on; the other is the same probe as 'structural'
+        if control in ("recording", "held_statements", "rehearsed_statements"):
+            continue  # the first is always on; the others have the probe of 'structural'
         probe = Probe(everywhere, protocol, "member", "here", kind)
         probe.is_stopped = lambda _, statement: refused(probe, statement)
         with pytest.raises(AssertionError):

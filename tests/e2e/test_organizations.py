@@ -194,6 +194,7 @@ def calls_by_name(other):
                                 "reviewers_groups": ["admin"]}),
                             ("DELETE", "/access-requests/rules/{}", None)],
         "reviews": [("GET", "/reviews/{}", None), ("GET", "/reviews/{}/script", None),
+                    ("GET", "/reviews/{}/estimate", None),
                     ("PUT", "/reviews/{}", {"status": "APPROVED"}),
                     ("POST", "/reviews/{}/comments", {"comment": "x"})],
         "sinks": [("GET", "/notifications/sinks/{}", None),

@@ -81,6 +81,7 @@ ROUTES = {
     "GET /reviews": MEMBER,
     "GET /reviews/{id}": MEMBER,
     "GET /reviews/{id}/script": MEMBER,
+    "GET /reviews/{id}/estimate": MEMBER,
     "PUT /reviews/{id}": MEMBER,
     "POST /reviews/{id}/comments": MEMBER,
     "GET /access-requests/rules": READER,

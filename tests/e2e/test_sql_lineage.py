@@ -208,6 +208,8 @@ def test_what_is_made_at_random_does_not_differ(twins):
     assert counts["compared"] > COUNT // 5 and counts["unlike"] > COUNT // 5
     closed, all_open = [], 0
     for (sql, columns, _), lineage in zip(made, lineages(twins.folder, twins.catalog, statements)):
+        if "generate_series" in sql:
+            continue  # how many rows it gives may be a masked value: then nothing of it is open
         opened = [is_open for _, is_open in lineage[2]] or [False] * len(columns)
         for index, (_, _, is_open) in enumerate(columns):
             all_open += is_open

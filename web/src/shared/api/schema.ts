@@ -734,8 +734,8 @@ export type GuardRailRuleEntry = {
     name?: string;
     /* for the person whose statement it stops */
     message?: string;
-    /* block, when it is not given; review: the statement is held until people have decided, of input only; warn: a notice to the client and on record; observe: on record only */
-    action?: "block" | "review" | "warn" | "observe";
+    /* block, when it is not given; review: the statement is held until people have decided; rehearse: it runs, and is committed when people have approved what it did (PostgreSQL); both of input only; warn: a notice to the client and on record; observe: on record only */
+    action?: "block" | "review" | "rehearse" | "warn" | "observe";
     /* whom it concerns: members of any of these groups; everybody when there are none */
     groups?: string[];
     /* whom it does not concern */
@@ -778,8 +778,8 @@ export type GuardRailRuleEntryRequest = {
     name?: string | null;
     /* for the person whose statement it stops */
     message?: string | null;
-    /* block, when it is not given; review: the statement is held until people have decided, of input only; warn: a notice to the client and on record; observe: on record only */
-    action?: "block" | "review" | "warn" | "observe" | "" | null;
+    /* block, when it is not given; review: the statement is held until people have decided; rehearse: it runs, and is committed when people have approved what it did (PostgreSQL); both of input only; warn: a notice to the client and on record; observe: on record only */
+    action?: "block" | "review" | "rehearse" | "warn" | "observe" | "" | null;
     /* whom it concerns: members of any of these groups; everybody when there are none */
     groups?: string[] | null;
     /* whom it does not concern */
@@ -1291,7 +1291,7 @@ export type SessionGuardrail = {
     rule: SessionGuardrailRule;
     direction: "input" | "output";
     /* what was done about it */
-    action: "block" | "review" | "warn" | "observe";
+    action: "block" | "review" | "rehearse" | "warn" | "observe";
     /* the rule's own words for people */
     message: string;
 };
@@ -1303,6 +1303,66 @@ export type SessionGuardrailRule = {
 export type SessionMetadataRequest = {
     /* in the place of all that there was; 2500 bytes at most */
     metadata: Record<string, string>;
+};
+
+export type SshAbout = {
+    /* by which clients know the gateway */
+    host_key: string;
+    /* SHA256:… */
+    host_key_fingerprint: string;
+    /* the line for a client's file of that name; empty where the gateway does not listen */
+    known_hosts: string;
+    /* what signs certificates of people; the gateway trusts it */
+    people_key: string;
+    /* SHA256:… */
+    people_fingerprint: string;
+    /* what signs certificates for target servers: the line for 'TrustedUserCAKeys' */
+    targets_key: string;
+    /* SHA256:… */
+    targets_fingerprint: string;
+};
+
+export type SshAuthority = {
+    id: string;
+    /* what it is called */
+    name: string;
+    /* the type and the key in base64 */
+    public_key: string;
+    /* SHA256:…, as 'ssh-keygen -l' shows it */
+    fingerprint: string;
+    created_at: string;
+};
+
+export type SshAuthorityRequest = {
+    /* the line of the authority's '.pub' file */
+    public_key: string;
+    /* what it is called */
+    name: string;
+};
+
+export type SshCertificate = {
+    /* a line, for the '-cert.pub' file beside the key */
+    certificate: string;
+    /* whose it is */
+    id: string;
+    /* its number, in decimal */
+    serial: string;
+    /* of the key that is certified */
+    fingerprint: string;
+    connections: string[];
+    /* when no session can be opened with it any more */
+    expires_at: string;
+};
+
+export type SshCertificateRequest = {
+    /* the line of a '.pub' file, whose secret half stays where it is */
+    public_key: string;
+    /* names of connections that it is good for: its principals */
+    connections: string[];
+    /* how long a session can be opened with it; 300 when it is not given */
+    duration_seconds?: number | null;
+    /* addresses and networks that it is good from, with commas between; any, when it is left out */
+    source_address?: string | null;
 };
 
 export type SshKey = {
