@@ -37,7 +37,7 @@ struct estimate_ops {
     struct slice (*text_in)(struct arena *arena, struct slice text,
                             const struct sql_script *script);
     enum err (*read_in)(struct arena *arena, struct slice answer, struct estimate *ret_estimate,
-                        struct error *reterr) MUST_USE;
+                        struct error *reterr);
 };
 
 #endif
