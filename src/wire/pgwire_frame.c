@@ -318,8 +318,11 @@ bool pgwire_framer_is_between(const struct pgwire_framer *framer)
 
 static uint32_t length_at(struct slice input, size_t at)
 {
-    const unsigned char *from = (const unsigned char *)input.at + at;
-    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+    uint32_t length = 0;
+    for (size_t i = 0; i < LENGTH_SIZE; i++) {
+        length = length << 8 | (unsigned char)input.at[at + i];
+    }
+    return length;
 }
 
 /* Those that have the type of the one before and are whole. Returns how many bytes they are. All
