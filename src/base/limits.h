@@ -156,16 +156,20 @@
 #define LIMIT_PUMP_FINISH_MS 5000
 
 /* the gate of native clients */
-#define LIMIT_CONNECTION_CREDENTIALS  64    /* good ones of a connection */
-#define LIMIT_MEMBER_CREDENTIALS      8     /* likewise, that one member keeps side by side */
-#define LIMIT_GATE_LISTENERS          16    /* protocols that clients can speak */
-#define LIMIT_GATE_SESSIONS           20000 /* of a worker */
-#define LIMIT_GATE_NEWCOMER_MS        2000  /* of silence, until it makes room for others */
-#define LIMIT_GATE_LATECOMER_MS       1000  /* of a stop: who had just come may be answered once */
-#define LIMIT_GATE_OPEN_MS            30000 /* to the target and its sign-in */
-#define LIMIT_GATE_CANCEL_MS          10000
-#define LIMIT_GATE_LINK_MS            5000 /* for an agent's link to come to a session's worker */
-#define LIMIT_GATE_LINK_LOOK_MS       50   /* between two looks */
+#define LIMIT_CONNECTION_CREDENTIALS 64    /* good ones of a connection */
+#define LIMIT_MEMBER_CREDENTIALS     8     /* likewise, that one member keeps side by side */
+#define LIMIT_GATE_LISTENERS         16    /* protocols that clients can speak */
+#define LIMIT_GATE_SESSIONS          20000 /* of a worker */
+#define LIMIT_GATE_NEWCOMER_MS       2000  /* of silence, until it makes room for others */
+#define LIMIT_GATE_LATECOMER_MS      1000  /* of a stop: who had just come may be answered once */
+#define LIMIT_GATE_OPEN_MS           30000 /* to the target and its sign-in */
+#define LIMIT_GATE_CANCEL_MS         10000
+#define LIMIT_GATE_LINK_MS           5000 /* for an agent's link to come to a session's worker */
+#define LIMIT_GATE_LINK_LOOK_MS      50   /* between two looks */
+#define LIMIT_SPARES                 64   /* targets of a worker, signed in to ahead of need */
+/* For how long. PostgreSQL waits five seconds for the others to leave before it refuses to drop a
+ * database, so that one of these never stands in the way. */
+#define LIMIT_SPARE_MS                3000
 #define LIMIT_GATE_HELD               1024 /* statements that wait for people, of all sessions */
 #define LIMIT_GATE_HELD_LOOK_MS       400  /* until it is asked again what was decided */
 #define LIMIT_GATE_HELD_LOOKS         25   /* of these, until the target is told that it goes on */

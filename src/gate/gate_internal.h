@@ -77,6 +77,7 @@ struct gate_worker {
     struct mask_scratch *mask_scratch;
     struct catalog_facts *catalogs;
     struct secret_cache *sign_ins; /* to targets */
+    struct spare_targets *spares;
     struct list sessions;
     struct list newcomers; /* those of the sessions that have not signed in, oldest first */
     size_t session_count;

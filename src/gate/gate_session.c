@@ -144,18 +144,65 @@ static void gate_session_keep_arrival(struct gate_session *session, const struct
     session->target_key = kept->arrival.key;
 }
 
+/* Scripts over the API come one after the other. A program has nothing to be signed in to, and of
+ * an agent elsewhere it is not known here what the references in its variables lead to. */
+static bool gate_session_uses_spares(const struct gate_session *session,
+                                     const struct admit_job *admitted)
+{
+    return session->inside_id.len > 0 && !admitted->is_far &&
+           !session->protocol->target.place.is_command;
+}
+
+struct session_target {
+    struct spare_name spare;
+    struct route_target target;
+    struct route_start start;
+};
+
+static void gate_session_target(const struct gate_session *session,
+                                const struct admit_job *admitted, struct session_target *ret_target)
+{
+    *ret_target = (struct session_target){
+        .spare = {.connection_id = admitted->grant.connection.connection.id,
+                  .variables = &admitted->variables},
+        .target =
+            {
+                .agent_id =
+                    admitted->is_far ? admitted->grant.connection.connection.agent_id : SLICE(""),
+                .place = &admitted->place,
+                .tls = admitted->tls,
+                .variables = admitted->grant.secret,
+                .spare = gate_session_uses_spares(session, admitted) ? &ret_target->spare : NULL,
+            },
+        .start =
+            {
+                .database = session->database,
+                .parameters = session->hello.parameters,
+                .version = session->hello.version,
+                .command = admitted->grant.connection.connection.command,
+            },
+    };
+}
+
 static void gate_session_on_target(void *owner, const struct arrival *arrival,
                                    const struct target_failure *failure)
 {
     struct gate_session *session = owner;
     struct ending_words words = {.why = ENDING_TARGET, .message = SLICE("")};
-    gate_job_free(&session->admitted->job);
+    struct admit_job *admitted = session->admitted;
     session->admitted = NULL;
     if (arrival != NULL) {
+        struct session_target next;
+        gate_session_target(session, admitted, &next);
         gate_session_keep_arrival(session, arrival);
         gate_session_let_through(session);
+        if (!session->worker->is_draining) {
+            target_route_prepare(&session->route, &next.target, &next.start);
+        }
+        gate_job_free(&admitted->job);
         return;
     }
+    gate_job_free(&admitted->job);
     log_line(LOG_GATE, LOG_WARN, "a target was not reached",
              log_text("connection", session->session.connection_name),
              log_error_field(&failure->error));
@@ -168,21 +215,10 @@ static void gate_session_on_target(void *owner, const struct arrival *arrival,
 
 static enum err gate_session_open_target(struct gate_session *session, struct error *reterr)
 {
-    const struct admit_job *admitted = session->admitted;
-    const struct route_target target = {
-        .agent_id = admitted->is_far ? admitted->grant.connection.connection.agent_id : SLICE(""),
-        .place = &admitted->place,
-        .tls = admitted->tls,
-        .variables = admitted->grant.secret,
-    };
-    const struct route_start start = {
-        .database = session->database,
-        .parameters = session->hello.parameters,
-        .version = session->hello.version,
-        .command = admitted->grant.connection.connection.command,
-    };
-    return target_route_open(&session->route, &target, &start, gate_session_on_target, session,
-                             reterr);
+    struct session_target wanted;
+    gate_session_target(session, session->admitted, &wanted);
+    return target_route_open(&session->route, &wanted.target, &wanted.start, gate_session_on_target,
+                             session, reterr);
 }
 
 /* Admitted ------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "gate/execution.h"
 #include "gate/gate_recovery.h"
 #include "gate/gate_session.h"
+#include "gate/spare_targets.h"
 #include "io/clock.h"
 #include "io/log.h"
 
@@ -36,6 +37,8 @@ static void gate_worker_on_drained(void *owner)
     timer_stop(&worker->cut_timer);
     if (!worker->has_left) {
         worker->has_left = true;
+        spare_targets_free(worker->spares);
+        worker->spares = NULL;
         secret_cache_free(worker->sign_ins); /* nobody signs in any more, and the loop ends */
         worker->sign_ins = NULL;
         worker_leave(worker->worker);
@@ -172,6 +175,7 @@ struct gate_worker *gate_worker_new(struct gate *gate, struct worker *on)
     worker->mask_scratch = mask_scratch_new();
     worker->catalogs = catalog_facts_new(worker);
     worker->sign_ins = secret_cache_new(worker->loop, LIMIT_SIGN_IN_KEYS_IDLE_MS);
+    worker->spares = spare_targets_new(worker->loop);
     list_init(&worker->sessions);
     list_init(&worker->newcomers);
     list_init(&worker->executions);
@@ -337,6 +341,7 @@ static void gate_worker_begin_drain(struct mail *mail)
         }
     }
     executions_drain(worker);
+    spare_targets_clear(worker->spares);
     gate_worker_check_drained(worker);
     gate_order_free(order);
 }

@@ -163,9 +163,24 @@ void target_route_init(struct target_route *route, struct gate_worker *worker,
                     .commands = settings->commands},
         .protocol = protocol,
         .registry = settings->registry,
+        .spares = worker->spares,
         .arena = arena,
     };
     timer_init(&route->look, target_route_on_look, route);
+}
+
+static struct open_request target_route_request(const struct route_target *target,
+                                                const struct route_start *start)
+{
+    return (struct open_request){
+        .place = target->place,
+        .tls = target->tls,
+        .database = start->database,
+        .parameters = start->parameters,
+        .version = start->version,
+        .timeout_ms = LIMIT_GATE_OPEN_MS,
+        .command = start->command,
+    };
 }
 
 enum err target_route_open(struct target_route *route, const struct route_target *target,
@@ -178,18 +193,25 @@ enum err target_route_open(struct target_route *route, const struct route_target
     if (target->agent_id.len > 0) {
         return target_route_open_by_agent(route, target, start, reterr);
     }
-    const struct open_request open = {
-        .place = target->place,
-        .tls = target->tls,
-        .database = start->database,
-        .parameters = start->parameters,
-        .version = start->version,
-        .timeout_ms = LIMIT_GATE_OPEN_MS,
-        .command = start->command,
-    };
-    route->opening =
-        route->protocol->target.open(&route->context, &open, target_route_on_open, route);
+    const struct open_request open = target_route_request(target, start);
+    route->opening = target->spare == NULL ? NULL
+                                           : spare_targets_take(route->spares, target->spare, &open,
+                                                                target_route_on_open, route);
+    if (route->opening == NULL) {
+        route->opening =
+            route->protocol->target.open(&route->context, &open, target_route_on_open, route);
+    }
     return ERR_NONE;
+}
+
+void target_route_prepare(struct target_route *route, const struct route_target *target,
+                          const struct route_start *start)
+{
+    const struct open_request open = target_route_request(target, start);
+    if (target->spare != NULL) {
+        spare_targets_prepare(route->spares, target->spare, route->protocol, &route->context,
+                              &open);
+    }
 }
 
 void target_route_cancel_open(struct target_route *route)

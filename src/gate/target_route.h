@@ -8,6 +8,7 @@
 #define GH_GATE_TARGET_ROUTE_H
 
 #include "gate/gate_internal.h"
+#include "gate/spare_targets.h"
 #include "io/timer.h"
 #include "protocol/agent_open.h"
 
@@ -16,7 +17,8 @@ struct route_target {
     struct slice agent_id;     /* empty: the gateway itself */
     const struct place *place; /* of the gateway itself */
     struct tls_client *tls;
-    struct shape_pairs variables; /* of an agent elsewhere, as they are stored */
+    struct shape_pairs variables;   /* of an agent elsewhere, as they are stored */
+    const struct spare_name *spare; /* by which one may be there already; NULL: it may not */
 };
 
 /* What the client asked for; see struct open_request. */
@@ -31,6 +33,7 @@ struct target_route {
     struct dial_context context;
     const struct protocol *protocol;
     struct registry *registry;
+    struct spare_targets *spares;
     struct arena *arena; /* of the session; wiped */
     struct slice agent_id;
     struct place place; /* without the password */
@@ -56,6 +59,9 @@ void target_route_release(struct target_route *route);
 enum err target_route_open(struct target_route *route, const struct route_target *target,
                            const struct route_start *start, opened_fn on_open, void *owner,
                            struct error *reterr) MUST_USE;
+/* The next one that asks for the same finds it open. Does nothing where that may not be. */
+void target_route_prepare(struct target_route *route, const struct route_target *target,
+                          const struct route_start *start);
 /* Before 'on_open', which is not called any more; nothing under way: does nothing. */
 void target_route_cancel_open(struct target_route *route);
 
