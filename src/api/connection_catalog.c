@@ -196,7 +196,8 @@ static enum err catalog_refusal_body(struct store_tx *tx, void *context, struct 
     return api_audit_refusal(self->call, tx, self->action, 400, self->reason, reterr);
 }
 
-/* What is wrong with the connection is an answer too: {"message", "category", "sqlstate"}. */
+/* What is wrong with the connection is an answer too: {"message", "category", "sqlstate"}, and the
+ * "host_key" of a server that was left because of it. */
 static enum err catalog_answer_failure(struct catalog_call *self, struct error *reterr)
 {
     enum err err = store_write(self->call->api->store, catalog_refusal_body, self, reterr);
@@ -209,6 +210,9 @@ static enum err catalog_answer_failure(struct catalog_call *self, struct error *
     json_member_text(&json, "category", slice_of_text(self->category));
     if (self->answer.code[0] != '\0') {
         json_member_text(&json, "sqlstate", slice_of_text(self->answer.code));
+    }
+    if (self->answer.host_key.len > 0) {
+        json_member_text(&json, "host_key", self->answer.host_key);
     }
     json_end_object(&json);
     return api_answer_end(self->call, &json, reterr);

@@ -5,8 +5,10 @@
 #include "api/handlers.h"
 #include "api/secret_references.h"
 #include "base/text.h"
+#include "codec/base64.h"
 #include "io/clock.h"
 #include "model/secret_map.h"
+#include "model/ssh_certificate.h"
 #include "protocol/protocol.h"
 #include "store/row_id.h"
 
@@ -267,24 +269,29 @@ static enum err connection_put_body(struct store_tx *tx, void *context, struct e
     return err == ERR_NONE ? connection_put_store(put, tx, &row, reterr) : err;
 }
 
-static enum err connection_write(struct api_call *call, bool is_partial, int status,
-                                 store_body_fn body, struct error *reterr)
+static enum err connection_write_put(struct connection_put *put, int status, store_body_fn body,
+                                     struct error *reterr)
 {
-    struct connection_put put = {.call = call, .is_partial = is_partial, .now = clock_now()};
+    struct api_call *call = put->call;
     struct connection checked = {0}; /* what is wrong is not worth a writer's turn */
-    enum err err = api_body(call, &put.body, reterr);
+    enum err err = shape_read(&connection_shape, put->is_partial ? SHAPE_PARTIAL : SHAPE_WHOLE,
+                              &put->body, &checked, reterr);
     if (err == ERR_NONE) {
-        err = shape_read(&connection_shape, is_partial ? SHAPE_PARTIAL : SHAPE_WHOLE, &put.body,
-                         &checked, reterr);
-    }
-    if (err == ERR_NONE) {
-        err = store_write(call->api->store, body, &put, reterr);
+        err = store_write(call->api->store, body, put, reterr);
     }
     if (err != ERR_NONE) {
         return err;
     }
-    resource_answer_resolve(call, &put.answer);
-    return connection_answer(call, status, &put.answer, reterr);
+    resource_answer_resolve(call, &put->answer);
+    return connection_answer(call, status, &put->answer, reterr);
+}
+
+static enum err connection_write(struct api_call *call, bool is_partial, int status,
+                                 store_body_fn body, struct error *reterr)
+{
+    struct connection_put put = {.call = call, .is_partial = is_partial, .now = clock_now()};
+    enum err err = api_body(call, &put.body, reterr);
+    return err == ERR_NONE ? connection_write_put(&put, status, body, reterr) : err;
 }
 
 enum err connections_post(struct api_call *call, struct error *reterr)
@@ -295,6 +302,33 @@ enum err connections_post(struct api_call *call, struct error *reterr)
 enum err connections_put(struct api_call *call, struct error *reterr)
 {
     return connection_write(call, false, 200, connection_put_body, reterr);
+}
+
+/* The key becomes the only one that the connection has, whatever was there. */
+static struct slice connection_pin_in(struct arena *arena, struct slice fingerprint)
+{
+    struct api_text text;
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_object(&text.json, "secret");
+    json_member_no_value(&text.json, "envvar:KNOWN_HOSTS");
+    json_member_text(&text.json, "envvar:HOST_KEY",
+                     base64_encode_in(arena, BASE64_STANDARD, fingerprint));
+    json_end_object(&text.json);
+    json_end_object(&text.json);
+    return api_text_end_in(arena, &text);
+}
+
+enum err connection_host_key_put(struct api_call *call, struct error *reterr)
+{
+    struct connection_put put = {.call = call, .is_partial = true, .now = clock_now()};
+    struct ssh_pin_request wanted = {.fingerprint = SLICE("")};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &ssh_pin_request_shape, &wanted, reterr);
+    if (err == ERR_NONE) {
+        err = json_parse_in(call->arena, connection_pin_in(call->arena, wanted.fingerprint),
+                            &put.body, reterr);
+    }
+    return err == ERR_NONE ? connection_write_put(&put, 200, connection_put_body, reterr) : err;
 }
 
 enum err connections_patch(struct api_call *call, struct error *reterr)

@@ -85,6 +85,7 @@ HANDLER(connections_get);
 HANDLER(connections_post);
 HANDLER(connections_put);
 HANDLER(connections_patch);
+HANDLER(connection_host_key_put);
 HANDLER(connections_delete);
 HANDLER(connection_tags_list);
 HANDLER(connection_access_get);

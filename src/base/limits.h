@@ -231,6 +231,8 @@
 /* SSH: keys of people, and forwards */
 #define LIMIT_SSH_HOST_SIZE         255  /* of a forward */
 #define LIMIT_SSH_FORWARDS          64   /* patterns of ports that may be forwarded to */
+#define LIMIT_SSH_VARIABLES         64   /* names of variables that pass to a server */
+#define LIMIT_SSH_VARIABLE_SIZE     64   /* of such a name */
 #define LIMIT_SSH_KEY_TRIES         16   /* likewise, of keys that are not known */
 #define LIMIT_SSH_KEY_ASKED         64   /* keys that a client may ask about before */
 #define LIMIT_SSH_RSA_BITS_MIN      2048 /* of a person's key */

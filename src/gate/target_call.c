@@ -209,6 +209,7 @@ static void target_call_on_open(void *owner, const struct arrival *arrival,
         enum target_problem problem = failure->stage == TARGET_STAGE_AGENT
                                           ? TARGET_PROBLEM_AGENT
                                           : target_catalog(call)->problem_of_open(failure);
+        call->answer.host_key = arena_copy(call->arena, failure->host_key);
         target_call_fail(call, &failure->error, problem, words.message);
         return;
     }

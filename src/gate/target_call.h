@@ -56,6 +56,7 @@ struct target_answer {
     enum target_problem problem;
     char code[TARGET_CODE_SIZE]; /* the protocol's own; empty: none */
     struct slice shown;          /* what those may read who do not know where the target is */
+    struct slice host_key;       /* see struct target_failure; empty: none */
 };
 
 /* Blocks, at most for LIMIT_SECRETS_MS, LIMIT_TARGET_OPEN_MS, LIMIT_TARGET_QUERY_MS and

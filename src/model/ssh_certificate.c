@@ -116,6 +116,40 @@ const struct shape ssh_authority_request_shape = {.name = "SshAuthorityRequest",
                                                   .size = sizeof(struct ssh_authority_request),
                                                   SHAPE_FIELDS(ssh_authority_request_fields)};
 
+/* The key of a target ------------------------------------------------------------------------- */
+
+#define FINGERPRINT_SIZE 50 /* as OpenSSH shows it: SHA256, in base64 without its '=' */
+
+static enum err fingerprint_check(struct slice fingerprint, struct error *reterr)
+{
+    struct slice text = slice_from(fingerprint, 7);
+    bool is_good =
+        slice_starts_with(fingerprint, SLICE("SHA256:")) && fingerprint.len == FINGERPRINT_SIZE;
+    for (size_t i = 0; i < text.len && is_good; i++) {
+        char byte = text.at[i];
+        is_good = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                  (byte >= '0' && byte <= '9') || byte == '+' || byte == '/';
+    }
+    return is_good ? ERR_NONE : fail(reterr, ERR_INPUT, "must be a fingerprint: 'SHA256:…'");
+}
+
+static const struct shape_field ssh_pin_request_fields[] = {
+    {.name = "fingerprint",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     OF(ssh_pin_request, fingerprint),
+     .min = FINGERPRINT_SIZE,
+     .max = FINGERPRINT_SIZE,
+     .check = fingerprint_check,
+     .pattern = "^SHA256:[A-Za-z0-9+/]{43}$",
+     .about = "of the server's key, as the test of the connection shows it and 'ssh-keygen -l' on "
+              "the server"},
+};
+
+const struct shape ssh_pin_request_shape = {.name = "SshPinRequest",
+                                            .size = sizeof(struct ssh_pin_request),
+                                            SHAPE_FIELDS(ssh_pin_request_fields)};
+
 /* The gateway itself -------------------------------------------------------------------------- */
 
 static const struct shape_field ssh_about_fields[] = {

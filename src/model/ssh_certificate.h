@@ -48,6 +48,13 @@ struct ssh_authority_request {
 
 extern const struct shape ssh_authority_request_shape;
 
+/* A server's host key that somebody has compared with the server's own. */
+struct ssh_pin_request {
+    struct slice fingerprint;
+};
+
+extern const struct shape ssh_pin_request_shape;
+
 /* What clients and servers have to know of the gateway. */
 struct ssh_about {
     struct slice host_key;

@@ -57,7 +57,7 @@ void agent_open_tell_failure(const struct protocol *protocol, const struct error
 /* In the words of the agent, or of the server behind it. */
 static void agent_open_hand_on(struct agent_open *self, const struct agent_failure *told)
 {
-    struct target_failure failure = {.answer = told->answer};
+    struct target_failure failure = {.answer = told->answer, .host_key = told->host_key};
     enum err err = ERR_UNAVAILABLE;
     agent_cause_read(told, &failure.stage, &err);
     must(fail(&failure.error, err, "%.*s", SLICE_ARG(told->message)) == err);

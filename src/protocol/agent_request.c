@@ -112,6 +112,9 @@ enum err agent_failure_write(const struct agent_failure *failure, struct buf *bu
     if (failure->cause.len > 0) {
         json_member_text(&writing.json, "cause", failure->cause);
     }
+    if (failure->host_key.len > 0) {
+        json_member_text(&writing.json, "host_key", failure->host_key);
+    }
     return agent_writing_end(&writing);
 }
 
@@ -255,6 +258,7 @@ static const struct shape_field agent_failure_fields[] = {
     {.name = "sqlstate", SOME_TEXT, .flags = SHAPE_REQUIRED, FAILURE(code), .min = 5},
     {.name = "answer", SOME_TEXT, .flags = SHAPE_REQUIRED, FAILURE(answer)},
     {.name = "cause", SOME_TEXT, FAILURE(cause)},
+    {.name = "host_key", .kind = SHAPE_TEXT, FAILURE(host_key), .max = 100},
 };
 static const struct shape agent_failure_shape = {.name = "AgentFailure",
                                                  .size = sizeof(struct agent_failure),
@@ -345,7 +349,8 @@ enum err agent_ready_read_in(struct arena *arena, struct slice bytes, struct arr
 enum err agent_failure_read_in(struct arena *arena, struct slice bytes,
                                struct agent_failure *ret_failure, struct error *reterr)
 {
-    *ret_failure = (struct agent_failure){.message = SLICE(""), .cause = SLICE("")};
+    *ret_failure =
+        (struct agent_failure){.message = SLICE(""), .cause = SLICE(""), .host_key = SLICE("")};
     enum err err = agent_read_text(arena, bytes, &agent_failure_shape, ret_failure, reterr);
     if (err == ERR_NONE && ret_failure->code.len != 5) {
         err = fail(reterr, ERR_INPUT, "its code has %zu characters", ret_failure->code.len);

@@ -33,7 +33,8 @@ struct agent_failure {
     struct slice message; /* for the log and for those who manage the target */
     struct slice code;    /* five characters; see struct target_failure */
     struct slice answer;
-    struct slice cause; /* a word, or empty: agents of earlier releases do not tell */
+    struct slice cause;    /* a word, or empty: agents of earlier releases do not tell */
+    struct slice host_key; /* see struct target_failure; likewise */
 };
 
 /* How far it came and what stopped it, as a word, and back. What is no known word is told by the

@@ -152,6 +152,7 @@ static void agent_session_on_target(void *owner, const struct arrival *arrival,
         const struct agent_failure told = {.message = slice_of_text(failure->error.message),
                                            .code = slice_of_text(failure->code),
                                            .answer = failure->answer,
+                                           .host_key = failure->host_key,
                                            .cause =
                                                agent_cause_of(failure->stage, failure->error.code)};
         agent_session_refuse(self, &told);

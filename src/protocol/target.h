@@ -95,6 +95,9 @@ struct target_failure {
     struct error error;          /* for the log and for those who manage the target */
     char code[TARGET_CODE_SIZE]; /* the protocol's own, as the client sees it: an SQLSTATE */
     struct slice answer; /* for the client, in the protocol's bytes; valid during the call */
+    /* "SHA256:…" of a server that was left because its key is not the one that the connection has;
+     * empty: that was not why. Valid during the call. */
+    struct slice host_key;
 };
 
 /* What is under way to a target: an open or a stop. The first member of what each protocol, and the

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from agent import Agent, make_agent, wait_connected
-from api import login, unique
+from api import b64, login, unique
 from conftest import PATIENCE, Gateway, wait_for
 from native import credential, revoke
 from plan import HAS_MANY
@@ -85,12 +85,30 @@ def test_commands_and_their_ends(gateway, admin, server, tmp_path, request, plac
     assert done.returncode == 255
     data = os.urandom(3 << 20)
     assert client.ssh("cat", input=data).stdout == data
-    done = client.ssh("echo $GATEHOUSE_TEST_A", options=("-o", "SetEnv=GATEHOUSE_TEST_A=seen"))
-    assert done.stdout == b"seen\n", done
     assert client.ssh(input=b"echo by the shell; exit 3\n").returncode == 3
     row = session_of(admin, made["connection_name"])
     detail = admin.get(f"/sessions/{row['id']}").json
     assert detail["connection_subtype"] == "ssh" and detail["bytes_in"] > 0 and detail["bytes_out"] > 0
+
+
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_variables_of_a_client_pass_by_a_list(gateway, admin, server, tmp_path, request, place):
+    """The server takes all of these: what does not pass is the gateway's doing, and on record."""
+    agent_id = request.getfixturevalue("elsewhere") if place == "elsewhere" else None
+    sent = ("-o", "SetEnv=GATEHOUSE_TEST_A=seen GATEHOUSE_TEST_LD=hidden LC_OWN=usual")
+    command = "echo $GATEHOUSE_TEST_A,$GATEHOUSE_TEST_LD,$LC_OWN"
+    for accepted, seen, refused in [(None, b",,usual\n", ["GATEHOUSE_TEST_A", "GATEHOUSE_TEST_LD"]),
+                                    ("OTHER GATEHOUSE_*_A", b"seen,,usual\n", ["GATEHOUSE_TEST_LD"])]:
+        name = connection(admin, server.secret(ACCEPT_ENV=accepted), agent_id)
+        done = Client(gateway, credential(admin, name), tmp_path / name).ssh(command, options=sent)
+        assert done.stdout == seen, done
+        row = session_of(admin, name)
+        shown = admin.get(f"/sessions/{row['id']}?expand=event_stream&event_stream=utf8").body.decode()
+        assert [one for one in ("GATEHOUSE_TEST_A", "GATEHOUSE_TEST_LD", "LC_OWN")
+                if f"variable '{one}' is not set" in shown] == refused, shown
+        assert "hidden" not in shown, shown
+    answer = admin.patch(f"/connections/{name}", {"secret": {"envvar:ACCEPT_ENV": b64("A=1")}})
+    assert answer.status == 400 and "ACCEPT_ENV" in answer.message, answer
 
 
 def test_a_terminal_with_its_size_and_its_keys(client):
@@ -475,6 +493,41 @@ def test_a_host_key_must_be_known(gateway, admin, server, tmp_path, request, pla
     made = credential(admin, connection(admin, server.secret(HOST_KEY=None, KNOWN_HOSTS=wrong), agent_id))
     assert b"is not known" in Client(gateway, made, tmp_path / unique("c")).ssh(
         "id", options=("-o", "LogLevel=INFO")).stderr
+
+
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_an_unknown_host_key_is_confirmed_and_a_change_is_not_taken(gateway, admin, tmp_path, request, place):
+    agent_id = request.getfixturevalue("elsewhere") if place == "elsewhere" else None
+    server = Sshd(tmp_path / "sshd")
+    try:
+        name = connection(admin, server.secret(HOST_KEY=None), agent_id)
+        client = Client(gateway, credential(admin, name), tmp_path / "client")
+        first = fingerprint(server.host_key + ".pub")
+        shown = admin.get(f"/connections/{name}/test")
+        assert shown.status == 400 and shown.json["host_key"] == first, shown
+        assert b"is not known" in client.ssh("true", options=("-o", "LogLevel=INFO")).stderr
+        for bad in ("SHA256:short", first + "=", first.replace("SHA256", "MD5"), ""):
+            assert admin.put(f"/connections/{name}/host-key", {"fingerprint": bad}).status == 400, bad
+        assert admin.put(f"/connections/{name}/host-key", {"fingerprint": shown.json["host_key"]}).status == 200
+        assert "host_key" not in admin.get(f"/connections/{name}/test").json
+        assert client.ssh("echo in").stdout == b"in\n"
+        server.stop()
+        os.rename(key_pair(str(tmp_path), "changed"), server.host_key)
+        os.rename(tmp_path / "changed.pub", server.host_key + ".pub")
+        server.start()
+        changed = fingerprint(server.host_key + ".pub")
+        done = client.ssh("echo in", options=("-o", "LogLevel=INFO"))
+        assert done.returncode == 255 and done.stdout == b"", done
+        assert first.encode() in done.stderr and changed.encode() in done.stderr, done
+        assert admin.get(f"/connections/{name}/test").json["host_key"] == changed
+        answer = admin.put(f"/connections/{name}/host-key", {"fingerprint": changed})
+        assert answer.status == 200 and set(answer.json["secret"]) >= {"envvar:HOST_KEY"}, answer
+        assert client.ssh("echo again").stdout == b"again\n"
+        told = [row for row in admin.get("/audit/logs?page_size=100").json["data"] if row["action"] == "update" and
+                name in str(row["request_payload_redacted"])]
+        assert len(told) == 2 and all("HOST_KEY" in str(row) for row in told), told
+    finally:
+        server.stop()
 
 
 @pytest.mark.parametrize("place", ["here", "elsewhere"])

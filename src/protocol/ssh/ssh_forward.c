@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "protocol/ssh/ssh_pattern.h"
 
 #define PORT_MAX 65535
 
@@ -11,23 +12,6 @@ struct forward_pattern {
     uint64_t first;
     uint64_t last;
 };
-
-static bool forward_is_between(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n' || byte == ',';
-}
-
-/* Empty: there are no more. */
-static struct slice forward_next(struct slice *rest)
-{
-    struct slice text = slice_trim(*rest, " \t\r\n,");
-    size_t end = 0;
-    while (end < text.len && !forward_is_between(text.at[end])) {
-        end++;
-    }
-    *rest = slice_from(text, end);
-    return slice_sub(text, 0, end);
-}
 
 static bool forward_is_host(struct slice host, bool is_pattern)
 {
@@ -83,7 +67,7 @@ enum err sshd_forward_check(struct slice patterns, struct error *reterr)
 {
     size_t count = 0;
     struct forward_pattern pattern;
-    struct slice text = forward_next(&patterns);
+    struct slice text = sshd_pattern_next(&patterns);
     while (text.len > 0) {
         if (!forward_read(text, &pattern)) {
             return fail(reterr, ERR_INPUT,
@@ -95,37 +79,9 @@ enum err sshd_forward_check(struct slice patterns, struct error *reterr)
                         "'envvar:FORWARD' of the connection has more than %d patterns",
                         LIMIT_SSH_FORWARDS);
         }
-        text = forward_next(&patterns);
+        text = sshd_pattern_next(&patterns);
     }
     return ERR_NONE;
-}
-
-/* With the last '*' that was met, and where it has got to: in the product of both lengths. */
-static bool forward_matches(struct slice pattern, struct slice host)
-{
-    size_t at = 0;
-    size_t in = 0;
-    size_t star = pattern.len;
-    size_t from = 0;
-    while (at < host.len) {
-        if (in < pattern.len && pattern.at[in] == '*') {
-            star = in++;
-            from = at;
-        } else if (in < pattern.len &&
-                   slice_equals_nocase(slice_sub(pattern, in, 1), slice_sub(host, at, 1))) {
-            in++;
-            at++;
-        } else if (star < pattern.len) {
-            in = star + 1;
-            at = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (in < pattern.len && pattern.at[in] == '*') {
-        in++;
-    }
-    return in == pattern.len;
 }
 
 bool sshd_forward_allows(struct slice patterns, struct slice host, uint32_t port)
@@ -135,11 +91,11 @@ bool sshd_forward_allows(struct slice patterns, struct slice host, uint32_t port
     if (!forward_is_host(host, false) || port == 0 || port > PORT_MAX) {
         return false;
     }
-    struct slice text = forward_next(&patterns);
+    struct slice text = sshd_pattern_next(&patterns);
     while (text.len > 0 && !is_allowed) {
         is_allowed = forward_read(text, &pattern) && port >= pattern.first &&
-                     port <= pattern.last && forward_matches(pattern.host, host);
-        text = forward_next(&patterns);
+                     port <= pattern.last && sshd_pattern_matches(pattern.host, host, false);
+        text = sshd_pattern_next(&patterns);
     }
     return is_allowed;
 }

@@ -259,7 +259,7 @@ enum err sshd_pin_check(const struct sshd_pin *pin, ssh_key key, struct error *r
     if (expected[0] == '\0') {
         return fail(reterr, ERR_DENIED,
                     "the server's host key is not known: it is %s (%s); if that is the server's, "
-                    "set HOST_KEY of the connection to it",
+                    "confirm it ('PUT /api/connections/NAME/host-key'), or set HOST_KEY to it",
                     own, ssh_key_type_to_char(ssh_key_type(key)));
     }
     return fail(reterr, ERR_DENIED,

@@ -420,6 +420,7 @@ static void link_free(void *owner)
     buf_wipe(&link->raw_in);
     buf_wipe(&link->raw_out);
     buf_release(&link->forward);
+    buf_release(&link->variables);
     buf_release(&link->in);
     buf_release(&link->out);
     memory_free(link);
@@ -464,6 +465,7 @@ enum err sshd_link_new(const struct sshd_link_settings *settings, struct sshd_li
     buf_init(&link->raw_in, PIECE_SIZE);
     buf_init(&link->raw_out, PIECE_SIZE);
     buf_init(&link->forward, LIMIT_KIB(64));
+    buf_init(&link->variables, LIMIT_KIB(64));
     buf_init(&link->in, LIMIT_SSH_IN_SIZE);
     buf_init(&link->out, LIMIT_SSH_OUT_SIZE + LIMIT_MIB(1));
     timer_init(&link->timer, link_on_timer, link);
@@ -496,12 +498,18 @@ void sshd_link_wake(struct sshd_link *link)
     link_again(link);
 }
 
-void sshd_link_allow(struct sshd_link *link, struct slice patterns)
+static void link_allow(struct buf *patterns, struct slice given)
 {
-    buf_clear(&link->forward);
-    if (buf_append(&link->forward, patterns) != ERR_NONE) {
-        buf_clear(&link->forward); /* so many are none */
+    buf_clear(patterns);
+    if (buf_append(patterns, given) != ERR_NONE) {
+        buf_clear(patterns); /* so many are none */
     }
+}
+
+void sshd_link_allow(struct sshd_link *link, const struct sshd_allowed *allowed)
+{
+    link_allow(&link->forward, allowed->forward);
+    link_allow(&link->variables, allowed->variables);
 }
 
 void sshd_link_forbid(struct sshd_link *link, unsigned forbidden)

@@ -46,9 +46,13 @@ int sshd_link_take_fd(struct sshd_link *link);
 uint64_t sshd_link_packet_bytes(const struct sshd_link *link);
 /* The step is to be tried again. */
 void sshd_link_wake(struct sshd_link *link);
-/* Of a target's side: what may be forwarded to (ssh_forward.h); nothing, when it is not called. The
- * text is copied. */
-void sshd_link_allow(struct sshd_link *link, struct slice patterns);
+/* Of a target's side: what the connection lets clients have of it, in patterns that are copied. */
+struct sshd_allowed {
+    struct slice forward;   /* ports: see ssh_forward.h */
+    struct slice variables; /* see ssh_environment.h */
+};
+/* None of these, when it is not called. */
+void sshd_link_allow(struct sshd_link *link, const struct sshd_allowed *allowed);
 /* Of a front: what this client may not have, whatever its connection allows. */
 enum sshd_link_forbidden {
     SSHD_LINK_TERMINALS = 1,

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "protocol/ssh/ssh.h"
+#include "protocol/ssh/ssh_environment.h"
 #include "protocol/ssh/ssh_link_internal.h"
 
 #include <stdio.h>
@@ -224,7 +225,9 @@ static int sshd_channel_request_at_server(struct sshd_channel *channel,
     case SSHWIRE_RESIZE:
         return ssh_channel_change_pty_size(handle, (int)request->columns, (int)request->rows);
     case SSHWIRE_VARIABLE:
-        return ssh_channel_request_env(handle, text, value);
+        return sshd_environment_allows(buf_view(&channel->link->variables), request->text)
+                   ? ssh_channel_request_env(handle, text, value)
+                   : SSH_ERROR;
     case SSHWIRE_SHELL:
         return ssh_channel_request_shell(handle);
     case SSHWIRE_EXEC:

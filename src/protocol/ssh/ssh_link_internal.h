@@ -84,6 +84,7 @@ struct sshd_link {
     struct sshd_channel *channels[LIMIT_SSH_CHANNELS];
     size_t channel_count; /* places that were ever used */
     struct buf forward;   /* patterns: see sshd_link_allow() */
+    struct buf variables; /* likewise */
     size_t first;         /* the channel that is served first */
     struct timer timer;
     struct loop_task task;

@@ -93,7 +93,7 @@ static enum err sshd_cut_client(struct sshd_passage *self, struct sshd_followed 
                                 struct slice words)
 {
     enum err err = ERR_NONE;
-    for (; channel->owed > 0 && err == ERR_NONE; channel->owed--) {
+    for (; channel->owed_count > 0 && err == ERR_NONE; sshd_owed_shift(channel)) {
         const struct sshwire_message granted = {.type = SSHWIRE_SUCCESS,
                                                 .channel = channel->numbers[PUMP_CLIENT]};
         err = sshd_say(self, PUMP_CLIENT, &granted);

@@ -32,6 +32,12 @@ struct sshd_typed {
     char escape[2];  /* where each side is in a sequence of escape */
 };
 
+/* A request of the client's that has no answer yet. */
+struct sshd_owed {
+    bool is_ours;   /* to be answered by us */
+    char *variable; /* that it sets, where that is no usual one; else NULL */
+};
+
 struct sshd_followed {
     uint32_t numbers[2]; /* by the side that gave it */
     uint32_t packet_size[2];
@@ -43,11 +49,11 @@ struct sshd_followed {
     bool has_terminal;
     uint32_t size[2]; /* of that: columns, rows */
     uint32_t item;
-    uint32_t reserve;             /* of the client's window */
-    uint32_t spent;               /* of that */
-    uint32_t window;              /* the client's, at the start */
-    bool is_ours[LIMIT_SSH_OWED]; /* requests without an answer: to be answered by us */
-    size_t owed;
+    uint32_t reserve;                      /* of the client's window */
+    uint32_t spent;                        /* of that */
+    uint32_t window;                       /* the client's, at the start */
+    struct sshd_owed owed[LIMIT_SSH_OWED]; /* oldest first */
+    size_t owed_count;
     uint64_t left; /* of output that is recorded */
     uint64_t output;
     uint64_t bytes[2];   /* of data, by side */
@@ -114,7 +120,9 @@ enum err sshd_take_request(struct sshd_passage *self, struct sshd_followed *chan
                            enum pump_side side, const struct sshwire_message *message,
                            struct slice frame) MUST_USE;
 enum err sshd_take_reply(struct sshd_passage *self, struct sshd_followed *channel,
-                         enum pump_side side, struct slice frame) MUST_USE;
+                         const struct sshwire_message *message, struct slice frame) MUST_USE;
+/* The oldest request is answered. */
+void sshd_owed_shift(struct sshd_followed *channel);
 
 /* ssh_passage_data.c */
 enum err sshd_take_data(struct sshd_passage *self, struct sshd_followed *channel,

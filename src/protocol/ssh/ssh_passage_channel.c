@@ -33,6 +33,9 @@ static struct sshd_followed *channel_find(struct sshd_passage *self, enum pump_s
 
 void sshd_followed_free(struct sshd_followed *channel)
 {
+    while (channel->owed_count > 0) {
+        sshd_owed_shift(channel);
+    }
     sshd_typed_free(channel->typed);
     sshd_sftp_free(channel->sftp);
     sshd_scp_free(channel->scp);
@@ -272,7 +275,8 @@ static enum err channel_take(struct sshd_passage *self, struct sshd_followed *ch
         return sshd_take_request(self, channel, side, message, frame);
     case SSHWIRE_SUCCESS:
     case SSHWIRE_FAILURE:
-        return sshd_take_reply(self, channel, side, frame);
+        return side == PUMP_TARGET ? sshd_take_reply(self, channel, message, frame)
+                                   : channel_forward(self, side, frame);
     case SSHWIRE_GLOBAL_REQUEST:
     case SSHWIRE_GLOBAL_SUCCESS:
     case SSHWIRE_GLOBAL_FAILURE:

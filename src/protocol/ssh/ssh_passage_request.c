@@ -2,73 +2,98 @@
 /* Requests on channels: what is begun there, and how it ended. */
 #include "base/limits.h"
 #include "base/memory.h"
+#include "protocol/ssh/ssh_environment.h"
 #include "protocol/ssh/ssh_passage.h"
 #include "protocol/ssh/ssh_shell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+void sshd_owed_shift(struct sshd_followed *channel)
+{
+    memory_free(channel->owed[0].variable);
+    channel->owed_count--;
+    for (size_t i = 0; i < channel->owed_count; i++) {
+        channel->owed[i] = channel->owed[i + 1];
+    }
+}
+
+static enum err request_owe(struct sshd_followed *channel, bool is_ours, char *take_variable)
+{
+    if (channel->owed_count == LIMIT_SSH_OWED) {
+        memory_free(take_variable);
+        return ERR_LIMIT;
+    }
+    channel->owed[channel->owed_count++] =
+        (struct sshd_owed){.is_ours = is_ours, .variable = take_variable};
+    return ERR_NONE;
+}
+
 static enum err request_forward(struct sshd_passage *self, struct sshd_followed *channel,
                                 enum pump_side side, const struct sshwire_message *message,
                                 struct slice frame)
 {
-    if (side == PUMP_CLIENT && message->wants_reply) {
-        if (channel->owed == LIMIT_SSH_OWED) {
-            return ERR_LIMIT;
-        }
-        channel->is_ours[channel->owed++] = false;
-    }
-    return buf_append(&self->out[side], frame);
+    enum err err =
+        side == PUMP_CLIENT && message->wants_reply ? request_owe(channel, false, NULL) : ERR_NONE;
+    return err == ERR_NONE ? buf_append(&self->out[side], frame) : err;
 }
 
 /* Answers that are the gateway's, as far as no answer of the target's stands before them. */
 static enum err request_answer_ours(struct sshd_passage *self, struct sshd_followed *channel)
 {
     enum err err = ERR_NONE;
-    while (channel->owed > 0 && channel->is_ours[0] && err == ERR_NONE) {
+    while (channel->owed_count > 0 && channel->owed[0].is_ours && err == ERR_NONE) {
         const struct sshwire_message failure = {.type = SSHWIRE_FAILURE,
                                                 .channel = channel->numbers[PUMP_CLIENT]};
-        channel->owed--;
-        for (size_t i = 0; i < channel->owed; i++) {
-            channel->is_ours[i] = channel->is_ours[i + 1];
-        }
+        sshd_owed_shift(channel);
         err = sshd_say(self, PUMP_CLIENT, &failure);
     }
     return err;
+}
+
+static void request_record_refusal(struct sshd_passage *self, const struct sshd_followed *channel,
+                                   struct slice words)
+{
+    const struct sshd_entry entry = {.type = SSHD_ENTRY_REFUSED,
+                                     .item = channel->item != 0 ? channel->item : ++self->items,
+                                     .text = words};
+    sshd_record(self, RECORD_FROM_GATEWAY, &entry);
 }
 
 /* Only this request; the channel goes on. */
 static enum err request_refuse(struct sshd_passage *self, struct sshd_followed *channel,
                                const struct sshwire_message *message, struct slice words)
 {
-    const struct sshd_entry entry = {.type = SSHD_ENTRY_REFUSED,
-                                     .item = channel->item != 0 ? channel->item : ++self->items,
-                                     .text = words};
-    sshd_record(self, RECORD_FROM_GATEWAY, &entry);
+    request_record_refusal(self, channel, words);
     if (!message->wants_reply) {
         return ERR_NONE;
     }
-    if (channel->owed == LIMIT_SSH_OWED) {
-        return ERR_LIMIT;
-    }
-    channel->is_ours[channel->owed++] = true;
-    return request_answer_ours(self, channel);
+    enum err err = request_owe(channel, true, NULL);
+    return err == ERR_NONE ? request_answer_ours(self, channel) : err;
+}
+
+/* The list of the connection is held where its secrets are: what it does not have, and what the
+ * server does not take, is told alike. */
+static void request_note_variable(struct sshd_passage *self, const struct sshd_followed *channel)
+{
+    char text[LIMIT_SSH_VARIABLE_SIZE + 120];
+    (void)snprintf(text, sizeof(text),
+                   "variable '%s' is not set: the connection does not accept it, or the server",
+                   channel->owed[0].variable);
+    request_record_refusal(self, channel, slice_of_text(text));
 }
 
 enum err sshd_take_reply(struct sshd_passage *self, struct sshd_followed *channel,
-                         enum pump_side side, struct slice frame)
+                         const struct sshwire_message *message, struct slice frame)
 {
-    if (side != PUMP_TARGET) {
-        return buf_append(&self->out[side], frame);
-    }
-    if (channel->owed == 0 || channel->is_ours[0]) {
+    if (channel->owed_count == 0 || channel->owed[0].is_ours) {
         return ERR_INPUT;
     }
-    channel->owed--;
-    for (size_t i = 0; i < channel->owed; i++) {
-        channel->is_ours[i] = channel->is_ours[i + 1];
+    if (message->type == SSHWIRE_FAILURE && channel->owed[0].variable != NULL) {
+        request_note_variable(self, channel);
     }
-    enum err err = buf_append(&self->out[side], frame);
+    sshd_owed_shift(channel);
+    enum err err = buf_append(&self->out[PUMP_TARGET], frame);
     return err == ERR_NONE ? request_answer_ours(self, channel) : err;
 }
 
@@ -215,15 +240,39 @@ static enum err request_begin(struct sshd_passage *self, struct sshd_followed *c
     bool has_lines = channel->kind == SSHD_SHELL || channel->has_terminal;
     channel->typed = has_lines ? sshd_typed_new() : NULL;
     if (err == ERR_NONE && is_blocked) {
-        channel->is_ours[channel->owed] = true; /* answered when it is cut */
-        channel->owed += message->wants_reply && channel->owed < LIMIT_SSH_OWED ? 1 : 0;
-        err = sshd_cut(self, channel, buf_view(&words));
+        err = message->wants_reply ? request_owe(channel, true, NULL) : ERR_NONE;
+        err = err == ERR_NONE ? sshd_cut(self, channel, buf_view(&words)) : err;
     } else if (err == ERR_NONE) {
         err = sshd_say_words(self, channel, buf_view(&words));
         err = err == ERR_NONE ? request_forward(self, channel, PUMP_CLIENT, message, frame) : err;
     }
     buf_release(&words);
     return err;
+}
+
+/* Behind a name is a NUL. */
+static char *request_name_copy(struct slice name)
+{
+    struct slice kept = slice_sub(name, 0, LIMIT_SSH_VARIABLE_SIZE);
+    char *copy = memory_new(kept.len + 1);
+    memcpy(copy, kept.len == 0 ? "" : kept.at, kept.len);
+    return copy;
+}
+
+static enum err request_variable(struct sshd_passage *self, struct sshd_followed *channel,
+                                 const struct sshwire_message *message,
+                                 const struct sshwire_request *request, struct slice frame)
+{
+    if (sshd_stops_input(self) && sshd_shell_is_variable(request->text)) {
+        return request_refuse(self, channel, message,
+                              SLICE("a variable by which programs are found or run"));
+    }
+    enum err err = ERR_NONE;
+    if (message->wants_reply) {
+        bool is_usual = sshd_environment_is_usual(request->text);
+        err = request_owe(channel, false, is_usual ? NULL : request_name_copy(request->text));
+    }
+    return err == ERR_NONE ? buf_append(&self->out[PUMP_CLIENT], frame) : err;
 }
 
 /* The client's -------------------------------------------------------------------------------- */
@@ -248,11 +297,7 @@ static enum err request_of_client(struct sshd_passage *self, struct sshd_followe
         request_record_size(self, channel);
         break;
     case SSHWIRE_VARIABLE:
-        if (sshd_stops_input(self) && sshd_shell_is_variable(request->text)) {
-            return request_refuse(self, channel, message,
-                                  SLICE("a variable by which programs are found or run"));
-        }
-        break;
+        return request_variable(self, channel, message, request, frame);
     case SSHWIRE_SIGNAL:
     case SSHWIRE_BREAK:
     case SSHWIRE_EXIT_STATUS:

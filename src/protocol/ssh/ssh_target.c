@@ -7,6 +7,7 @@
 #include "codec/base64.h"
 #include "io/timer.h"
 #include "protocol/ssh/ssh.h"
+#include "protocol/ssh/ssh_environment.h"
 #include "protocol/ssh/ssh_forward.h"
 #include "protocol/ssh/ssh_key.h"
 #include "protocol/ssh/ssh_link.h"
@@ -50,8 +51,9 @@ struct sshd_open {
     ssh_key key;          /* likewise */
     bool has_certificate; /* the key has one */
     struct sshd_pin pin;
-    struct slice forward; /* what the connection allows of it */
-    unsigned ways;        /* of the server */
+    char refused_key[SSHD_FINGERPRINT_SIZE]; /* that the server has; "": it was not refused */
+    struct sshd_allowed allowed;
+    unsigned ways; /* of the server */
     size_t questions;
     struct timer timer;
     opened_fn on_done;
@@ -84,6 +86,7 @@ static void sshd_open_fail(struct sshd_open *self, enum target_stage stage, stru
     buf_init(&answer, SSHD_ANSWER_SIZE_MAX);
     must(sshd_answer_write(&words, failure.code, &answer) == ERR_NONE);
     failure.answer = buf_view(&answer);
+    failure.host_key = slice_of_text(self->refused_key);
     if (self->link != NULL) {
         sshd_link_close(self->link);
     }
@@ -113,6 +116,9 @@ static enum err sshd_open_check_server(struct sshd_open *self, struct error *ret
         return fail(reterr, ERR_UNAVAILABLE, "the server has no host key");
     }
     enum err err = sshd_pin_check(&self->pin, key, reterr);
+    if (err != ERR_NONE) {
+        sshd_fingerprint(key, self->refused_key);
+    }
     ssh_key_free(key);
     return err;
 }
@@ -174,7 +180,7 @@ static int sshd_open_try(struct sshd_open *self)
 
 static enum sshd_step sshd_open_succeed(struct sshd_open *self)
 {
-    sshd_link_allow(self->link, self->forward);
+    sshd_link_allow(self->link, &self->allowed);
     const struct arrival arrival = {.take_stream = sshd_link_open(self->link),
                                     .key = {.secret = SLICE_NONE},
                                     .greeting = SLICE(""),
@@ -366,7 +372,8 @@ static void sshd_open_take_place(struct sshd_open *self, const struct place *pla
                                   .known_hosts = arena_copy(arena, place->known_hosts),
                                   .host = arena_copy(arena, place->host),
                                   .port = place->port};
-    self->forward = arena_copy(arena, place->forward);
+    self->allowed = (struct sshd_allowed){.forward = arena_copy(arena, place->forward),
+                                          .variables = arena_copy(arena, place->accept_env)};
     if (place->private_key.len > 0 &&
         ssh_pki_import_privkey_base64(arena_text(arena, place->private_key), NULL, NULL, NULL,
                                       &self->key) != SSH_OK) {
@@ -402,6 +409,7 @@ enum err sshd_place_prepare(struct arena *arena, struct place *place, struct err
     const char *passphrase =
         place->passphrase.len == 0 ? NULL : arena_text(arena, place->passphrase);
     enum err err = sshd_forward_check(place->forward, reterr);
+    err = err == ERR_NONE ? sshd_environment_check(place->accept_env, reterr) : err;
     if (err != ERR_NONE || place->private_key.len == 0) {
         return err == ERR_LIMIT ? ERR_INPUT : err;
     }

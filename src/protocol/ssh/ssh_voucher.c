@@ -7,6 +7,7 @@
 #include "identity/ssh_authority.h"
 #include "io/clock.h"
 #include "model/secret_map.h"
+#include "protocol/ssh/ssh_environment.h"
 #include "protocol/ssh/ssh_forward.h"
 #include "protocol/ssh/ssh_key.h"
 
@@ -125,6 +126,9 @@ enum err sshd_check_secret(struct arena *arena, const struct shape_pairs *variab
                            struct error *reterr)
 {
     enum err err = sshd_forward_check(voucher_open_in(arena, variables, "FORWARD"), reterr);
+    err = err == ERR_NONE
+              ? sshd_environment_check(voucher_open_in(arena, variables, "ACCEPT_ENV"), reterr)
+              : err;
     return err == ERR_LIMIT ? ERR_INPUT : err;
 }
 
