@@ -2,8 +2,8 @@
 #include "api/review_answer.h"
 
 #include "api/review_look.h"
-#include "base/text.h"
 #include "base/timestamp.h"
+#include "base/writer.h"
 #include "codec/hex.h"
 #include "protocol/protocol.h"
 #include "sql/sql.h"
@@ -187,16 +187,6 @@ static void review_write_time(struct json_writer *json, const char *name, int64_
     }
 }
 
-/* Cut where a character ends. */
-static struct slice review_shown_script(struct slice script)
-{
-    struct slice shown = slice_sub(script, 0, LIMIT_REVIEW_SHOWN_SIZE);
-    while (shown.len > 0 && shown.len < script.len && !text_is_utf8(shown)) {
-        shown.len--;
-    }
-    return shown;
-}
-
 #define ONE(name, word) +1
 static const unsigned operation_count = 0 SQL_OPERATIONS(ONE);
 #undef ONE
@@ -295,11 +285,14 @@ static void review_write_script(const struct api_call *call, const struct review
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
     struct slice script = view->secret.script;
-    struct slice shown = review_shown_script(script);
+    struct slice shown = review_script_shown(script);
+    bool is_cut = view->review.whole_size > 0;
     crypto_hash_sha256(hash, (const unsigned char *)script.at, script.len);
     json_member_text(json, "script", shown);
-    json_member_bool(json, "script_truncated", shown.len < script.len);
-    json_member_text(json, "script_sha256", hex_encode(call->arena, slice_of(hash, sizeof(hash))));
+    json_member_bool(json, "script_truncated", is_cut || shown.len < script.len);
+    json_member_text(json, "script_sha256",
+                     is_cut ? view->review.whole_sha256
+                            : hex_encode(call->arena, slice_of(hash, sizeof(hash))));
     json_member_array(json, "comments");
     for (size_t i = 0; i < view->comments.count; i++) {
         const struct review_comment *comment = &view->comments.comments[i];
@@ -386,7 +379,9 @@ void review_view_write(const struct api_call *call, const struct review_view *vi
     review_write_need(json, &view->need);
     review_write_groups(json, view);
     review_write_ballots(json, &view->ballots);
-    json_member_int(json, "script_size", review->script_size);
+    bool is_cut = review->whole_size > 0;
+    json_member_int(json, "script_size", is_cut ? review->whole_size : review->script_size);
+    json_member_bool(json, "script_kept", !is_cut);
     if (view->has_script) {
         review_write_script(call, view, json);
     }

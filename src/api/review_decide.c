@@ -6,7 +6,6 @@
 #include "api/review_run.h"
 #include "base/text.h"
 #include "base/timestamp.h"
-#include "gate/execution.h"
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/zone_file.h"
@@ -350,16 +349,10 @@ static enum err decision_body(struct store_tx *tx, void *context, struct error *
 /* At once ----------------------------------------------------------------------------------------
  */
 
-static enum err decision_run_body(struct store_tx *tx, void *context, struct error *reterr)
-{
-    return review_run_take(tx, context, reterr);
-}
-
-/* What cannot be run now stays approved: whoever asked for it may run it later. */
+/* What cannot be run now stays approved, and is run when it can (review_due.h). */
 static void decision_run(struct decision_call *self)
 {
     const struct review *review = &self->look.review;
-    struct execution *execution = NULL;
     struct error error = {0};
     struct review_run run = {
         .api = self->call->api,
@@ -369,14 +362,10 @@ static void decision_run(struct decision_call *self)
         .member_id = review->member_id,
         .issuer = self->issuer,
     };
-    enum err err = store_write(run.api->store, decision_run_body, &run, &error);
-    if (err == ERR_NONE && run.answer != REVIEW_DONE) {
-        err = review_run_refuse(&run, &error);
+    enum err err = review_run_unasked(&run, &error);
+    if (err != ERR_NONE && run.answer == REVIEW_NOT_NOW) {
+        return;
     }
-    if (err == ERR_NONE) {
-        err = review_run_start(&run, &execution, &error);
-    }
-    execution_unref(execution);
     if (err != ERR_NONE) {
         log_line(LOG_API, LOG_WARN, "an approved script is not run by itself",
                  log_text("review", review->id), log_error_field(&error));

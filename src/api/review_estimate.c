@@ -107,7 +107,9 @@ static enum err estimate_check(struct estimate_call *self, struct error *reterr)
     const struct review *review = &self->look.review;
     struct slice script = self->look.secret.script;
     self->protocol = protocols_find(self->call->api->protocols, review->connection_subtype);
-    if (self->look.why.len > 0) {
+    if (review->whole_size > 0) {
+        estimate_give_up(self, "only the start of the script is kept");
+    } else if (self->look.why.len > 0) {
         self->why = self->look.why;
     } else if (script.len == 0) {
         estimate_give_up(self, "it is a request for access, and names no statement");

@@ -137,20 +137,6 @@ struct slice review_payload_in(struct arena *arena, const struct review *review)
     return api_text_end_in(arena, &text);
 }
 
-static enum err review_check_room(struct store_tx *tx, const struct api_call *call, int64_t now,
-                                  struct error *reterr)
-{
-    int64_t count = 0;
-    enum err err = review_store_count_pending(tx, call->caller.id, now, &count, reterr);
-    return err == ERR_NONE && count >= LIMIT_REVIEW_PENDING
-               ? fail(
-                     reterr, ERR_BUSY,
-                     "%d of your requests wait to be reviewed, the most that may: give up one that "
-                     "is not needed",
-                     LIMIT_REVIEW_PENDING)
-               : err;
-}
-
 enum err review_ask(struct store_tx *tx, struct review_asking *asking, struct error *reterr)
 {
     struct api_call *call = asking->call;
@@ -194,7 +180,7 @@ enum err review_ask(struct store_tx *tx, struct review_asking *asking, struct er
         .script = asking->script,
         .metadata = asking->review.metadata,
     };
-    enum err err = review_check_room(tx, call, now, reterr);
+    enum err err = review_store_check_room(tx, caller->id, now, reterr);
     if (err == ERR_NONE) {
         err = review_hash(tx, call->arena, &subject, &secret.hash, reterr);
     }

@@ -7,6 +7,7 @@
 #include "io/clock.h"
 #include "io/log.h"
 #include "protocol/protocol.h"
+#include "store/review_sweep.h"
 #include "store/row_id.h"
 #include "store/rows.h"
 
@@ -186,5 +187,28 @@ enum err review_run_start(struct review_run *run, struct execution **ret_executi
     if (err != ERR_NONE) {
         review_run_release(run);
     }
+    return err;
+}
+
+static enum err review_run_unasked_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct review_run *run = context;
+    enum err err = review_run_take(tx, run, reterr);
+    return err == ERR_NONE && run->answer == REVIEW_DONE
+               ? review_audit_unasked(tx, run->arena, &run->look.review, SLICE("execute"), reterr)
+               : err;
+}
+
+enum err review_run_unasked(struct review_run *run, struct error *reterr)
+{
+    struct execution *execution = NULL;
+    enum err err = store_write(run->api->store, review_run_unasked_body, run, reterr);
+    if (err == ERR_NONE && run->answer != REVIEW_DONE) {
+        return review_run_refuse(run, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = review_run_start(run, &execution, reterr);
+    }
+    execution_unref(execution);
     return err;
 }

@@ -35,6 +35,10 @@ enum err review_run_start(struct review_run *run, struct execution **ret_executi
 /* It is over; when it did not begin, it can be taken again. */
 void review_run_release(struct review_run *run);
 
+/* All of it for whoever asked, who is not there: it runs as it would for him. The answer says what
+ * became of it; with REVIEW_NOT_NOW nothing changed. Blocks, outside of a body. */
+enum err review_run_unasked(struct review_run *run, struct error *reterr) MUST_USE;
+
 /* For the proof of a credential that nobody needs to know. */
 struct credential_proof review_run_proof_in(struct arena *arena);
 

@@ -190,6 +190,12 @@ enum err reviews_get_script(struct api_call *call, struct error *reterr)
 {
     struct review_call self = {.call = call};
     enum err err = store_read(call->api->store, review_get_body, &self, reterr);
+    if (err == ERR_NONE && self.view.review.whole_size > 0) {
+        return fail(reterr, ERR_NOT_FOUND,
+                    "only the start of the script is kept, %d days after it ended without a run: "
+                    "it is shown with the review, and the hash of all of it",
+                    LIMIT_REVIEW_WHOLE_DAYS);
+    }
     if (err == ERR_NONE) {
         call->response->status = 200;
         call->response->content_type = SLICE("text/plain; charset=utf-8");

@@ -2,6 +2,7 @@
 #include "app/serve.h"
 
 #include "api/openapi.h"
+#include "api/review_due.h"
 #include "api/routes.h"
 #include "app/greeting.h"
 #include "app/protocols.h"
@@ -109,6 +110,8 @@ static void serve_make_courier(struct serve *serve)
         .public_url = serve->public_url,
         .mail = serve->mail,
         .review_days = (int64_t)settings_number(settings, SETTING_REVIEW_DAYS),
+        .look = review_due_look,
+        .look_context = &serve->api,
     };
     struct slice networks = slice_of_text(settings_text(settings, SETTING_NOTIFY_NETWORKS));
     must(network_list_parse(networks, &courier.reachable, NULL) == ERR_NONE);

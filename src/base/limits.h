@@ -293,6 +293,15 @@
 #define LIMIT_REVIEW_SHOWN_SIZE  LIMIT_KIB(64) /* of a script; more of it comes as a file */
 #define LIMIT_REVIEW_PENDING     100           /* requests of one caller that wait */
 #define LIMIT_REVIEW_CLAIM_S     65            /* until a run that did not begin is taken again */
+/* Of one caller, until they are removed, with what ran left out. */
+#define LIMIT_REVIEW_KEPT       10000
+#define LIMIT_REVIEW_KEPT_SIZE  LIMIT_MIB(128) /* of their scripts and values, sealed */
+#define LIMIT_REVIEW_WHOLE_DAYS 7              /* until a script that did not run is cut */
+#define LIMIT_REVIEW_CUT        4              /* of these, at once */
+#define LIMIT_REVIEW_DUE        1000           /* scripts that may run by themselves, at a look */
+#define LIMIT_REVIEW_DUE_S      5  /* after the approval, until it is looked whether one runs */
+#define LIMIT_REVIEW_AGAIN_S    60 /* until one that did not reach its target is run again */
+#define LIMIT_REVIEW_TRIES      3  /* by itself */
 
 #define LIMIT_ZONE_FILE_SIZE LIMIT_KIB(64) /* of the time zone database; the longest have 4 */
 

@@ -222,19 +222,19 @@ static enum err hold_insert(struct store_tx *tx, struct hold_job *self,
                             const struct review_need *need, const struct review_secret *secret,
                             struct review *review, struct error *reterr)
 {
-    int64_t count = 0;
-    enum err err =
-        review_store_count_pending(tx, review->member_id, review->created_at, &count, reterr);
-    if (err == ERR_NONE && count >= LIMIT_REVIEW_PENDING) {
-        hold_end(self, SLICE("too many of your requests wait to be reviewed"),
-                 SLICE("Give up one that is not needed."));
+    struct error full = {0};
+    enum err err = review_store_check_room(tx, review->member_id, review->created_at, &full);
+    if (err == ERR_BUSY) {
+        hold_end(self, arena_copy(&self->job.arena, slice_of_text(full.message)), SLICE(""));
         return ERR_NONE;
+    }
+    if (err != ERR_NONE) {
+        *reterr = full;
+        return err;
     }
     review->need = review_need_text_in(&self->job.arena, need);
     review->duration_sec = hold_grant_seconds(self, need);
-    if (err == ERR_NONE) {
-        err = review_store_insert(tx, &self->job.arena, review, secret, reterr);
-    }
+    err = review_store_insert(tx, &self->job.arena, review, secret, reterr);
     self->review_id = review->id;
     self->is_new = true;
     self->state = HOLD_STATE_PENDING;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/review.h"
 
+#include "base/limits.h"
+#include "base/text.h"
+
 #define TIMES_MAX     16
 #define TIME_ZONE_MAX 64
 
@@ -97,6 +100,15 @@ static const struct shape_field review_comment_request_fields[] = {
 const struct shape review_comment_request_shape = {.name = "ReviewCommentRequest",
                                                    .size = sizeof(struct review_comment_request),
                                                    SHAPE_FIELDS(review_comment_request_fields)};
+
+struct slice review_script_shown(struct slice script)
+{
+    struct slice shown = slice_sub(script, 0, LIMIT_REVIEW_SHOWN_SIZE);
+    while (shown.len > 0 && shown.len < script.len && !text_is_utf8(shown)) {
+        shown.len--;
+    }
+    return shown;
+}
 
 enum err review_request_check(const struct review_request *request, struct error *reterr)
 {

@@ -25,10 +25,12 @@ struct review {
     struct slice member_id;
     struct slice member_email;
     struct slice member_name;
-    struct slice need;   /* JSON, see store/review_need.h */
-    struct slice sealed; /* see review_store_open() */
-    int64_t script_size;
-    struct slice metadata; /* JSON: an object of text */
+    struct slice need;         /* JSON, see store/review_need.h */
+    struct slice sealed;       /* see review_store_open() */
+    int64_t script_size;       /* that is sealed */
+    int64_t whole_size;        /* of a script that was cut since; 0: it was not */
+    struct slice whole_sha256; /* likewise, in hex; empty */
+    struct slice metadata;     /* JSON: an object of text */
     int64_t duration_sec;
     bool runs_at_once; /* a script, as soon as it is approved */
     struct slice reason;
@@ -94,6 +96,10 @@ struct review_comment_request {
 };
 
 extern const struct shape review_comment_request_shape;
+
+/* What people see of a script at once: LIMIT_REVIEW_SHOWN_SIZE at most, cut where a character ends.
+ */
+struct slice review_script_shown(struct slice script);
 
 /* What one field cannot say. */
 enum err review_request_check(const struct review_request *request, struct error *reterr) MUST_USE;

@@ -368,6 +368,9 @@ static void *courier_run_upkeep(void *argument)
                             .review_days = courier->settings.review_days};
     do {
         upkeep_look(&upkeep);
+        if (courier->settings.look != NULL) {
+            courier->settings.look(courier->settings.look_context);
+        }
     } while (courier_wait(courier, LIMIT_NOTIFY_UPKEEP_MS));
     return NULL;
 }

@@ -18,6 +18,9 @@ struct courier_settings {
     struct network_list reachable; /* beside what is public */
     struct mail_server mail;
     int64_t review_days; /* that reviews are kept; 0: for ever */
+    /* What else is to be looked at every second, by a thread that may block; NULL: nothing. */
+    void (*look)(void *context);
+    void *look_context;
 };
 
 struct courier *courier_new(const struct courier_settings *settings);

@@ -12,8 +12,7 @@
 #define CLOCK_MOVED_S 30 /* by less than that it is only set right */
 
 struct upkeep_turn {
-    int64_t now;
-    int64_t old_before;
+    struct review_sweep sweep;
     bool is_due;
     uint64_t expired;
     uint64_t removed;
@@ -24,9 +23,9 @@ static enum err upkeep_read_body(struct store_tx *tx, void *context, struct erro
 {
     struct upkeep_turn *turn = context;
     bool has_old = false;
-    enum err err = review_sweep_is_due(tx, turn->now, turn->old_before, &turn->is_due, reterr);
+    enum err err = review_sweep_is_due(tx, &turn->sweep, &turn->is_due, reterr);
     if (err == ERR_NONE) {
-        err = outbox_has_old(tx, turn->now, &has_old, reterr);
+        err = outbox_has_old(tx, turn->sweep.now, &has_old, reterr);
     }
     turn->is_due = turn->is_due || has_old;
     return err;
@@ -35,12 +34,15 @@ static enum err upkeep_read_body(struct store_tx *tx, void *context, struct erro
 static enum err upkeep_write_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct upkeep_turn *turn = context;
-    enum err err = review_sweep_expire(tx, turn->now, &turn->expired, reterr);
+    enum err err = review_sweep_expire(tx, turn->sweep.now, &turn->expired, reterr);
     if (err == ERR_NONE) {
-        err = review_sweep_remove(tx, turn->old_before, &turn->removed, reterr);
+        err = review_sweep_remove(tx, turn->sweep.old_before, &turn->removed, reterr);
     }
     if (err == ERR_NONE) {
-        err = outbox_sweep(tx, turn->now, &turn->swept, reterr);
+        err = review_sweep_cut(tx, turn->sweep.whole_before, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = outbox_sweep(tx, turn->sweep.now, &turn->swept, reterr);
     }
     return err;
 }
@@ -67,8 +69,10 @@ void upkeep_look(struct upkeep *upkeep)
         return;
     }
     struct upkeep_turn turn = {
-        .now = now,
-        .old_before = upkeep->review_days > 0 ? now - upkeep->review_days * TIMESTAMP_DAY : 0,
+        .sweep = {.now = now,
+                  .old_before =
+                      upkeep->review_days > 0 ? now - upkeep->review_days * TIMESTAMP_DAY : 0,
+                  .whole_before = now - LIMIT_REVIEW_WHOLE_DAYS * TIMESTAMP_DAY},
     };
     enum err err = store_read(upkeep->store, upkeep_read_body, &turn, &error);
     if (err == ERR_NONE && turn.is_due) {

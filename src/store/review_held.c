@@ -42,15 +42,6 @@ enum err review_store_held(struct store_tx *tx, struct arena *arena, const struc
     return err != ERR_NONE ? err : fail(reterr, ERR_NOT_FOUND, "nobody was asked about this yet");
 }
 
-enum err review_store_count_pending(struct store_tx *tx, struct slice member_id, int64_t now,
-                                    int64_t *ret_count, struct error *reterr)
-{
-    return rows_number(tx,
-                       "SELECT count(*) FROM review WHERE member_id = $1 "
-                       "AND state = 'PENDING' AND pending_until > $2",
-                       PARAMS(store_text(member_id), store_int(now)), ret_count, reterr);
-}
-
 enum err review_store_end_held(struct store_tx *tx, struct slice review_id, struct slice session_id,
                                bool has_run, int64_t now, struct error *reterr)
 {

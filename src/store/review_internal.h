@@ -16,10 +16,13 @@
     ", v.connection_id, v.connection_name, v.connection_subtype, v.member_id, v.member_email, "    \
     "v.member_name, v.need, v.script_size, v.metadata, v.duration_sec, v.runs_at_once, v.reason, " \
     "v.is_forced, v.created_at, v.updated_at, v.pending_until, v.granted_until, v.run_id, "        \
-    "v.run_by, v.claimed_at, v.begun_at, v.run_count, v.client_ip, v.time_windows, " sealed        \
-    " FROM review v "
+    "v.run_by, v.claimed_at, v.begun_at, v.run_count, v.client_ip, v.time_windows, "               \
+    "v.whole_size, v.whole_sha256, " sealed " FROM review v "
 
 #define REVIEW_HELD_MAX 100 /* of one member on one connection, that are looked through */
+
+/* What is sealed, one behind the other: JSON has no line ends of its own. */
+struct slice review_store_plain_in(struct arena *arena, const struct review_secret *secret);
 
 /* A row of REVIEW_COLUMNS. */
 void review_store_take(struct arena *arena, const struct store_rows *rows, struct review *review);

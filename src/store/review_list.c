@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of reviews, and who sees one. */
+#include "base/limits.h"
 #include "base/memory.h"
+#include "base/timestamp.h"
 #include "store/review_internal.h"
 #include "store/rows.h"
 
@@ -51,6 +53,35 @@ enum err review_store_list(struct store_tx *tx, struct arena *arena,
     }
     ret_list->reviews = list.items;
     ret_list->count = list.count;
+    return rows_end(err);
+}
+
+/* With the words of the index review_to_run. */
+#define IS_DUE                                                                                     \
+    "v.runs_at_once = 1 AND v.state IN ('APPROVED', 'PROCESSING') AND v.granted_until > $2 "       \
+    "AND v.kind = 'onetime' AND ((v.state = 'APPROVED' AND v.run_count < $3 "                      \
+    "AND (v.updated_at < $5 OR (v.run_count = 0 AND v.updated_at < $4))) "                         \
+    "OR (v.state = 'PROCESSING' AND v.begun_at = 0 "                                               \
+    "AND (v.claimed_at < $6 OR ($1 <> '' AND v.run_by <> $1)))) "
+
+enum err review_store_list_due(struct store_tx *tx, struct arena *arena,
+                               const struct review_due *due, struct review_list *ret_list,
+                               struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    struct rows_list list = {.arena = arena, .item_size = sizeof(struct review)};
+    enum err err = store_query(
+        tx, REVIEW_COLUMNS("NULL") "WHERE " IS_DUE "ORDER BY v.granted_until, v.id LIMIT $7",
+        PARAMS(store_text(due->process_id), store_int(due->now), store_int(LIMIT_REVIEW_TRIES),
+               store_int(due->now - LIMIT_REVIEW_DUE_S * TIMESTAMP_SECOND),
+               store_int(due->now - LIMIT_REVIEW_AGAIN_S * TIMESTAMP_SECOND),
+               store_int(due->now - LIMIT_REVIEW_CLAIM_S * TIMESTAMP_SECOND),
+               store_int(LIMIT_REVIEW_DUE)),
+        &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        review_store_take(arena, &rows, rows_list_add(&list));
+    }
+    *ret_list = (struct review_list){.reviews = list.items, .count = list.count};
     return rows_end(err);
 }
 

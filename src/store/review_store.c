@@ -50,7 +50,9 @@ void review_store_take(struct arena *arena, const struct store_rows *rows, struc
         .run_count = store_rows_int(rows, 26),
         .client_ip = rows_text_in(arena, rows, 27),
         .time_windows = rows_text_in(arena, rows, 28),
-        .sealed = arena_copy(arena, store_rows_view(rows, 29)),
+        .whole_size = store_rows_int(rows, 29),
+        .whole_sha256 = rows_text_in(arena, rows, 30),
+        .sealed = arena_copy(arena, store_rows_view(rows, 31)),
     };
 }
 
@@ -94,8 +96,7 @@ static enum err review_store_insert_row(struct store_tx *tx, const struct review
         NULL, reterr);
 }
 
-/* What is sealed, one behind the other: JSON has no line ends of its own. */
-static struct slice review_store_plain_in(struct arena *arena, const struct review_secret *secret)
+struct slice review_store_plain_in(struct arena *arena, const struct review_secret *secret)
 {
     bool is_held = secret->pinned.len > 0;
     const struct slice parts[] = {secret->hash, secret->script, secret->pinned,

@@ -105,6 +105,16 @@ struct review_list {
 enum err review_store_list(struct store_tx *tx, struct arena *arena,
                            const struct review_filter *filter, struct review_list *ret_list,
                            struct error *reterr) MUST_USE;
+/* Which approved scripts are to run by themselves now, whatever their hours, and do not: nobody has
+ * taken them, or whoever did is gone, or they did not get as far as their targets. */
+struct review_due {
+    int64_t now;
+    struct slice process_id; /* of who alone uses the store; empty: others may, too */
+};
+
+enum err review_store_list_due(struct store_tx *tx, struct arena *arena,
+                               const struct review_due *due, struct review_list *ret_list,
+                               struct error *reterr) MUST_USE;
 /* Whether he asked for it, sees all, or is in a group with a say in it. */
 enum err review_store_sees(struct store_tx *tx, const struct review *review,
                            const struct caller *caller, bool *ret_sees,
@@ -131,9 +141,10 @@ enum err review_store_hours(struct arena *arena, const struct review *review, in
 enum err review_store_held(struct store_tx *tx, struct arena *arena, const struct review *like,
                            struct slice hash, struct review *ret_review,
                            struct error *reterr) MUST_USE;
-/* How many of the member's requests are pending. */
-enum err review_store_count_pending(struct store_tx *tx, struct slice member_id, int64_t now,
-                                    int64_t *ret_count, struct error *reterr) MUST_USE;
+/* Whether the member may ask for one thing more. ERR_BUSY: too many of his requests wait, or are
+ * kept, or their scripts are too large in all; words for him. */
+enum err review_store_check_room(struct store_tx *tx, struct slice member_id, int64_t now,
+                                 struct error *reterr) MUST_USE;
 /* A held statement that this session took was let through; or it was not, and may be taken again.
  * Nothing when it is not taken by it. */
 enum err review_store_end_held(struct store_tx *tx, struct slice review_id, struct slice session_id,

@@ -5,12 +5,16 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "codec/hex.h"
 #include "codec/json_writer.h"
 #include "store/audit_store.h"
 #include "store/notification_tell.h"
 #include "store/review_internal.h"
 #include "store/row_id.h"
 #include "store/rows.h"
+#include "store/seal.h"
+
+#include <sodium.h>
 
 /* Of scripts and statements that were taken, what became of them is written by who runs them. */
 #define SWEEP_OVER                                                                                 \
@@ -20,21 +24,32 @@
 #define SWEEP_OLD                                                                                  \
     "v.state IN ('EXECUTED', 'REJECTED', 'EXPIRED', 'CANCELLED', 'REVOKED') "                      \
     "AND v.updated_at < $1 "
+/* With the words of the index review_long. */
+#define SWEEP_LONG                                                                                 \
+    "v.state IN ('REJECTED', 'EXPIRED', 'CANCELLED', 'REVOKED') "                                  \
+    "AND v.script_size > 65536 AND v.updated_at < $1 "
+_Static_assert(LIMIT_REVIEW_SHOWN_SIZE == 65536, "what is shown is what SWEEP_LONG leaves");
 
-enum err review_sweep_is_due(struct store_tx *tx, int64_t now, int64_t old_before, bool *ret_is,
+enum err review_sweep_is_due(struct store_tx *tx, const struct review_sweep *sweep, bool *ret_is,
                              struct error *reterr)
 {
     int64_t over = 0;
     int64_t old = 0;
+    int64_t long_ones = 0;
     enum err err = rows_number(
         tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OVER "LIMIT $1) w",
-        PARAMS(store_int(1), store_int(now)), &over, reterr);
+        PARAMS(store_int(1), store_int(sweep->now)), &over, reterr);
     if (err == ERR_NONE) {
         err = rows_number(
             tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OLD "LIMIT 1) w",
-            PARAMS(store_int(old_before)), &old, reterr);
+            PARAMS(store_int(sweep->old_before)), &old, reterr);
     }
-    *ret_is = over > 0 || old > 0;
+    if (err == ERR_NONE) {
+        err = rows_number(
+            tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_LONG "LIMIT 1) w",
+            PARAMS(store_int(sweep->whole_before)), &long_ones, reterr);
+    }
+    *ret_is = over > 0 || old > 0 || long_ones > 0;
     return err;
 }
 
@@ -71,9 +86,8 @@ static struct slice review_sweep_payload_in(struct arena *arena, const struct re
     return arena_copy(arena, buf_view(&buf));
 }
 
-/* Nobody did it: time is over. */
-static enum err review_sweep_audit(struct store_tx *tx, struct arena *arena,
-                                   const struct review *review, struct error *reterr)
+enum err review_audit_unasked(struct store_tx *tx, struct arena *arena, const struct review *review,
+                              struct slice action, struct error *reterr)
 {
     struct audit_entry entry = {
         .id = row_id_new(arena),
@@ -83,7 +97,7 @@ static enum err review_sweep_audit(struct store_tx *tx, struct arena *arena,
         .actor_name = SLICE("gateway"),
         .created_at = review->updated_at,
         .resource_type = SLICE("reviews"),
-        .action = review->granted_until == 0 ? SLICE("expire") : SLICE("grant_end"),
+        .action = action,
         .http_method = SLICE(""),
         .http_path = SLICE(""),
         .client_ip = SLICE(""),
@@ -105,7 +119,9 @@ static enum err review_sweep_end(struct store_tx *tx, struct arena *arena, struc
         review->updated_at = now;
         err = review_store_save(tx, review, reterr);
         if (err == ERR_NONE) {
-            err = review_sweep_audit(tx, arena, review, reterr);
+            err = review_audit_unasked(
+                tx, arena, review,
+                review->granted_until == 0 ? SLICE("expire") : SLICE("grant_end"), reterr);
         }
         if (err == ERR_NONE) {
             err = tell_review_expired(tx, review, reterr);
@@ -137,4 +153,61 @@ enum err review_sweep_remove(struct store_tx *tx, int64_t old_before, uint64_t *
                       "ORDER BY v.updated_at, v.id LIMIT $2)",
                       PARAMS(store_int(old_before), store_int(LIMIT_NOTIFY_SWEEP)), ret_count,
                       reterr);
+}
+
+/* Scripts that did not run ----------------------------------------------------------------------
+ */
+
+static enum err review_sweep_read_long(struct store_tx *tx, int64_t whole_before,
+                                       struct rows_list *list, struct error *reterr)
+{
+    struct store_rows rows CLEANUP(store_rows_end) = {0};
+    enum err err =
+        store_query(tx,
+                    "SELECT v.id, v.script_size, v.sealed FROM review v WHERE " SWEEP_LONG
+                    "ORDER BY v.updated_at, v.id LIMIT $2",
+                    PARAMS(store_int(whole_before), store_int(LIMIT_REVIEW_CUT)), &rows, reterr);
+    while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
+        struct review *review = rows_list_add(list);
+        review->id = rows_text_in(list->arena, &rows, 0);
+        review->script_size = store_rows_int(&rows, 1);
+        review->sealed = arena_copy(list->arena, store_rows_view(&rows, 2));
+    }
+    return rows_end(err);
+}
+
+static enum err review_sweep_cut_one(struct store_tx *tx, struct arena *arena,
+                                     const struct review *review, struct error *reterr)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    struct review_secret secret = {0};
+    enum err err = review_store_open(tx, arena, review, &secret, reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    (void)crypto_hash_sha256(hash, (const unsigned char *)secret.script.at, secret.script.len);
+    secret.script = review_script_shown(secret.script);
+    struct slice sealed =
+        seal_in(arena, store_keys(tx), review->id, review_store_plain_in(arena, &secret));
+    return store_exec(tx,
+                      "UPDATE review SET sealed = $2, script_size = $3, whole_size = $4, "
+                      "whole_sha256 = $5 WHERE id = $1",
+                      PARAMS(store_text(review->id), store_blob(sealed),
+                             store_int((int64_t)secret.script.len), store_int(review->script_size),
+                             store_text(hex_encode(arena, slice_of(hash, sizeof(hash))))),
+                      NULL, reterr);
+}
+
+enum err review_sweep_cut(struct store_tx *tx, int64_t whole_before, struct error *reterr)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct rows_list list = {.arena = &arena, .item_size = sizeof(struct review)};
+    enum err err = review_sweep_read_long(tx, whole_before, &list, reterr);
+    const struct review *reviews = list.items;
+    for (size_t i = 0; i < list.count && err == ERR_NONE; i++) {
+        err = review_sweep_cut_one(tx, &arena, &reviews[i], reterr);
+    }
+    arena_release(&arena);
+    return err;
 }

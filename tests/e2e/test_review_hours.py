@@ -86,6 +86,37 @@ def test_access_is_had_in_its_hours_alone(crew):
     assert psql(crew.jit(short, status=201), "SELECT 1").stdout == "1\n"
 
 
+def test_a_script_runs_by_itself_when_its_hours_come(crew):
+    """Approved outside of them it waits, and needs nobody; once, whoever asks meanwhile."""
+    table, names = crew.table(), [crew.connection() for _ in range(2)]
+    asked = []
+    for number, name in enumerate(names):
+        crew.rule(name)
+        one = crew.ask(name, f"insert into {table} values ({number})", run_when_approved=True)
+        shown = decide(crew.bob, one, time_window=hours(120, 240))
+        assert shown["status"] == "APPROVED" and shown["runs_when_approved"] is True
+        asked.append(one)
+    refused = crew.ann.post(f"/sessions/{asked[0]['session_id']}/exec")
+    assert refused.status == 409 and ZONE in refused.message, refused
+    # It becomes that hour for the first; the second waits on.
+    store = crew.house.store
+    start, end = (hours(120, 240)["configuration"][key] for key in ("start_time", "end_time"))
+    now, then = (hours(-60, 60)["configuration"][key] for key in ("start_time", "end_time"))
+    past = int(store.ask("SELECT updated_at FROM review WHERE id = ?", asked[1]["review_id"])[0][0])
+    for one in asked:
+        store.ask("UPDATE review SET updated_at = ? WHERE id = ?", past - 6 * 10**6,
+                  one["review_id"])
+    store.ask("UPDATE review SET time_windows = replace(replace(time_windows, ?, ?), ?, ?) "
+              "WHERE id = ?", start, now, end, then, asked[0]["review_id"])
+    wait_for(lambda: crew.state(asked[0]) == "EXECUTED", what="the script's own run")
+    assert crew.count(table) == 1
+    crew.run(asked[0], status=409)
+    entry, = [entry for entry in crew.log(asked[0]) if entry["action"] == "execute"
+              and entry["outcome"]]
+    assert entry["actor_name"] == "gateway"
+    assert crew.state(asked[1]) == "APPROVED"
+
+
 def test_mistakes_are_told(crew):
     name = crew.connection()
     crew.rule(name)

@@ -660,6 +660,57 @@ def test_one_caller_does_not_fill_the_list(crew):
     crew.ask(name, caller=crew.cid)
 
 
+def test_one_caller_does_not_fill_the_disk(crew):
+    """Asked for and given up again and again: what is kept has a limit, and long scripts go first."""
+    name, store = crew.connection(), crew.house.store
+    crew.rule(name)
+    greedy = crew.house.enter(crew.house.person("dev"))
+    script = "select 1 -- " + "é" * 100_000
+    asked = crew.ask(name, script, caller=greedy)
+    decide(greedy, asked, "CANCELLED")
+    shown = crew.bob.get(f"/reviews/{asked['review_id']}").json
+    columns = [row[0] for row in store.ask(
+        "SELECT name FROM pragma_table_info('review')" if store.url is None else
+        "SELECT column_name FROM information_schema.columns WHERE table_name = 'review'")]
+    rest = ", ".join(column for column in columns if column not in ("id", "session_id", "sealed"))
+    large = ("zeroblob(134217728)" if store.url is None else
+             "convert_to(repeat('x', 134217728), 'UTF8')")
+    store.ask(f"INSERT INTO review (id, session_id, sealed, {rest}) SELECT '{name}-0', '{name}-0', "
+              f"{large}, {rest} FROM review WHERE id = ?", asked["review_id"])
+    for ask in ((lambda: greedy.post("/sessions", {"connection": name, "script": "select 1"})),
+                (lambda: greedy.post(f"/connections/{name}/credentials", {}))):
+        answer = ask()
+        assert answer.status == 429 and "cut after 7 days" in answer.message, answer
+    crew.ask(name, caller=crew.cid)
+    store.ask(f"DELETE FROM review WHERE id LIKE '{name}-%'")
+    # After some days the start and the hash are left.
+    days = 24 * 3600 * 10**6
+    store.ask("UPDATE review SET updated_at = ? WHERE id = ?",
+              time.time_ns() // 1000 - 8 * days, asked["review_id"])
+    path = f"/reviews/{asked['review_id']}"
+    wait_for(lambda: crew.bob.get(path).json["script_kept"] is False, what="the cut")
+    cut = crew.bob.get(path).json
+    for member in "script", "script_size", "script_sha256", "script_truncated", "status":
+        assert cut[member] == shown[member], member
+    size = "SELECT length(sealed) FROM review WHERE id = ?"
+    assert int(store.ask(size, asked["review_id"])[0][0]) < 70000
+    whole = crew.bob.get(path + "/script")
+    assert whole.status == 404 and "7 days" in whole.message
+    assert "start" in crew.bob.get(path + "/estimate").json["why_not"]
+    # What ran, and what waits, stays whole.
+    others = [crew.ask(name, script, caller=greedy) for _ in range(2)]
+    decide(crew.bob, others[0])
+    crew.run(others[0], greedy)
+    wait_for(lambda: crew.state(others[0]) == "EXECUTED", what="its end")
+    for one in others:
+        store.ask("UPDATE review SET updated_at = ? WHERE id = ?",
+                  time.time_ns() // 1000 - 8 * days, one["review_id"])
+    time.sleep(2.5)
+    for one in others:
+        assert crew.bob.get(f"/reviews/{one['review_id']}/script").body.decode() == script
+    decide(greedy, others[1], "CANCELLED")
+
+
 # Races and kills ----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("rounds", [4 if not HAS_MANY else 40])
