@@ -583,7 +583,7 @@ def pages_of(gateway, shop):
             "sessions": "/sessions", "session": f"/sessions/{session}", "reviews": "/reviews?view=all",
             "account": "/account", "reference": "/reference", "admin-settings": "/admin/settings",
             "admin-health": "/admin/health", "admin-connections": "/admin/connections",
-            "admin-add": "/admin/connections?new", "admin-agents": "/admin/agents",
+            "admin-add": "/admin/connections?new", "admin-agents": "/admin/agents", "admin-resources": "/admin/resources",
             "admin-guardrails": "/admin/guardrails", "admin-masking": "/admin/masking",
             "admin-guardrail": "/admin/guardrails?new", "admin-mask": "/admin/masking?new",
             "admin-access": "/admin/access", "admin-access-new": "/admin/access?new",

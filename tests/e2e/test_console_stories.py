@@ -16,6 +16,26 @@ from people import totp
 
 SHOP = ("CREATE TABLE orders(id int PRIMARY KEY, total int);"
         "INSERT INTO orders SELECT n, n * 10 FROM generate_series(1, 5) n;")
+# Where nothing is yet: what the button says, and where it leads.
+EMPTY = {
+    "/": ("Connect your first database", "/admin/connections?new="),
+    "/sql": ("Add a database", "/admin/connections?new="),
+    "/sessions": ("Choose a connection", "/"),
+    "/sessions?search=nothing": ("Clear the filters", "/sessions"),
+    "/reviews": ("New access rule", "/admin/access?new="),
+    "/reviews?view=mine": ("Choose a connection", "/"),
+    "/admin/connections": ("Add a database", "/admin/connections?new="),
+    "/admin/resources": ("New resource", "/admin/resources?new="),
+    "/admin/guardrails": ("New guard rail", "/admin/guardrails?new="),
+    "/admin/masking": ("New masking rule", "/admin/masking?new="),
+    "/admin/access": ("New access rule", "/admin/access?new="),
+    "/admin/attributes": ("New attribute", "/admin/attributes?new="),
+    "/admin/keys": ("New API key", "/admin/keys?new="),
+    "/admin/machines": ("New machine identity", "/admin/machines?new="),
+    "/admin/services": ("New service account", "/admin/services?new="),
+    "/admin/notifications": ("Add a sink", "/admin/notifications?new="),
+    "/admin/audit?actor=nobody": ("Clear", "/admin/audit"),
+}
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDg3lrNq5Fag59XKNgKCb+HF8axkQJzruLPhcfJhH3d7 grace@laptop"
 
 
@@ -117,6 +137,7 @@ def test_a_query_is_saved_shared_and_opened_by_another(gateway, shop, grace, bro
     assert other.complaints == []
     other.close()
     page.click("[aria-label='Delete: For the board']")
+    label(page, "Type For the board to go on", "For the board")
     button(page, "Delete", "[role=dialog] form")
     page.until("!document.querySelector('[data-query]')")
 
@@ -200,6 +221,7 @@ def test_keys_and_a_second_factor_are_ones_own(gateway, grace, page):
     button(page, "Add the key", "#add-ssh-key")
     page.until_shown("[data-ssh-key='grace@laptop']")
     page.click("[aria-label='Remove grace@laptop']")
+    label(page, "Type grace@laptop to go on", "grace@laptop")
     button(page, "Remove", "[role=dialog] form")
     page.until("!document.querySelector('[data-ssh-key]')")
     page.click("#begin")
@@ -220,15 +242,7 @@ def test_keys_and_a_second_factor_are_ones_own(gateway, grace, page):
 
 def test_another_organization_sees_nothing(gateway, shop, page):
     mine = gateway.admin.post("/sessions", {"connection": shop, "script": "TABLE orders"}).json["session_id"]
-    email = f"{unique('boss')}@example.com"
-    status, made = gateway.control("POST", "/control/organizations",
-                                   {"name": unique("other"), "admin": email})
-    assert status == 201, made
-    page.open(gateway.url("/sign-in?to=/"))
-    page.fill("#email", email)
-    page.fill("#password", made["password"])
-    page.press_enter()
-    page.until_shown("#main")
+    another_admin(gateway, page)
     until_text(page, "No connections yet")
     for path in ("/sessions", "/reviews?view=all", "/admin/guardrails", "/admin/connections", "/admin/people"):
         page.open(gateway.url(path))
@@ -250,3 +264,76 @@ def test_the_chain_of_the_audit_log_is_checked(gateway, shop, page):
     newest = gateway.admin.get("/audit/logs?page_size=1").json["data"][0]
     assert newest["hash"] in page.text("[data-chain=whole]")
     assert shoot(page, "audit-chain") == []
+
+
+def another_admin(gateway, page):
+    """Signed in: the first of an organization in which there is nothing."""
+    assert gateway.admin.token  # somebody is registered
+    email = f"{unique('boss')}@example.com"
+    status, made = gateway.control("POST", "/control/organizations",
+                                   {"name": unique("other"), "admin": email})
+    assert status == 201, made
+    page.open(gateway.url("/sign-in?to=/"))
+    page.fill("#email", email)
+    page.fill("#password", made["password"])
+    page.press_enter()
+    page.until_shown("#main")
+    return login(gateway, email, password=made["password"])
+
+
+def go(page, path):
+    """To a page of the app, as a link in it leads there."""
+    page.run(f"history.pushState(null, '', {json.dumps(path)})")
+    page.until_shown("main h1")
+
+
+def test_where_nothing_is_yet_a_button_says_what_to_do(gateway, page):
+    another_admin(gateway, page)
+    found = []
+    action = "document.querySelector('[data-empty] [data-action] > *')"
+    for path, (words, next_place) in EMPTY.items():
+        go(page, path)
+        page.until(f"{action}?.innerText === {json.dumps(words)}")
+        found += shoot(page, "empty-" + re.sub(r"\W+", "-", path).strip("-"), ("light",))
+        page.run(f"{action}.focus()")
+        page.press_enter()
+        page.until("(location.pathname + location.search).replace(/new$/, 'new=') === "
+                   + json.dumps(next_place))
+    assert not found, "\n".join(found)
+
+
+def test_nothing_goes_before_its_name_was_typed(gateway, page):
+    """With the keyboard alone: a wrong name is told, Escape keeps it and leads back to the button, and
+    once it is gone the keyboard goes on from the page's head."""
+    admin = another_admin(gateway, page)
+    name = unique("doomed")
+    body = {"name": name, "type": "tcp", "env_vars": {}, "roles": [
+        {"name": f"{name}-role", "type": "application", "subtype": "tcp", "secret": {}}]}
+    assert admin.post("/resources", body).status == 201
+    go(page, "/admin/resources")
+    opener = f"[aria-label='Delete {name}']"
+    page.until_shown(opener)
+    page.run(f"document.querySelector(`{opener}`).focus()")
+    field = "document.activeElement.closest('[role=dialog] form input')"
+    for ends_well in False, True:
+        page.press_enter()
+        page.until(f"{field} !== null")
+        page.call("Input.insertText", text="something else")
+        page.press_enter()
+        page.until(f"{field}?.ariaInvalid === 'true'")
+        told = page.run(f"document.getElementById({field}.getAttribute('aria-describedby')).innerText")
+        assert told == "This is not its name."
+        described = page.run("['labelledby', 'describedby'].map((kind) => document.getElementById("
+                             "document.querySelector('[role=dialog]').getAttribute(`aria-${kind}`)).innerText)")
+        assert described[0] == f"Delete {name}?" and "connections go with it" in described[1]
+        if ends_well:
+            assert shoot(page, "confirm") == []
+            page.fill("[role=dialog] form input", name)
+            page.press_enter()
+            page.until("document.activeElement === document.querySelector('main h1')")
+        else:
+            press(page, "Escape", windowsVirtualKeyCode=27)
+            page.until(f"document.activeElement === document.querySelector(`{opener}`)")
+            assert admin.get(f"/resources/{name}").status == 200
+    assert admin.get(f"/resources/{name}").status == 404
+    assert admin.get(f"/connections/{name}-role").status == 404

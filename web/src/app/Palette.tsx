@@ -5,11 +5,13 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
+import { useFocusBack } from "../shared/focus";
 import { Icon } from "../shared/icons";
 import { type Choice, useFound } from "./found";
 import { useMe } from "./me";
 
 export function Palette({ close }: { close: () => void }): ReactNode {
+    useFocusBack();
     const me = useMe();
     const [, go] = useLocation();
     const [text, setText] = useState("");

@@ -7,6 +7,7 @@ import { type ReactNode, useCallback, useEffect, useRef, useState } from "react"
 
 import { ApiError, callOnce, onSignInEnded, root } from "../shared/api/client";
 import type { Me, ServerInfo } from "../shared/api/types";
+import { useFocusBack } from "../shared/focus";
 import { Problem } from "../shared/parts";
 import { useMe } from "./me";
 
@@ -51,6 +52,7 @@ export function SignInAgain(): ReactNode {
 }
 
 function Form({ me, goOn }: { me: Me; goOn: () => Promise<void> }): ReactNode {
+    useFocusBack();
     const [password, setPassword] = useState("");
     const [code, setCode] = useState<string | null>(null);
     const [isBusy, setBusy] = useState(false);

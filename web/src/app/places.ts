@@ -28,6 +28,7 @@ export const places: Place[] = [
         section: "admin",
         isFor: isAdmin,
     },
+    { path: "/admin/resources", title: "Resources", icon: "braces", section: "admin", isFor: isAdmin },
     { path: "/admin/agents", title: "Agents", icon: "server", section: "admin", isFor: isAdmin },
     {
         path: "/admin/guardrails",

@@ -17,9 +17,10 @@ import {
     Tooltip,
 } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 
 import { copyText } from "./copy";
+import { useFocusBack } from "./focus";
 import { Icon, type IconName } from "./icons";
 import { relative, time } from "./words";
 
@@ -81,17 +82,30 @@ export function Empty({
     action?: ReactNode;
 }): ReactNode {
     return (
-        <Stack align="center" gap="xs" py={48} px="md" className="card" ta="center">
+        <Stack align="center" gap="xs" py={48} px="md" className="card" ta="center" data-empty>
             <Title order={isPage ? 1 : 2} size="h4">
                 {title}
             </Title>
-            {children !== undefined && (
+            {Boolean(children) && (
                 <Text c="dimmed" maw="34rem" component="div">
                     {children}
                 </Text>
             )}
-            {action !== undefined && <Box mt="xs">{action}</Box>}
+            {Boolean(action) && (
+                <Box mt="xs" data-action>
+                    {action}
+                </Box>
+            )}
         </Stack>
+    );
+}
+
+/* The next thing to do where a search finds nothing. */
+export function ClearSearch({ run }: { run: () => void }): ReactNode {
+    return (
+        <Button variant="default" onClick={run}>
+            Clear the search
+        </Button>
     );
 }
 
@@ -197,7 +211,8 @@ export function Tag({ tone = "calm", children }: { tone?: Tone; children: ReactN
     );
 }
 
-/* Asks before something is destroyed; where much hangs on it, its name must be typed. */
+/* Asks before something is destroyed; what has a name is destroyed once its name was typed. The button
+ * can be pressed before: it says what is missing, which a button that is off tells nobody. */
 export function Confirm({
     title,
     children,
@@ -214,10 +229,17 @@ export function Confirm({
     run: () => Promise<unknown>;
 }): ReactNode {
     const [typed, setTyped] = useState("");
+    const [isWrong, setWrong] = useState(false);
     const [isBusy, setBusy] = useState(false);
     const [error, setError] = useState<unknown>(null);
-    const isReady = name === undefined || typed === name;
+    const field = useRef<HTMLInputElement>(null);
+    useFocusBack();
     const submit = async (): Promise<void> => {
+        if (name !== undefined && typed.trim() !== name.trim()) {
+            setWrong(true);
+            field.current?.focus();
+            return;
+        }
         setBusy(true);
         setError(null);
         try {
@@ -231,28 +253,46 @@ export function Confirm({
     return (
         <Modal opened onClose={close} title={title}>
             <form
+                noValidate
                 onSubmit={(event) => {
                     event.preventDefault();
                     void submit();
                 }}
             >
                 <Stack>
-                    <Text size="sm">{children}</Text>
+                    <Text size="sm" component="div">
+                        {children}
+                    </Text>
                     {name !== undefined && (
                         <TextInput
-                            label={`Type ${name} to go on`}
+                            ref={field}
+                            label={
+                                <span className="anywhere">
+                                    Type <strong>{name}</strong> to go on
+                                </span>
+                            }
                             value={typed}
                             autoComplete="off"
+                            autoCapitalize="off"
+                            spellCheck={false}
                             data-autofocus
-                            onChange={(event) => setTyped(event.currentTarget.value)}
+                            error={isWrong && "This is not its name."}
+                            onChange={(event) => {
+                                setTyped(event.currentTarget.value);
+                                setWrong(false);
+                            }}
                         />
                     )}
                     {error !== null && <Problem error={error} />}
                     <Group justify="flex-end">
-                        <Button variant="default" onClick={close}>
+                        <Button
+                            variant="default"
+                            onClick={close}
+                            {...(name === undefined && { "data-autofocus": true })}
+                        >
                             Keep it
                         </Button>
-                        <Button color="red" type="submit" loading={isBusy} disabled={!isReady}>
+                        <Button color="red" type="submit" loading={isBusy}>
                             {action}
                         </Button>
                     </Group>

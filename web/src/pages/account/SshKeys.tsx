@@ -133,6 +133,7 @@ export function SshKeys(): ReactNode {
                 <Confirm
                     title={words.removeTitle(going.name)}
                     action={words.remove}
+                    name={going.name}
                     close={() => setGoing(null)}
                     run={async () => {
                         await remove(`${PATH}/${part(going.id)}`);

@@ -18,6 +18,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";
 
 import { get, part, post, put } from "../../shared/api/client";
+import { useFocusBack } from "../../shared/focus";
 import { Icon } from "../../shared/icons";
 import { Problem } from "../../shared/parts";
 import { secretOf, type Target } from "./target";
@@ -38,6 +39,7 @@ interface Tested {
 type State = { step: "asking" | "busy" } | { step: "saved"; tested?: Tested; error?: unknown };
 
 export function AddDatabase({ close }: { close: () => void }): ReactNode {
+    useFocusBack();
     const client = useQueryClient();
     const [target, setTarget] = useState<Target>({
         kind: "postgres",

@@ -14,6 +14,7 @@ import { HealthPage } from "./health/HealthPage";
 import { access } from "./kinds/access";
 import { attributes } from "./kinds/attributes";
 import { groups, keys, machines, people, services } from "./kinds/identities";
+import { resources } from "./kinds/resources";
 import { NotificationsPage } from "./notifications/NotificationsPage";
 import { SettingsPage } from "./settings/SettingsPage";
 import "./admin.css";
@@ -27,6 +28,7 @@ function pageOf<T>(kind: Kind<T>): () => ReactNode {
 }
 
 const pages: Record<string, () => ReactNode> = {
+    resources: pageOf(resources),
     connections: ConnectionsPage,
     agents: AgentsPage,
     guardrails: GuardrailsPage,

@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 
 import { get, part, post, remove } from "../../shared/api/client";
+import { useFocusBack } from "../../shared/focus";
 import { Icon } from "../../shared/icons";
 import { Confirm, CopyBlock, PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
 import { texts } from "./texts";
@@ -22,6 +23,7 @@ interface Agent {
 }
 
 function Add({ agents, close }: { agents: Agent[]; close: () => void }): ReactNode {
+    useFocusBack();
     const client = useQueryClient();
     const [name, setName] = useState("");
     const [token, setToken] = useState<string | null>(null);

@@ -149,7 +149,7 @@ function Filters(): ReactNode {
 }
 
 export function AuditPage(): ReactNode {
-    const [query] = useSearchParams();
+    const [query, setQuery] = useSearchParams();
     const asked = {
         actor: query.get("actor") ?? undefined,
         action: query.get("action") ?? undefined,
@@ -198,7 +198,14 @@ export function AuditPage(): ReactNode {
             )}
             {list.isPending && <Waiting />}
             {list.data !== undefined && entries.length === 0 && !list.hasNextPage && (
-                <Empty title={words.none} />
+                <Empty
+                    title={words.none}
+                    action={
+                        <Button variant="default" onClick={() => setQuery({})}>
+                            {words.clear}
+                        </Button>
+                    }
+                />
             )}
             <div className="card rows" hidden={entries.length === 0} id="audit">
                 {entries.map((entry) => (

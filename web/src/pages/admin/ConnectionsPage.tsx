@@ -9,7 +9,7 @@ import { Link, useSearchParams } from "wouter";
 import { get, part, remove } from "../../shared/api/client";
 import type { Connection, Page } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
-import { Confirm, Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
+import { ClearSearch, Confirm, Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
 import { count, kindName } from "../../shared/words";
 import { AddDatabase } from "./AddDatabase";
 import { texts } from "./texts";
@@ -115,7 +115,14 @@ export function ConnectionsPage(): ReactNode {
                 />
             )}
             {list.isPending && <Waiting />}
-            {list.data?.data.length === 0 && <Empty title={words.none}>{words.noneAbout}</Empty>}
+            {list.data?.data.length === 0 && (
+                <Empty
+                    title={search === "" ? words.none : words.noneFound}
+                    action={search === "" ? add : <ClearSearch run={() => setText("")} />}
+                >
+                    {search === "" && words.noneAbout}
+                </Empty>
+            )}
             <div className="card rows" hidden={total === 0}>
                 {(list.data?.data ?? []).map((connection) => (
                     <Line

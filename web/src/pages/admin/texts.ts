@@ -5,6 +5,7 @@ export const texts = {
         about: "Ways to your databases and servers.",
         add: "Add a database",
         none: "No connections yet",
+        noneFound: "Nothing has such a name",
         noneAbout: "Add a database, and try it before anybody uses it.",
         remove: "Delete",
         removeTitle: (name: string) => `Delete ${name}?`,

@@ -11,7 +11,7 @@ import { get, part } from "../../shared/api/client";
 import type { Connection, Page } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
 import { useKept } from "../../shared/kept";
-import { CopyBlock, Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
+import { ClearSearch, CopyBlock, Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
 import { count, kindName } from "../../shared/words";
 import { ConnectPanel } from "./ConnectPanel";
 import { useControls, useDetails } from "./details";
@@ -137,10 +137,14 @@ function byResource(connections: Connection[]): [string, Connection[]][] {
     return [...groups];
 }
 
-function Nothing({ search }: { search: string }): ReactNode {
+function Nothing({ search, clear }: { search: string; clear: () => void }): ReactNode {
     const me = useMe();
     if (search !== "") {
-        return <Empty title={texts.noMatch}>{texts.noMatchAbout}</Empty>;
+        return (
+            <Empty title={texts.noMatch} action={<ClearSearch run={clear} />}>
+                {texts.noMatchAbout}
+            </Empty>
+        );
     }
     return (
         <Empty
@@ -247,7 +251,9 @@ export function ConnectPage({ opened }: { opened?: string }): ReactNode {
                 />
             )}
             {list.isPending && <Waiting />}
-            {list.data !== undefined && connections.length === 0 && <Nothing search={search} />}
+            {list.data !== undefined && connections.length === 0 && (
+                <Nothing search={search} clear={() => setText("")} />
+            )}
             {search === "" && quick.length > 0 && total > 6 && (
                 <section aria-label={texts.favourites}>
                     <Title order={2} size="h5" mb="xs">

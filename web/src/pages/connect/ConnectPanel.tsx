@@ -8,6 +8,7 @@ import { Link } from "wouter";
 import { useMe } from "../../app/me";
 import { get, part, post, root } from "../../shared/api/client";
 import type { Connection, Credential } from "../../shared/api/types";
+import { useFocusBack } from "../../shared/focus";
 import { Icon } from "../../shared/icons";
 import { noteRecent } from "../../shared/kept";
 import { Confirm, CopyBlock, Problem, Tag, useNow, Waiting, When } from "../../shared/parts";
@@ -239,6 +240,7 @@ function Test({ connection }: { connection: Connection }): ReactNode {
 }
 
 export function ConnectPanel({ name, close }: { name: string; close: () => void }): ReactNode {
+    useFocusBack();
     const me = useMe();
     const connection = useQuery({
         queryKey: ["connection", name],

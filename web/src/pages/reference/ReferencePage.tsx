@@ -6,7 +6,16 @@ import { type ReactNode, useState } from "react";
 
 import { address, get } from "../../shared/api/client";
 import { Icon } from "../../shared/icons";
-import { CopyBlock, Empty, PageHead, Problem, Tag, type Tone, Waiting } from "../../shared/parts";
+import {
+    ClearSearch,
+    CopyBlock,
+    Empty,
+    PageHead,
+    Problem,
+    Tag,
+    type Tone,
+    Waiting,
+} from "../../shared/parts";
 import {
     type Call,
     callsOf,
@@ -196,7 +205,9 @@ export default function ReferencePage(): ReactNode {
                 />
             )}
             {description.isPending && <Waiting />}
-            {description.isSuccess && calls.length === 0 && <Empty title={texts.none} />}
+            {description.isSuccess && calls.length === 0 && (
+                <Empty title={texts.none} action={<ClearSearch run={() => setText("")} />} />
+            )}
             {tags.map((tag) => (
                 <section key={tag} aria-label={tag}>
                     <Title order={2} size="h4" mt="lg" mb="xs">

@@ -5,6 +5,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 
+import { useMe } from "../../app/me";
 import { get } from "../../shared/api/client";
 import type { Page, Review, ReviewStatus } from "../../shared/api/types";
 import { Empty, PageHead, Problem, Tag, type Tone, Waiting, When } from "../../shared/parts";
@@ -34,6 +35,7 @@ export function whatFor(review: Review): string {
 }
 
 export default function ReviewsPage(): ReactNode {
+    const me = useMe();
     const [query, setQuery] = useSearchParams();
     const asked = query.get("view");
     const view: View = asked !== null && asked in texts.views ? (asked as View) : "to_decide";
@@ -74,7 +76,24 @@ export default function ReviewsPage(): ReactNode {
             )}
             {list.isPending && <Waiting />}
             {list.data?.data.length === 0 && (
-                <Empty title={texts.noneTitle[view]}>{texts.none}</Empty>
+                <Empty
+                    title={texts.noneTitle[view]}
+                    action={
+                        view === "mine" ? (
+                            <Button component={Link} href="/">
+                                {texts.ask}
+                            </Button>
+                        ) : (
+                            me.is_admin && (
+                                <Button component={Link} href="/admin/access?new" variant="default">
+                                    {texts.addRule}
+                                </Button>
+                            )
+                        )
+                    }
+                >
+                    {texts.none[view]}
+                </Empty>
             )}
             <div className="card rows" id="reviews" hidden={total === 0}>
                 {(list.data?.data ?? []).map((review) => (

@@ -139,7 +139,7 @@ function Filters({ seesAll }: { seesAll: boolean }): ReactNode {
 
 export default function SessionsPage(): ReactNode {
     const me = useMe();
-    const [query] = useSearchParams();
+    const [query, setQuery] = useSearchParams();
     const asked = askedOf(query);
     const isFiltered = FILTERS.some((name) => query.has(name));
     const list = useInfiniteQuery({
@@ -172,7 +172,20 @@ export default function SessionsPage(): ReactNode {
             )}
             {list.isPending && <Waiting />}
             {list.data !== undefined && sessions.length === 0 && !list.hasNextPage && (
-                <Empty title={texts.noneTitle}>
+                <Empty
+                    title={texts.noneTitle}
+                    action={
+                        isFiltered ? (
+                            <Button variant="default" onClick={() => setQuery({})}>
+                                {texts.clearAll}
+                            </Button>
+                        ) : (
+                            <Button component={Link} href="/">
+                                {texts.begin}
+                            </Button>
+                        )
+                    }
+                >
                     {isFiltered ? texts.noneFiltered : texts.none}
                 </Empty>
             )}

@@ -23,7 +23,9 @@ export const texts = {
     clear: "Clear",
     noneTitle: "No sessions",
     none: "Whatever is done through the gateway shows up here.",
-    noneFiltered: "None is like that. Clear a filter to see more.",
+    noneFiltered: "None is like that.",
+    clearAll: "Clear the filters",
+    begin: "Choose a connection",
     search: "Search",
     status: "State",
     statuses: [

@@ -6,6 +6,7 @@ import { Link } from "wouter";
 
 import type { Column, Statement, Value } from "../../shared/api/types";
 import { copyText, download } from "../../shared/copy";
+import { useFocusBack } from "../../shared/focus";
 import { cellText, type Table, toCsv, toJson, toMarkdown } from "../../shared/grid/formats";
 import { Grid } from "../../shared/grid/Grid";
 import { Icon } from "../../shared/icons";
@@ -104,6 +105,24 @@ function Failure({
     );
 }
 
+/* One value, however long it is. */
+function Whole({ column, value, close }: {
+    column: Column;
+    value: Value;
+    close: () => void;
+}): ReactNode {
+    useFocusBack();
+    return (
+        <Modal opened onClose={close} title={column.name} size="lg">
+            <CopyBlock
+                label={texts.value}
+                text={value === null ? "" : String(value)}
+                shown={cellText(value)}
+            />
+        </Modal>
+    );
+}
+
 function One({
     statement,
     number,
@@ -154,13 +173,7 @@ function One({
                     </Text>
                 )}
             {opened !== null && (
-                <Modal opened onClose={() => open(null)} title={opened.column.name} size="lg">
-                    <CopyBlock
-                        label={texts.value}
-                        text={opened.value === null ? "" : String(opened.value)}
-                        shown={cellText(opened.value)}
-                    />
-                </Modal>
+                <Whole {...opened} close={() => open(null)} />
             )}
         </div>
     );

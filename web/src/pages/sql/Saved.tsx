@@ -210,6 +210,7 @@ function List({ connection, take }: {
                 <Confirm
                     title={words.removeTitle(going.name)}
                     action={words.remove}
+                    name={going.name}
                     close={() => setGoing(null)}
                     run={async () => {
                         await remove(`${KEY}/${going.id}`);

@@ -13,8 +13,9 @@ import {
 import { useDebouncedValue, useDisclosure, useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from "react";
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
 
+import { useMe } from "../../app/me";
 import { get, part } from "../../shared/api/client";
 import type { Connection, Page } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
@@ -322,6 +323,7 @@ function Workbench({
 }
 
 function Choose({ databases }: { databases: Connection[] }): ReactNode {
+    const me = useMe();
     const [, go] = useLocation();
     const recent = kept<string[]>("recent", NONE);
     const last = recent.find((name) => databases.some((connection) => connection.name === name));
@@ -335,7 +337,18 @@ function Choose({ databases }: { databases: Connection[] }): ReactNode {
         <>
             <PageHead title={texts.title} about={texts.chooseAbout} />
             {databases.length === 0 ? (
-                <Empty title={texts.none} />
+                <Empty
+                    title={texts.none}
+                    action={
+                        me.is_admin && (
+                            <Button component={Link} href="/admin/connections?new">
+                                {texts.addOne}
+                            </Button>
+                        )
+                    }
+                >
+                    {me.is_admin ? texts.noneAdmin : texts.noneMember}
+                </Empty>
             ) : (
                 <NativeSelect
                     label={texts.chooseTitle}

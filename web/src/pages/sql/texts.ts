@@ -6,6 +6,9 @@ export const texts = {
     chooseAbout:
         "Queries run with your rights, through the same rules and into the same record as those of any client.",
     none: "No database is open to you for queries",
+    noneAdmin: "Add one, and allow queries on it.",
+    noneMember: "Somebody who administrates this gateway can give you one.",
+    addOne: "Add a database",
     run: "Run",
     runAbout: "All, or what is selected (Ctrl Enter)",
     cancel: "Cancel",

@@ -17,6 +17,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 
 import { call, part } from "../api/client";
+import { useFocusBack } from "../focus";
 import { CopyBlock, Problem } from "../parts";
 import { AttributesPicker, ConnectionsPicker, GroupsPicker, WordsField } from "../pickers";
 import type { Kind } from "./Things";
@@ -179,6 +180,7 @@ export function ThingForm<T>({
     thing: T | null;
     close: () => void;
 }): ReactNode {
+    useFocusBack();
     const client = useQueryClient();
     const isNew = thing === null;
     const fields = kind.fields.filter((field) => isNew || field.isNewOnly !== true);

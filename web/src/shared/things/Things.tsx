@@ -11,7 +11,7 @@ import { useSearchParams } from "wouter";
 import { get, part, remove } from "../api/client";
 import type { Page } from "../api/types";
 import { Icon } from "../icons";
-import { Confirm, Empty, PageHead, Problem, Tag, type Tone, Waiting } from "../parts";
+import { ClearSearch, Confirm, Empty, PageHead, Problem, Tag, type Tone, Waiting } from "../parts";
 import { count } from "../words";
 import { type Field, type Form, ThingForm } from "./ThingForm";
 
@@ -27,6 +27,7 @@ export interface Kind<T> {
     one: string; /* "attribute", of which there are many */
     removeWord?: string;
     removeAbout: string;
+    removeQuery?: Record<string, boolean>;
     mayRemove?: (thing: T) => boolean;
     keyOf: (thing: T) => string; /* in the path */
     nameOf: (thing: T) => string;
@@ -177,18 +178,16 @@ export function Things<T>({ kind, mayWrite }: { kind: Kind<T>; mayWrite: boolean
     const total = isPaged ? (list.data?.total ?? 0) : things.length;
     const edited = query.get("edit");
     const found = things.find((thing) => kind.keyOf(thing) === edited);
+    const add = (
+        <Button leftSection={<Icon name="plus" />} onClick={() => setQuery({ new: "" })}>
+            {kind.add}
+        </Button>
+    );
     const isOpen = mayWrite && (query.has("new") || found !== undefined);
     return (
         <>
             <PageHead title={kind.title} about={kind.about}>
-                {mayWrite && (
-                    <Button
-                        leftSection={<Icon name="plus" />}
-                        onClick={() => setQuery({ new: "" })}
-                    >
-                        {kind.add}
-                    </Button>
-                )}
+                {mayWrite && add}
             </PageHead>
             {(total > 8 || search !== "") && (
                 <TextInput
@@ -213,7 +212,10 @@ export function Things<T>({ kind, mayWrite }: { kind: Kind<T>; mayWrite: boolean
             )}
             {list.isPending && <Waiting lines={2} />}
             {list.isSuccess && things.length === 0 && (
-                <Empty title={search === "" ? kind.none : "Nothing has such a name"}>
+                <Empty
+                    title={search === "" ? kind.none : "Nothing has such a name"}
+                    action={search === "" ? mayWrite && add : <ClearSearch run={() => setText("")} />}
+                >
                     {search === "" && kind.noneAbout}
                 </Empty>
             )}
@@ -254,7 +256,7 @@ export function Things<T>({ kind, mayWrite }: { kind: Kind<T>; mayWrite: boolean
                     name={kind.nameOf(going)}
                     close={() => setGoing(null)}
                     run={async () => {
-                        await remove(`${kind.path}/${part(kind.keyOf(going))}`);
+                        await remove(`${kind.path}/${part(kind.keyOf(going))}`, kind.removeQuery);
                         await client.invalidateQueries();
                     }}
                 >

@@ -7,6 +7,7 @@ import { useSearchParams } from "wouter";
 
 import { useMe } from "../../../app/me";
 import { get, part, post, put, remove } from "../../../shared/api/client";
+import { useFocusBack } from "../../../shared/focus";
 import { Icon } from "../../../shared/icons";
 import { Confirm, Empty, PageHead, Problem, Tag, Waiting } from "../../../shared/parts";
 import { ConnectionsPicker, useConnectionNames } from "../../../shared/pickers";
@@ -27,6 +28,7 @@ interface Rulepack {
 
 /* On which connections a preset is: what is taken away is detached, what is new is attached. */
 function Attach({ pack, close }: { pack: Rulepack; close: () => void }): ReactNode {
+    useFocusBack();
     const client = useQueryClient();
     const [ids, setIds] = useState<string[]>(pack.connection_ids);
     const [isBusy, setBusy] = useState(false);
@@ -259,7 +261,11 @@ export function GuardrailsPage(): ReactNode {
                 />
             )}
             {list.isPending && <Waiting lines={2} />}
-            {list.data?.length === 0 && <Empty title={words.none}>{words.noneAbout}</Empty>}
+            {list.data?.length === 0 && (
+                <Empty title={words.none} action={add}>
+                    {words.noneAbout}
+                </Empty>
+            )}
             <div className="card rows" hidden={(list.data ?? []).length === 0} id="guardrails">
                 {(list.data ?? []).map((guardrail) => (
                     <Line

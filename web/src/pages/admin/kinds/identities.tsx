@@ -13,26 +13,30 @@ import { type ReactNode, useState } from "react";
 
 import { useMe } from "../../../app/me";
 import { call, get, part } from "../../../shared/api/client";
-import { CopyBlock, Problem, Tag } from "../../../shared/parts";
+import { useFocusBack } from "../../../shared/focus";
+import { Confirm, CopyBlock, Problem, Tag } from "../../../shared/parts";
 import type { Kind } from "../../../shared/things/Things";
 import { relative } from "../../../shared/words";
 import { bound, words } from "./words";
 
-/* A button that makes one call; what it answers may be told once. */
+/* A button that makes one call; what it answers may be told once. With a 'warning' it asks first. */
 function Act<T>({
     label,
     about,
     run,
     tell,
     isDangerous = false,
+    warning,
 }: {
     label: string;
     about: string;
     run: () => Promise<T>;
     tell?: (answer: T) => string;
     isDangerous?: boolean;
+    warning?: string;
 }): ReactNode {
     const client = useQueryClient();
+    const [isAsking, setAsking] = useState(false);
     const act = useMutation({
         mutationFn: run,
         onSuccess: () => client.invalidateQueries(),
@@ -46,10 +50,21 @@ function Act<T>({
                 {...(isDangerous && { color: "red" })}
                 loading={act.isPending}
                 aria-label={`${label}: ${about}`}
-                onClick={() => act.mutate()}
+                onClick={() => (warning === undefined ? act.mutate() : setAsking(true))}
             >
                 {label}
             </Button>
+            {isAsking && warning !== undefined && (
+                <Confirm
+                    title={`${label}: ${about}`}
+                    action={label}
+                    name={about}
+                    close={() => setAsking(false)}
+                    run={() => act.mutateAsync()}
+                >
+                    {warning}
+                </Confirm>
+            )}
             <Modal
                 opened={act.error !== null || told !== ""}
                 onClose={() => act.reset()}
@@ -89,12 +104,21 @@ function PersonActions({ person }: { person: Person }): ReactNode {
     }
     const isOut = person.status === "inactive";
     return (
-        <Act
-            label={isOut ? words.people.unlock : words.people.lock}
-            about={person.email}
-            isDangerous={!isOut}
-            run={() => call("PATCH", path, { body: { status: isOut ? "active" : "inactive" } })}
-        />
+        <>
+            <Act
+                label={isOut ? words.people.unlock : words.people.lock}
+                about={person.email}
+                isDangerous={!isOut}
+                run={() => call("PATCH", path, { body: { status: isOut ? "active" : "inactive" } })}
+            />
+            <Act
+                label={words.people.factor}
+                about={person.email}
+                isDangerous
+                warning={words.people.factorAbout}
+                run={() => call("DELETE", `${path}/second-factor`)}
+            />
+        </>
     );
 }
 
@@ -223,6 +247,7 @@ function secretOf(credential: MachineCredential): string {
 }
 
 function Credentials({ machine, close }: { machine: Machine; close: () => void }): ReactNode {
+    useFocusBack();
     const path = `machineidentities/${part(machine.id)}/credentials`;
     const list = useQuery({
         queryKey: ["things", path],
@@ -248,6 +273,7 @@ function Credentials({ machine, close }: { machine: Machine; close: () => void }
                         <Act
                             label={words.machines.rotate}
                             about={credential.connection_name ?? ""}
+                            warning={words.machines.rotateAbout}
                             run={() =>
                                 call<MachineCredential>(
                                     "POST",

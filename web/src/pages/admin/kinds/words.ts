@@ -10,6 +10,14 @@ export function bound(word: string, names: string[]): string {
 }
 
 export const words = {
+    resources: {
+        title: "Resources",
+        about: "Databases, servers and applications. Each has connections, by which people come in.",
+        add: "New resource",
+        none: "No resources yet",
+        noneAbout: "One is made with its first connection, or here.",
+        removeAbout: "All of its connections go with it. Records of sessions stay.",
+    },
     attributes: {
         title: "Attributes",
         about: "Labels that bind groups and rules to all connections that carry them.",
@@ -38,6 +46,7 @@ export const words = {
         unlock: "Let in again",
         newLink: "New link",
         factor: "Remove second factor",
+        factorAbout: "Its app and its recovery codes are good for nothing any more: the password alone lets in.",
     },
     groups: {
         title: "Groups",
@@ -74,6 +83,6 @@ export const words = {
         removeAbout: "Its credentials end, and so do its open sessions.",
         credentials: "Credentials",
         rotate: "Rotate",
-        rotated: "A new one; the older one has ended",
+        rotateAbout: "A new one is made and shown once. Programs that have the older one are refused.",
     },
 } as const;

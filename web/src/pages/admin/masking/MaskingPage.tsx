@@ -97,17 +97,15 @@ export function MaskingPage(): ReactNode {
     if (query.has("new") || edited !== undefined) {
         return <MaskingEditor key={edited?.id ?? ""} rule={edited ?? null} />;
     }
+    const add = me.is_admin && (
+        <Button leftSection={<Icon name="plus" />} onClick={() => setQuery({ new: "" })}>
+            {words.add}
+        </Button>
+    );
     return (
         <>
             <PageHead title={words.title} about={words.about}>
-                {me.is_admin && (
-                    <Button
-                        leftSection={<Icon name="plus" />}
-                        onClick={() => setQuery({ new: "" })}
-                    >
-                        {words.add}
-                    </Button>
-                )}
+                {add}
             </PageHead>
             {list.error !== null && (
                 <Problem
@@ -118,7 +116,11 @@ export function MaskingPage(): ReactNode {
                 />
             )}
             {list.isPending && <Waiting lines={2} />}
-            {list.data?.length === 0 && <Empty title={words.none}>{words.noneAbout}</Empty>}
+            {list.data?.length === 0 && (
+                <Empty title={words.none} action={add}>
+                    {words.noneAbout}
+                </Empty>
+            )}
             <div className="card rows" hidden={(list.data ?? []).length === 0} id="masking-rules">
                 {(list.data ?? []).map((rule) => (
                     <Line key={rule.id} rule={rule} gone={() => setGoing(rule)} />
