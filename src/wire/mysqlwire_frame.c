@@ -28,6 +28,22 @@ static void framer_begin_piece(struct mysqlwire_framer *framer)
     framer->has_more_next = framer->size == MYSQLWIRE_PIECE_MAX;
 }
 
+bool mysqlwire_framer_view_packet(const struct mysqlwire_framer *framer, struct slice bytes,
+                                  struct mysqlwire_packet *ret_packet)
+{
+    if (bytes.len < MYSQLWIRE_HEADER_SIZE || !mysqlwire_framer_is_between(framer)) {
+        return false;
+    }
+    uint32_t size = (uint32_t)(uint8_t)bytes.at[0] | (uint32_t)(uint8_t)bytes.at[1] << 8 |
+                    (uint32_t)(uint8_t)bytes.at[2] << 16;
+    if (size == 0 || size == MYSQLWIRE_PIECE_MAX || size > bytes.len - MYSQLWIRE_HEADER_SIZE) {
+        return false;
+    }
+    ret_packet->sequence = (uint8_t)bytes.at[3];
+    ret_packet->body = slice_sub(bytes, MYSQLWIRE_HEADER_SIZE, size);
+    return true;
+}
+
 enum err mysqlwire_framer_next(struct mysqlwire_framer *framer, struct slice bytes,
                                size_t *ret_taken, struct mysqlwire_event *ret_event)
 {

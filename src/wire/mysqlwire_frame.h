@@ -31,7 +31,17 @@ struct mysqlwire_event {
     bool is_packet_last; /* and the packet */
 };
 
+/* One of a single piece. */
+struct mysqlwire_packet {
+    uint8_t sequence;
+    struct slice body; /* a view, never empty */
+};
+
 void mysqlwire_framer_init(struct mysqlwire_framer *framer);
+/* The packet that 'bytes' begin with, when nothing of it was taken before, it is whole, of one
+ * piece and not empty: then whoever goes on behind it has spared its events. */
+bool mysqlwire_framer_view_packet(const struct mysqlwire_framer *framer, struct slice bytes,
+                                  struct mysqlwire_packet *ret_packet);
 /* Takes what 'bytes' begin with. ERR_MORE: all is taken, and there is no event. */
 enum err mysqlwire_framer_next(struct mysqlwire_framer *framer, struct slice bytes,
                                size_t *ret_taken, struct mysqlwire_event *ret_event) MUST_USE;

@@ -196,6 +196,15 @@ enum err mysqlwire_state_begin(const struct mysqlwire_state *state, uint32_t siz
     return state_begin_phase(state, state_is_end(state, size, first), first, ret_kind, reterr);
 }
 
+bool mysqlwire_state_is_row(const struct mysqlwire_state *state, struct slice body,
+                            enum mysqlwire_kind *ret_kind)
+{
+    uint8_t first = body.len > 0 ? (uint8_t)body.at[0] : MYSQLWIRE_FIRST_ERROR;
+    return state->phase == MYSQLWIRE_AT_ROWS && first != MYSQLWIRE_FIRST_ERROR &&
+           !state_is_end(state, (uint32_t)body.len, first) &&
+           state_begin_row(state, first, ret_kind, NULL) == ERR_NONE;
+}
+
 bool mysqlwire_kind_decides(enum mysqlwire_kind kind)
 {
     switch (kind) {

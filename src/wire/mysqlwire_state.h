@@ -85,6 +85,10 @@ void mysqlwire_state_file_sent(struct mysqlwire_state *state);
 enum err mysqlwire_state_begin(const struct mysqlwire_state *state, uint32_t size, uint8_t first,
                                enum mysqlwire_kind *ret_kind, uint64_t *ret_number,
                                struct error *reterr) MUST_USE;
+/* Whether a packet of one piece is a row of the result that is under way: then nothing changes by
+ * it. */
+bool mysqlwire_state_is_row(const struct mysqlwire_state *state, struct slice body,
+                            enum mysqlwire_kind *ret_kind);
 /* Whether the body decides, so that it has to be whole. */
 bool mysqlwire_kind_decides(enum mysqlwire_kind kind);
 /* The packet is over; its body, if that decides. *ret_is_last: the command is answered. */

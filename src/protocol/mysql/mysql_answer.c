@@ -107,8 +107,10 @@ static enum err put(struct mysql_answer *self, struct slice body, struct buf *sa
         mysqlwire_data_write(said, self->sequence, body, SLICE("")) != ERR_NONE) {
         return fail(reterr, ERR_LIMIT, "too much for the client at once");
     }
-    return mysql_tap_take_packet(self->settings.tap, self->sequence,
-                                 slice_from(buf_view(said), start + MYSQLWIRE_HEADER_SIZE), reterr);
+    const struct mysqlwire_packet packet = {
+        .sequence = self->sequence,
+        .body = slice_from(buf_view(said), start + MYSQLWIRE_HEADER_SIZE)};
+    return mysql_tap_take_packet(self->settings.tap, PUMP_TARGET, &packet, reterr);
 }
 
 static void write_error(const struct mysql_answer *self, uint16_t number, struct slice message,
@@ -370,7 +372,14 @@ enum err mysql_answer_pass(struct mysql_answer *self, struct slice bytes, struct
 {
     enum err err = ERR_NONE;
     while (err == ERR_NONE) {
+        struct mysqlwire_packet packet;
         struct mysqlwire_event event;
+        if (mysql_tap_view_packet(self->settings.tap, PUMP_TARGET, bytes, &packet)) {
+            bytes = slice_from(bytes, MYSQLWIRE_HEADER_SIZE + packet.body.len);
+            self->sequence = packet.sequence;
+            err = take_packet(self, packet.body, said, reterr);
+            continue;
+        }
         err = mysql_tap_next(self->settings.tap, PUMP_TARGET, &bytes, &event);
         err = err == ERR_NONE ? take_event(self, &event, said, reterr) : err;
     }

@@ -118,15 +118,50 @@ static enum err passage_run_client(struct mysql_passage *self, struct slice rest
     return err == ERR_MORE ? ERR_NONE : err;
 }
 
+/* Whether a packet that is whole passes for its first byte alone. */
+static bool passage_is_plain(const struct mysql_passage *self,
+                             const struct mysqlwire_packet *packet)
+{
+    const struct mysqlwire_state *state = mysql_tap_state(self->tap);
+    uint8_t kind = (uint8_t)packet->body.at[0];
+    bool is_looked_at = mysqlwire_answers_of(kind) == MYSQLWIRE_NOT_SERVED ||
+                        passage_is_judged(self, kind) ||
+                        mysql_kill_is(slice_sub(packet->body, 0, LIMIT_MYSQL_HELD_SIZE));
+    return state->client_sends_file || (!state->has_quit && !is_looked_at);
+}
+
+/* Takes the packets off *rest that pass as they are: nothing of them is kept. */
+static enum err passage_take_plain(struct mysql_passage *self, struct slice *rest,
+                                   struct error *reterr)
+{
+    struct mysqlwire_packet packet;
+    enum err err = ERR_NONE;
+    while (err == ERR_NONE && !passage_is_paused(self) &&
+           mysql_tap_view_packet(self->tap, PUMP_CLIENT, *rest, &packet) &&
+           passage_is_plain(self, &packet)) {
+        *rest = slice_from(*rest, MYSQLWIRE_HEADER_SIZE + packet.body.len);
+        err = mysql_tap_take_packet(self->tap, PUMP_CLIENT, &packet, reterr);
+    }
+    return err;
+}
+
 static enum err passage_pass_client(struct mysql_passage *self, struct slice *bytes,
                                     struct error *reterr)
 {
     /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
     bool held_some = self->held.len > 0 || mysql_tap_has_header_part(self->tap);
+    struct slice rest = *bytes;
     buf_clear(&self->out);
     self->has_own = false;
     passage_turn_policy(self);
-    enum err err = passage_run_client(self, *bytes, reterr);
+    enum err err = passage_take_plain(self, &rest, reterr);
+    if (err != ERR_NONE || rest.len == 0) {
+        return err;
+    }
+    if (buf_append(&self->out, slice_sub(*bytes, 0, bytes->len - rest.len)) != ERR_NONE) {
+        return fail(reterr, ERR_LIMIT, "the client sends too much at once");
+    }
+    err = passage_run_client(self, rest, reterr);
     if (!held_some && !passage_is_paused(self) && !self->has_own && self->out.len == bytes->len) {
         buf_clear(&self->out); /* all of it passes as it is: who is idle holds no buffer */
     } else {

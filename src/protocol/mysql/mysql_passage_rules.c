@@ -30,11 +30,21 @@ enum err passage_let(struct mysql_passage *self, const struct mysqlwire_event *e
 
 enum err passage_let_held(struct mysql_passage *self, struct error *reterr)
 {
-    struct mysqlwire_event events[2];
     struct slice body = slice_from(buf_view(&self->held), MYSQLWIRE_HEADER_SIZE);
-    mysqlwire_piece_events(&self->piece, body, events);
-    enum err err = passage_let(self, &events[0], reterr);
-    return err == ERR_NONE ? passage_let(self, &events[1], reterr) : err;
+    const struct mysqlwire_packet packet = {.sequence = self->piece.sequence, .body = body};
+    struct mysqlwire_event events[2];
+    enum err err = ERR_NONE;
+    if (body.len == self->piece.size && body.len < MYSQLWIRE_PIECE_MAX) {
+        err = mysql_tap_take_packet(self->tap, PUMP_CLIENT, &packet, reterr);
+    } else {
+        mysqlwire_piece_events(&self->piece, body, events);
+        err = mysql_tap_take(self->tap, PUMP_CLIENT, &events[0], reterr);
+        err = err == ERR_NONE ? mysql_tap_take(self->tap, PUMP_CLIENT, &events[1], reterr) : err;
+    }
+    if (err == ERR_NONE && buf_append(&self->out, buf_view(&self->held)) != ERR_NONE) {
+        err = fail(reterr, ERR_LIMIT, "the client sends too much at once");
+    }
+    return err;
 }
 
 static bool passage_is_limiting(const struct mysql_passage *self)

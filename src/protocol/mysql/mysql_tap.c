@@ -9,8 +9,7 @@
 struct tap_way {
     enum record_side side;
     struct mysqlwire_framer framer; /* of what it says, whatever passes of it */
-    uint32_t size;                  /* of the piece that passes; these three as in its header */
-    uint8_t sequence;
+    uint32_t size;                  /* of the piece that passes; these two as in its header */
     bool is_more;
     bool has_kind;  /* of the packet that is under way */
     bool is_told;   /* it is recorded */
@@ -166,11 +165,11 @@ static enum err tap_client_header(struct mysql_tap *tap, struct error *reterr)
     return ERR_NONE;
 }
 
-static enum err tap_client_part(struct mysql_tap *tap, const struct mysqlwire_event *event,
+static enum err tap_client_part(struct mysql_tap *tap, struct slice bytes, bool is_piece_last,
                                 struct error *reterr)
 {
     struct tap_way *way = &tap->client;
-    struct slice text = event->bytes;
+    struct slice text = bytes;
     if (!way->has_kind) {
         enum err err = tap_begin_command(tap, (uint8_t)text.at[0], reterr);
         if (err != ERR_NONE) {
@@ -183,7 +182,7 @@ static enum err tap_client_part(struct mysql_tap *tap, const struct mysqlwire_ev
     if (tap->is_statement && buf_append(&tap->statement, slice_sub(text, 0, room)) != ERR_NONE) {
         return fail(reterr, ERR_LIMIT, "a statement does not fit where it must");
     }
-    tap_tell(tap, way, event->bytes, event->is_piece_last);
+    tap_tell(tap, way, bytes, is_piece_last);
     return ERR_NONE;
 }
 
@@ -244,10 +243,11 @@ static enum err tap_begin_answer(struct mysql_tap *tap, uint8_t first, struct er
     return ERR_NONE;
 }
 
-static enum err tap_check_infile(const struct mysql_tap *tap, struct error *reterr)
+static enum err tap_check_infile(const struct mysql_tap *tap, struct slice body,
+                                 struct error *reterr)
 {
     struct slice name;
-    enum err err = mysqlwire_infile_read(buf_view(&tap->body), &name, reterr);
+    enum err err = mysqlwire_infile_read(body, &name, reterr);
     if (err == ERR_NONE && !mysqlwire_names_file(buf_view(&tap->statement), name)) {
         err = fail(reterr, ERR_INPUT,
                    "the target asks the client for a file that its statement does not name");
@@ -264,7 +264,8 @@ static void tap_count_end(struct mysql_tap *tap, uint8_t command)
     tap->counts.errors += tap->kind == MYSQLWIRE_KIND_ERROR ? 1 : 0;
 }
 
-static enum err tap_end_answer(struct mysql_tap *tap, struct error *reterr)
+/* 'body': if it decides. */
+static enum err tap_end_answer(struct mysql_tap *tap, struct slice body, struct error *reterr)
 {
     const struct mysqlwire_request *request = mysqlwire_state_current(&tap->state);
     uint8_t command = request == NULL ? 0 : request->command;
@@ -273,13 +274,13 @@ static enum err tap_end_answer(struct mysql_tap *tap, struct error *reterr)
     tap->target.has_kind = false;
     tap->has_left = tap->has_left || tap->number == MYSQLWIRE_NOBODY;
     if (tap->kind == MYSQLWIRE_KIND_INFILE) {
-        err = tap_check_infile(tap, reterr);
+        err = tap_check_infile(tap, body, reterr);
     } else if (tap->kind == MYSQLWIRE_KIND_PREPARED) {
-        err = mysqlwire_prepared_read(buf_view(&tap->body), &tap->prepared, reterr);
+        err = mysqlwire_prepared_read(body, &tap->prepared, reterr);
         tap->has_prepared = err == ERR_NONE;
     }
     if (err == ERR_NONE) {
-        err = mysqlwire_state_end(&tap->state, tap->kind, buf_view(&tap->body), &is_last, reterr);
+        err = mysqlwire_state_end(&tap->state, tap->kind, body, &is_last, reterr);
     }
     tap_count_end(tap, command);
     if (is_last && tap->state.count == 0) {
@@ -301,7 +302,7 @@ static enum err tap_target_header(struct mysql_tap *tap, bool is_packet_last, st
         return ERR_NONE;
     }
     enum err err = way->has_kind ? ERR_NONE : tap_begin_answer(tap, 0, reterr);
-    return err == ERR_NONE ? tap_end_answer(tap, reterr) : err;
+    return err == ERR_NONE ? tap_end_answer(tap, buf_view(&tap->body), reterr) : err;
 }
 
 static enum err tap_target_part(struct mysql_tap *tap, const struct mysqlwire_event *event,
@@ -320,28 +321,39 @@ static enum err tap_target_part(struct mysql_tap *tap, const struct mysqlwire_ev
         return err;
     }
     tap_tell(tap, way, event->bytes, event->is_piece_last);
-    return event->is_packet_last ? tap_end_answer(tap, reterr) : ERR_NONE;
+    return event->is_packet_last ? tap_end_answer(tap, buf_view(&tap->body), reterr) : ERR_NONE;
 }
 
 /* Both ----------------------------------------------------------------------------------------- */
 
+static struct tap_way *tap_way_of(struct mysql_tap *tap, enum pump_side side)
+{
+    return side == PUMP_CLIENT ? &tap->client : &tap->target;
+}
+
+static void tap_begin_piece(struct mysql_tap *tap, enum pump_side side, uint32_t size,
+                            uint8_t sequence, bool is_more)
+{
+    struct tap_way *way = tap_way_of(tap, side);
+    tap->counts.bytes[side] += MYSQLWIRE_HEADER_SIZE;
+    way->size = size;
+    way->is_more = is_more;
+    way->is_begun = false;
+    tap->now.sequence = (uint8_t)(sequence + 1);
+}
+
 enum err mysql_tap_take(struct mysql_tap *tap, enum pump_side side,
                         const struct mysqlwire_event *event, struct error *reterr)
 {
-    struct tap_way *way = side == PUMP_CLIENT ? &tap->client : &tap->target;
     if (event->kind == MYSQLWIRE_EVENT_HEADER) {
-        tap->counts.bytes[side] += MYSQLWIRE_HEADER_SIZE;
-        way->size = event->size;
-        way->sequence = event->sequence;
-        way->is_more = event->is_more;
-        way->is_begun = false;
-        tap->now.sequence = (uint8_t)(event->sequence + 1);
+        tap_begin_piece(tap, side, event->size, event->sequence, event->is_more);
     } else {
         tap->counts.bytes[side] += event->bytes.len;
     }
     if (side == PUMP_CLIENT) {
-        return event->kind == MYSQLWIRE_EVENT_HEADER ? tap_client_header(tap, reterr)
-                                                     : tap_client_part(tap, event, reterr);
+        return event->kind == MYSQLWIRE_EVENT_HEADER
+                   ? tap_client_header(tap, reterr)
+                   : tap_client_part(tap, event->bytes, event->is_piece_last, reterr);
     }
     tap->now.is_between = event->is_packet_last;
     return event->kind == MYSQLWIRE_EVENT_HEADER
@@ -349,29 +361,38 @@ enum err mysql_tap_take(struct mysql_tap *tap, enum pump_side side,
                : tap_target_part(tap, event, reterr);
 }
 
-enum err mysql_tap_take_packet(struct mysql_tap *tap, uint8_t sequence, struct slice body,
-                               struct error *reterr)
+enum err mysql_tap_take_packet(struct mysql_tap *tap, enum pump_side side,
+                               const struct mysqlwire_packet *packet, struct error *reterr)
 {
-    const struct mysqlwire_event header = {.kind = MYSQLWIRE_EVENT_HEADER,
-                                           .size = (uint32_t)body.len,
-                                           .sequence = sequence,
-                                           .is_piece_last = body.len == 0,
-                                           .is_packet_last = body.len == 0};
-    struct mysqlwire_event events[2];
-    must(body.len < MYSQLWIRE_PIECE_MAX);
-    mysqlwire_piece_events(&header, body, events);
-    enum err err = mysql_tap_take(tap, PUMP_TARGET, &events[0], reterr);
-    if (err == ERR_NONE && body.len > 0) {
-        err = mysql_tap_take(tap, PUMP_TARGET, &events[1], reterr);
+    struct slice body = packet->body;
+    enum err err = ERR_NONE;
+    must(body.len > 0 && body.len < MYSQLWIRE_PIECE_MAX);
+    tap_begin_piece(tap, side, (uint32_t)body.len, packet->sequence, false);
+    tap->counts.bytes[side] += body.len;
+    if (side == PUMP_CLIENT) {
+        err = tap_client_header(tap, reterr);
+        return err == ERR_NONE ? tap_client_part(tap, body, true, reterr) : err;
     }
-    buf_clear(&tap->body); /* who is idle holds no buffer */
-    return err;
+    tap->now.is_between = true;
+    err = tap_begin_answer(tap, (uint8_t)body.at[0], reterr);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    tap_tell(tap, &tap->target, body, true);
+    return tap_end_answer(tap, body, reterr);
+}
+
+bool mysql_tap_view_packet(const struct mysql_tap *tap, enum pump_side side, struct slice rest,
+                           struct mysqlwire_packet *ret_packet)
+{
+    const struct tap_way *way = side == PUMP_CLIENT ? &tap->client : &tap->target;
+    return mysqlwire_framer_view_packet(&way->framer, rest, ret_packet);
 }
 
 enum err mysql_tap_next(struct mysql_tap *tap, enum pump_side side, struct slice *rest,
                         struct mysqlwire_event *ret_event)
 {
-    struct tap_way *way = side == PUMP_CLIENT ? &tap->client : &tap->target;
+    struct tap_way *way = tap_way_of(tap, side);
     size_t taken = 0;
     enum err err = mysqlwire_framer_next(&way->framer, *rest, &taken, ret_event);
     *rest = slice_from(*rest, taken);
@@ -389,12 +410,37 @@ bool mysql_tap_has_header_part(const struct mysql_tap *tap)
     return tap->client.framer.header_len > 0;
 }
 
+/* Of a row that is whole its place on record is all that is looked at. */
+static bool tap_take_row(struct mysql_tap *tap, const struct mysqlwire_packet *packet)
+{
+    struct tap_way *way = &tap->target;
+    enum mysqlwire_kind kind = MYSQLWIRE_KIND_OK;
+    if (!mysqlwire_state_is_row(&tap->state, packet->body, &kind)) {
+        return false;
+    }
+    tap_begin_piece(tap, PUMP_TARGET, (uint32_t)packet->body.len, packet->sequence, false);
+    tap->counts.bytes[PUMP_TARGET] += packet->body.len;
+    tap_count_row(tap, way);
+    if (way->is_told) {
+        tap_tell_whole(tap, way, tap_type_of(kind), packet->body);
+    }
+    return true;
+}
+
 enum err mysql_tap_pass(struct mysql_tap *tap, struct slice bytes, struct error *reterr)
 {
     enum err err = ERR_NONE;
     mysql_tap_begin_turn(tap);
     while (err == ERR_NONE) {
+        struct mysqlwire_packet packet;
         struct mysqlwire_event event;
+        if (mysql_tap_view_packet(tap, PUMP_TARGET, bytes, &packet)) {
+            bytes = slice_from(bytes, MYSQLWIRE_HEADER_SIZE + packet.body.len);
+            err = tap_take_row(tap, &packet)
+                      ? ERR_NONE
+                      : mysql_tap_take_packet(tap, PUMP_TARGET, &packet, reterr);
+            continue;
+        }
         err = mysql_tap_next(tap, PUMP_TARGET, &bytes, &event);
         err = err == ERR_NONE ? mysql_tap_take(tap, PUMP_TARGET, &event, reterr) : err;
     }

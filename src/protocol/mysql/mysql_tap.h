@@ -55,9 +55,13 @@ bool mysql_tap_has_header_part(const struct mysql_tap *tap);
 /* An event passes, in the order of the side's packets. ERR_INPUT, ERR_LIMIT as above. */
 enum err mysql_tap_take(struct mysql_tap *tap, enum pump_side side,
                         const struct mysqlwire_event *event, struct error *reterr) MUST_USE;
-/* What the gateway says in the place of the target: a packet of one piece. */
-enum err mysql_tap_take_packet(struct mysql_tap *tap, uint8_t sequence, struct slice body,
+/* Likewise all of a packet, which the gateway may say in the place of the target. */
+enum err mysql_tap_take_packet(struct mysql_tap *tap, enum pump_side side,
+                               const struct mysqlwire_packet *packet,
                                struct error *reterr) MUST_USE;
+/* The packet that is whole at the beginning of *rest, which has no events then. */
+bool mysql_tap_view_packet(const struct mysql_tap *tap, enum pump_side side, struct slice rest,
+                           struct mysqlwire_packet *ret_packet);
 /* A client's command that does not pass, and what the gateway says to it: a packet. */
 void mysql_tap_answered(struct mysql_tap *tap, struct slice command, enum mysql_record type,
                         struct slice answer);

@@ -71,6 +71,47 @@ static void a_packet_of_several_pieces_is_one(void **state)
     memory_free(body);
 }
 
+/* Whoever goes on behind it finds the next one, or its events. */
+static void a_whole_packet_is_viewed_alone(void **state)
+{
+    (void)state;
+    struct slice bytes = SLICE("\x02\0\0\x05okmore");
+    struct mysqlwire_framer framer;
+    struct mysqlwire_packet packet;
+    struct seen seen = {0};
+    mysqlwire_framer_init(&framer);
+    for (size_t len = 0; len < 6; len++) {
+        assert_false(mysqlwire_framer_view_packet(&framer, slice_sub(bytes, 0, len), &packet));
+    }
+    assert_true(mysqlwire_framer_view_packet(&framer, bytes, &packet));
+    assert_int_equal(packet.sequence, 5);
+    assert_true(slice_equals(packet.body, SLICE("ok")));
+    feed(&framer, SLICE("\x02\0"), &seen);
+    assert_false(mysqlwire_framer_view_packet(&framer, SLICE("\0\x05ok\0\0"), &packet));
+    feed(&framer, SLICE("\0\x05o"), &seen);
+    assert_false(mysqlwire_framer_view_packet(&framer, bytes, &packet));
+    feed(&framer, SLICE("k"), &seen);
+    assert_true(mysqlwire_framer_view_packet(&framer, bytes, &packet));
+    assert_false(mysqlwire_framer_view_packet(&framer, SLICE("\0\0\0\x01more"), &packet));
+}
+
+/* A piece of the most bytes goes on. */
+static void a_piece_that_goes_on_is_no_whole_packet(void **state)
+{
+    (void)state;
+    struct mysqlwire_framer framer;
+    struct mysqlwire_packet packet;
+    struct seen seen = {0};
+    size_t size = MYSQLWIRE_HEADER_SIZE + MYSQLWIRE_PIECE_MAX;
+    char *bytes = memory_new(size);
+    memset(bytes, 0xff, 3);
+    mysqlwire_framer_init(&framer);
+    assert_false(mysqlwire_framer_view_packet(&framer, slice_of(bytes, size), &packet));
+    feed(&framer, slice_of(bytes, size), &seen);
+    assert_false(mysqlwire_framer_view_packet(&framer, SLICE("\x01\0\0\x01z"), &packet));
+    memory_free(bytes);
+}
+
 static void a_packet_is_read_when_it_is_whole(void **state)
 {
     (void)state;
@@ -133,6 +174,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_split_finds_the_same_packets),
         cmocka_unit_test(a_packet_of_several_pieces_is_one),
+        cmocka_unit_test(a_whole_packet_is_viewed_alone),
+        cmocka_unit_test(a_piece_that_goes_on_is_no_whole_packet),
         cmocka_unit_test(a_packet_is_read_when_it_is_whole),
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(a_length_that_is_none_fails),

@@ -49,7 +49,13 @@ static void expect(struct mysqlwire_state *state, struct slice body, enum mysqlw
                    bool is_last)
 {
     enum mysqlwire_kind kind = MYSQLWIRE_KIND_TEXT;
+    enum mysqlwire_kind row = MYSQLWIRE_KIND_TEXT;
     bool was_last = false;
+    /* Rows of cursors come without a result, and are told by their command. */
+    bool is_row = (wanted == MYSQLWIRE_KIND_TEXT_ROW || wanted == MYSQLWIRE_KIND_BINARY_ROW) &&
+                  state->phase == MYSQLWIRE_AT_ROWS;
+    assert_int_equal(mysqlwire_state_is_row(state, body, &row), is_row);
+    assert_int_equal(row, is_row ? wanted : MYSQLWIRE_KIND_TEXT);
     assert_int_equal(answer(state, body, &kind, &was_last), ERR_NONE);
     assert_int_equal(kind, wanted);
     assert_int_equal(was_last, is_last);
