@@ -121,6 +121,7 @@
 #define LIMIT_PG_MASK_DESCRIBED_SIZE LIMIT_MIB(8)  /* of what they were described by */
 #define LIMIT_PG_MASK_FORMATS        1664          /* of a Bind's results, as servers have it */
 #define LIMIT_PG_MASK_ROW_PIECES     64            /* that a row of a copy comes in */
+#define LIMIT_PG_FILTER_REST_SIZE    LIMIT_KIB(4)  /* of a reading that may pass unseen */
 #define LIMIT_PG_MASK_DEPTH          8             /* of arrays and composites in each other */
 #define LIMIT_PG_MASK_DESCRIBE_STEPS 64            /* back from an Execute */
 #define LIMIT_PG_MASK_SPARE          8             /* places for requests that are kept */

@@ -90,6 +90,10 @@ bool gate_session_policy(struct gate_session *session, struct passage_policy *re
         .asks_structure = session->rules->scope.asks_structure,
         .asks_review = session->rules->scope.asks_review,
         .is_reviewed = session->is_reviewed,
+        .only_masks = session->rules->rules.masking != NULL &&
+                      !guard_scope_looks_at(&session->rules->scope, GUARD_INPUT) &&
+                      !guard_scope_looks_at(&session->rules->scope, GUARD_OUTPUT) &&
+                      session->rules->budget_count == 0 && !session->rules->scope.is_read_only,
         .is_read_only = session->rules->scope.is_read_only,
         .looks_at_values = guard_scope_looks_at(&session->rules->scope, GUARD_INPUT),
         .judge = gate_session_judge,

@@ -25,6 +25,7 @@ struct passage_policy {
     bool asks_structure;  /* a rule is about what statements would do */
     bool asks_review;     /* a rule may hold a statement */
     bool is_reviewed;     /* people have approved all that the session does */
+    bool only_masks;      /* no rule is about anything but what is masked */
     /* guard_cache_judge() */
     void (*judge)(void *context, const struct sql_settings *settings, struct slice text,
                   struct guard_verdict *ret_verdict, struct guard_facts *ret_facts);

@@ -14,6 +14,7 @@
 #include "protocol/postgres/pg_filter_names.h"
 #include "protocol/postgres/pg_filter_read_only.h"
 #include "protocol/postgres/pg_filter_rehearse.h"
+#include "protocol/postgres/pg_filter_rest.h"
 #include "protocol/postgres/pg_filter_target.h"
 
 /* What goes on ----------------------------------------------------------------------------------
@@ -239,6 +240,7 @@ struct pg_filter *pg_filter_new(const struct pg_filter_settings *settings)
     pg_filter_budget_init(filter);
     pg_filter_budget_set(filter, &filter->policy);
     pg_filter_hold_init(filter);
+    pg_filter_rest_init(filter);
     return filter;
 }
 
@@ -256,6 +258,7 @@ void pg_filter_free(struct pg_filter *filter)
     pg_filter_known_release(filter);
     pg_filter_hold_release(filter);
     pg_filter_rehearse_clear(filter);
+    pg_filter_rest_release(filter);
     for (int i = 0; i < 2; i++) {
         buf_wipe(&filter->directions[i].body);
         buf_wipe(&filter->directions[i].out.buf);
@@ -278,6 +281,11 @@ void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy 
     pg_filter_read_only_set(filter, policy);
     pg_filter_mask_set(filter);
     pg_filter_budget_set(filter, policy);
+}
+
+const struct passage_policy *pg_filter_policy(const struct pg_filter *filter)
+{
+    return &filter->policy;
 }
 
 /* While people decide on a statement, what is behind it is read on, so that a client that goes is

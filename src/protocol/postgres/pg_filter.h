@@ -59,7 +59,7 @@ void pg_filter_free(struct pg_filter *filter);
 /* From the next message of the client on, also amid a batch or a copy. */
 void pg_filter_set_policy(struct pg_filter *filter, const struct passage_policy *policy);
 
-/* There are no rules yet. */
+/* There are no rules yet, or the session rests. */
 bool pg_filter_is_watching(const struct pg_filter *filter);
 /* A message passed, or a piece of one, in the order in which the tap tells; 'state' has it. */
 void pg_filter_watch(struct pg_filter *filter, const struct pg_record *record,
@@ -72,6 +72,15 @@ bool pg_filter_may_begin(const struct pg_tap *tap);
 /* All that comes behind what the tap has seen comes to pg_filter_pass(). What was defined before,
  * and could not be followed, is judged as unknown. */
 void pg_filter_begin(struct pg_filter *filter, const struct passage_policy *policy);
+
+/* Rules about columns alone have nothing to do while what the client says reaches none of them.
+ * Between readings: the session rests from here on if it may, and is watched as one without rules;
+ * a reading passes so if pg_filter_rests(), before it is given to the tap. Else pg_filter_begin()
+ * is due, with whatever rules there are. */
+void pg_filter_rest(struct pg_filter *filter);
+bool pg_filter_is_resting(const struct pg_filter *filter);
+bool pg_filter_rests(struct pg_filter *filter, enum pump_side side, struct slice bytes) MUST_USE;
+const struct passage_policy *pg_filter_policy(const struct pg_filter *filter);
 
 /* Puts into *bytes what goes on to the other side: the same where nothing is changed, valid until
  * the next call. What is to be said to the side itself beside that are pg_filter_words().

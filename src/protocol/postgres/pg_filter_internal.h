@@ -229,6 +229,15 @@ enum pg_filter_defines {
     PG_FILTER_DEFINES_ANYTHING,
 };
 
+/* While the session rests, see pg_filter_rest.h. */
+struct pg_filter_rest {
+    bool is_on;
+    bool is_answered; /* the answer to what was sent has begun, and passes; or all was answered */
+    bool has_parsed;  /* the unnamed statement is another one than before */
+    uint64_t first_id;
+    struct buf sent; /* by the client, last */
+};
+
 /* What the catalog said of names. */
 struct pg_filter_known {
     struct pg_facts *facts; /* NULL: nothing that would still be believed */
@@ -292,6 +301,7 @@ struct pg_filter {
     struct pg_filter_reading reading;
     struct pg_filter_read_only read_only;
     struct pg_filter_known known;
+    struct pg_filter_rest rest;
     struct buf pending; /* of the client: not looked at yet */
     struct buf words;   /* for the server */
 };

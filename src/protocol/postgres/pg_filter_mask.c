@@ -125,6 +125,7 @@ void pg_filter_mask_set(struct pg_filter *filter)
         .scratch = policy->scratch,
         .scope = policy->output,
         .is_encoding_unsafe = filter->is_encoding_unsafe,
+        .may_rest = policy->only_masks,
         .on_ask = has_catalog ? pg_filter_on_ask : NULL,
         .on_known = has_catalog ? pg_filter_on_known : NULL,
         .on_stamp = has_catalog ? pg_filter_on_stamp : NULL,

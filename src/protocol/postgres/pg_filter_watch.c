@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "protocol/postgres/pg_filter_client.h"
 #include "protocol/postgres/pg_filter_known.h"
+#include "protocol/postgres/pg_filter_rest.h"
 #include "protocol/postgres/pg_filter_target.h"
 
 /* Of no rules: what was defined under it is judged before it runs under others. */
@@ -330,7 +331,7 @@ static void watch_target(struct pg_filter *filter, char type, uint64_t request, 
 
 bool pg_filter_is_watching(const struct pg_filter *filter)
 {
-    return filter->policy.judge == NULL;
+    return filter->policy.judge == NULL || filter->rest.is_on;
 }
 
 /* How much of a body is kept where it comes in pieces; 0: it says nothing. */
@@ -428,10 +429,17 @@ void pg_filter_begin(struct pg_filter *filter, const struct passage_policy *poli
         buf_clear(&filter->directions[side].body);
     }
     filter->number = filter->state.next_id;
-    filter->is_late = filter->number > 0;
-    filter->has_controlled = filter->state.is_in_batch; /* nobody has looked */
     watch_put_unnamed(filter, &filter->statements, &filter->unnamed.statement);
     watch_put_unnamed(filter, &filter->portals, &filter->unnamed.portal);
+    if (filter->rest.is_on) {
+        pg_filter_rest_end(filter);
+        if (policy->generation != filter->policy.generation) {
+            pg_filter_set_policy(filter, policy);
+        }
+        return;
+    }
+    filter->is_late = filter->number > 0;
+    filter->has_controlled = filter->state.is_in_batch; /* nobody has looked */
     pg_filter_known_begin(filter);
     pg_filter_set_policy(filter, policy);
 }

@@ -7,6 +7,7 @@
 #include "protocol/postgres/pg_mask_notice.h"
 #include "protocol/postgres/pg_mask_reach.h"
 #include "protocol/postgres/pg_mask_request.h"
+#include "protocol/postgres/pg_mask_rest.h"
 #include "protocol/postgres/pg_mask_row.h"
 #include "protocol/postgres/pg_mask_value.h"
 
@@ -68,6 +69,7 @@ void pg_mask_free(struct pg_mask *mask)
     described_unref(mask->recent);
     pg_mask_copy_end(mask);
     pg_mask_release_kept(mask);
+    pg_mask_rest_release(mask);
     pg_facts_unref(mask->facts);
     pg_mask_large_release(&mask->large);
     map_release(&mask->statements);
@@ -91,6 +93,7 @@ void pg_mask_set_rules(struct pg_mask *mask, const struct pg_mask_settings *sett
     if (!is_same) { /* what is known is about the others */
         pg_facts_unref(mask->facts);
         mask->facts = NULL;
+        mask->facts_id++;
         mask->has_reached = mask->strictest != NULL;
         mask->has_run_code = mask->strictest != NULL;
     }

@@ -29,6 +29,7 @@ struct pg_mask_settings {
     /* As the server's start said of client_encoding (pg_mask_is_encoding_unsafe); what it says of
      * it later is noticed. */
     bool is_encoding_unsafe;
+    bool may_rest; /* nobody but the mask has to look at what passes */
     /* What the catalog says; see struct passage_events. An ask is answered by pg_mask_informed(),
      * never inside. NULL: nobody can tell, and all is masked as strictly as the rules can. */
     void (*on_ask)(void *owner);
@@ -123,6 +124,26 @@ enum err pg_mask_large(struct pg_mask *mask, uint64_t request, const struct pgwi
  * which the rest of the message is dropped. */
 enum err pg_mask_large_part(struct pg_mask *mask, struct slice part, struct buf *out,
                             enum pg_mask_verdict *ret_verdict, struct error *reterr_error) MUST_USE;
+
+/* Rest ---------------------------------------------------------------------------------------- */
+
+/* Whether the session stands where what is known to be open could pass unseen, in both directions;
+ * nothing is told of it then, but pg_mask_wake(). */
+bool pg_mask_may_rest(const struct pg_mask *mask);
+enum pg_mask_rest {
+    PG_MASK_AWAKE,
+    PG_MASK_RESTS,         /* if pg_mask_rest_holds() when the answer begins */
+    PG_MASK_RESTS_CHECKED, /* and before it reaches the server */
+};
+enum pg_mask_rest pg_mask_rest_of_text(const struct pg_mask *mask, struct slice text);
+/* Of a prepared statement, which is the same as when the rest began. */
+enum pg_mask_rest pg_mask_rest_of_name(const struct pg_mask *mask, struct slice name);
+/* The catalog is what was known of it, and was ever since. */
+bool pg_mask_rest_holds(const struct pg_mask *mask);
+/* What comes is told again; the unnamed portal is none of those that are known. */
+void pg_mask_wake(struct pg_mask *mask, bool is_in_block, bool is_encoding_unsafe);
+/* What was told since was sent before: nobody knows when, but after the catalog was asked. */
+void pg_mask_wake_sent(struct pg_mask *mask);
 
 /* The catalog --------------------------------------------------------------------------------- */
 

@@ -78,7 +78,8 @@ struct statement {
     struct sql_script script;
     struct slice text; /* where its lineage can be told; or empty */
     bool is_backslash_quoted;
-    bool *is_open; /* by column of its result; NULL: not worked out yet */
+    uint64_t rest_id; /* it is open by the facts of that number, whatever the session does */
+    bool *is_open;    /* by column of its result; NULL: not worked out yet */
     size_t open_count;
     uint64_t open_generation;
     struct described *described; /* NULL: nobody has yet */
@@ -134,6 +135,8 @@ struct pending_request {
     unsigned ask_count;
     struct catalog_stamp sent;
     int64_t decided_at_us; /* when it was to be decided first; 0: not yet */
+    uint64_t decided_by;   /* the facts */
+    bool was_unseen;       /* it was sent while the session rested */
     bool is_provisional;   /* decided while somebody's checked change was under way */
     bool is_anew;          /* it was open before */
 };
@@ -194,7 +197,12 @@ struct pg_mask {
     int64_t early_at_us;    /* the first time */
     struct pg_facts *facts; /* NULL: nothing is known */
     int64_t facts_at_us;
-    struct list kept; /* struct kept_name */
+    struct catalog_stamp facts_stamp;
+    uint64_t facts_id;          /* others have another */
+    struct mask_shapes *shapes; /* NULL: none yet */
+    bool may_listen;            /* the session may get notifications */
+    bool is_restful;            /* what ran last was remembered as open */
+    struct list kept;           /* struct kept_name */
     size_t kept_count;
     bool has_forgotten_kept; /* there were more than are kept */
     uint64_t next_statement;

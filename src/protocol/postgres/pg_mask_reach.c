@@ -8,6 +8,7 @@
 #include "protocol/postgres/pg_mask_change.h"
 #include "protocol/postgres/pg_mask_copy.h"
 #include "protocol/postgres/pg_mask_request.h"
+#include "protocol/postgres/pg_mask_rest.h"
 
 #define ASKED_MOST 2 /* times for one request */
 #define US_OF_MS   1000
@@ -24,6 +25,7 @@ struct reaching {
     /* What the server says of its columns proves nothing: rules and triggers return what they
      * like, and views of the session hold what its code put there. */
     bool is_unproven;
+    bool is_of_session; /* it may give back what the session has put somewhere */
 };
 
 static void reach_by_code(struct reaching *reaching)
@@ -106,7 +108,9 @@ static void reach_relations(struct reaching *reaching, const struct pg_mask *mas
         reaching->has_view = reaching->has_view || found.is_view;
         reaching->is_unknown =
             reaching->is_unknown || (found.reach == PG_FACTS_UNKNOWN && !is_made);
-        bool shows_what_ran = mask->has_run_code && shows_own(&relation->name);
+        bool is_shown = shows_own(&relation->name);
+        bool shows_what_ran = mask->has_run_code && is_shown;
+        reaching->is_of_session = reaching->is_of_session || is_shown;
         reaching->is_unproven = reaching->is_unproven || found.gives_others || shows_what_ran;
         reaching->is_reached = reaching->is_reached || relation->is_all || shows_what_ran ||
                                (found.reach == PG_FACTS_REACHED && names_it);
@@ -128,8 +132,9 @@ static void reach_functions(struct reaching *reaching, const struct pg_mask *mas
         if (!is_own) {
             reach_by_code(reaching);
         }
-        if (gives_back(function->name.name) ||
-            (mask->has_run_code && gives_back_own(function->name.name))) {
+        bool is_of_session = gives_back_own(function->name.name);
+        reaching->is_of_session = reaching->is_of_session || is_of_session;
+        if (gives_back(function->name.name) || (mask->has_run_code && is_of_session)) {
             reaching->is_reached = true;
         }
     }
@@ -245,6 +250,8 @@ struct pg_mask_reaching pg_mask_script_reaches(const struct pg_mask *mask,
         .is_reached = reaching.is_reached || (reaching.is_unknown && mask->has_dirty_ddl),
         .runs_code = reaching.runs_code,
         .has_view = reaching.has_view || reaching.is_unknown,
+        .is_unproven = reaching.is_unproven,
+        .is_of_session = reaching.is_of_session,
     };
 }
 
@@ -269,6 +276,7 @@ static void use_facts(struct pg_mask *mask, struct pg_facts *facts)
     if (mask->facts != facts) {
         pg_facts_unref(mask->facts);
         mask->facts = facts == NULL ? NULL : pg_facts_ref(facts);
+        mask->facts_id++;
         mask->generation++;
     }
 }
@@ -288,6 +296,7 @@ enum pg_mask_facts pg_mask_take_facts(struct pg_mask *mask, int64_t after_us, bo
     }
     use_facts(mask, known.facts);
     mask->facts_at_us = known.stamp.at_us;
+    mask->facts_stamp = known.stamp;
     return PG_MASK_FACTS_KNOWN;
 }
 
@@ -311,6 +320,24 @@ bool pg_mask_is_asking(const struct pg_mask *mask)
 
 /* The decision --------------------------------------------------------------------------------- */
 
+/* Whether the session may get notifications from then on: a LISTEN, or what may have one in it.
+ * What writes may run triggers. */
+static bool may_listen(const struct statement *statement, bool is_reached, bool runs_code)
+{
+    const uint64_t writes = SQL_BIT(SQL_INSERT) | SQL_BIT(SQL_UPDATE) | SQL_BIT(SQL_DELETE) |
+                            SQL_BIT(SQL_MERGE) | SQL_BIT(SQL_TRUNCATE) | SQL_BIT(SQL_COPY);
+    const uint64_t others = SQL_BIT(SQL_LISTEN) | SQL_BIT(SQL_EXECUTE) | SQL_BIT(SQL_DO) |
+                            SQL_BIT(SQL_CALL) | SQL_BIT(SQL_LOAD) | SQL_BIT(SQL_OTHER);
+    bool is_known = statement != NULL && statement->is_script_known && !runs_code;
+    bool may = !is_known;
+    for (size_t i = 0; is_known && i < statement->script.count; i++) {
+        const struct sql_statement *one = &statement->script.statements[i];
+        may = may || one->is_unknown || (one->operations & others) != 0 ||
+              (is_reached && (one->operations & writes) != 0);
+    }
+    return may;
+}
+
 static void decide_as(struct pg_mask *mask, struct pending_request *pending, bool is_reached,
                       bool runs_code)
 {
@@ -324,7 +351,10 @@ static void decide_as(struct pg_mask *mask, struct pending_request *pending, boo
     }
     pending->is_anew = false;
     pending->reach = is_reached ? MASK_REACHED : MASK_OPEN;
+    pending->decided_by = mask->facts_id;
     mask->has_reached = mask->has_reached || is_reached;
+    mask->may_listen =
+        mask->may_listen || may_listen(pg_mask_statement_of(mask, pending), is_reached, runs_code);
     mask->has_run_code = mask->has_run_code || (is_reached && runs_code && has_run);
     mask->has_dirty_ddl =
         mask->has_dirty_ddl ||
@@ -403,6 +433,7 @@ bool pg_mask_decide(struct pg_mask *mask, struct pending_request *pending)
         (mask->settings.on_stamp == NULL || pg_mask_is_trusted(mask, pending, &now));
     if (mask->facts != NULL && !pg_facts_has_masked(mask->facts) && pending->is_trusted) {
         decide_as(mask, pending, false, false);
+        pg_mask_rest_note(mask, pending);
         return true;
     }
     if (mask->facts == NULL || statement == NULL) {
@@ -428,6 +459,7 @@ bool pg_mask_decide(struct pg_mask *mask, struct pending_request *pending)
     bool is_made = reaching.is_unknown && mask->has_ddl;
     decide_as(mask, pending, reaching.is_reached || (reaching.is_unknown && !is_made) || is_unsure,
               reaching.runs_code);
+    pg_mask_rest_note(mask, pending);
     return true;
 }
 

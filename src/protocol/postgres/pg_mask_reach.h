@@ -20,10 +20,14 @@ struct pg_mask_reaching {
     bool is_reached; /* masked columns, or what may reach any */
     bool runs_code;  /* that nobody knows */
     bool has_view;   /* it reads one, or what may be one */
+    bool is_unproven;
+    bool is_of_session; /* it may give back what the session has put somewhere */
 };
 struct pg_mask_reaching pg_mask_script_reaches(const struct pg_mask *mask,
                                                const struct pg_facts *facts,
                                                const struct sql_script *script);
+/* Whether it calls what keeps what it is given. */
+bool pg_mask_keeps(const struct sql_statement *statement);
 bool pg_mask_has_dirty_ddl(struct pg_mask *mask);
 /* Of the server's functions: what gives back what was put somewhere before. */
 bool pg_mask_gives_back(struct slice function);

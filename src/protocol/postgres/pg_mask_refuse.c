@@ -274,13 +274,19 @@ static bool keeps(struct slice name)
     return false;
 }
 
-static bool hands_to_keeper(const struct pg_facts *facts, const struct sql_statement *statement)
+bool pg_mask_keeps(const struct sql_statement *statement)
 {
     bool has_keeper = false;
     for (size_t i = 0; i < statement->function_count; i++) {
         has_keeper = has_keeper || keeps(statement->functions[i].name.name);
     }
-    return has_keeper && reads_masked(facts, statement) && names_masked(facts, statement);
+    return has_keeper;
+}
+
+static bool hands_to_keeper(const struct pg_facts *facts, const struct sql_statement *statement)
+{
+    return pg_mask_keeps(statement) && reads_masked(facts, statement) &&
+           names_masked(facts, statement);
 }
 
 /* Predicates ----------------------------------------------------------------------------------- */
@@ -390,9 +396,7 @@ static bool is_of_concern(const struct pg_mask *mask, const struct sql_script *s
         const uint64_t operations =
             COPIES | SQL_BIT(SQL_ALTER) | SQL_BIT(SQL_RENAME) | SQL_BIT(SQL_CODE);
         is_concern = (statement->operations & operations) != 0;
-        for (size_t j = 0; j < statement->function_count && !is_concern; j++) {
-            is_concern = keeps(statement->functions[j].name.name);
-        }
+        is_concern = is_concern || pg_mask_keeps(statement);
     }
     return is_concern;
 }

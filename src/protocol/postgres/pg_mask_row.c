@@ -94,10 +94,15 @@ static void take_fields(struct pg_mask *mask, const struct described *described,
     }
 }
 
-/* Nobody described them: each may be what a rule is about, in either format. */
-static void take_unknown(struct pg_mask *mask, const struct pgwire_formats *formats)
+/* Nobody described them: each may be what a rule is about, in either format; but where that passed
+ * unseen, and the statement is still known to be open. */
+static void take_unknown(struct pg_mask *mask, const struct pending_request *pending,
+                         const struct pgwire_formats *formats)
 {
-    bool has_masked = mask->facts == NULL || pg_facts_has_masked(mask->facts);
+    bool is_open = pending != NULL && pending->was_unseen && pending->reach == MASK_OPEN &&
+                   !pending->is_unproven && mask->facts != NULL &&
+                   pending->decided_by == mask->facts_id;
+    bool has_masked = !is_open && (mask->facts == NULL || pg_facts_has_masked(mask->facts));
     mask->unknown = (struct mask_field){
         .plan = {.whole = has_masked ? mask->strictest : NULL,
                  .is_examined = mask->looks_into_text},
@@ -138,7 +143,7 @@ void pg_mask_make_current(struct pg_mask *mask, const struct pending_request *pe
     if (described != NULL) {
         take_fields(mask, described, formats);
     } else {
-        take_unknown(mask, formats);
+        take_unknown(mask, pending, formats);
     }
 }
 

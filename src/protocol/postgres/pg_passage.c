@@ -233,7 +233,7 @@ static void passage_set_policy(struct passage *passage, const struct passage_pol
         return;
     }
     self->policy = *policy;
-    self->has_policy = !policy->is_empty;
+    self->has_policy = !policy->is_empty || pg_filter_is_resting(self->filter);
     passage_begin_rules(self);
 }
 
@@ -302,8 +302,22 @@ static enum err passage_filter(struct pg_passage *self, enum pump_side side, str
     }
     if (err == ERR_NONE && side == PUMP_TARGET) {
         *ret_back = pg_filter_words(self->filter);
+        if (ret_back->len == 0 && self->held.len == 0) {
+            pg_filter_rest(self->filter);
+        }
     }
     return err;
+}
+
+/* A session that rests does so no longer where what comes has to be looked at. */
+static void passage_wake(struct pg_passage *self, enum pump_side side, struct slice bytes)
+{
+    if (!self->has_policy && pg_filter_is_resting(self->filter) &&
+        !pg_filter_rests(self->filter, side, bytes)) {
+        self->policy = *pg_filter_policy(self->filter);
+        self->has_policy = true;
+        passage_begin_rules(self);
+    }
 }
 
 static enum err passage_pass(struct passage *passage, enum pump_side side, struct slice *bytes,
@@ -312,6 +326,7 @@ static enum err passage_pass(struct passage *passage, enum pump_side side, struc
     struct pg_passage *self = pg_passage_of(passage);
     struct slice seen = SLICE_NONE;
     *ret_back = SLICE("");
+    passage_wake(self, side, *bytes);
     if (pg_filter_is_watching(self->filter)) {
         struct slice rest = SLICE_NONE;
         enum err err = passage_watch(self, side, *bytes, &seen, &rest, reterr);
