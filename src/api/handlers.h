@@ -282,6 +282,10 @@ extern const struct shape login_query_shape;
 extern const struct shape login_start_query_shape;
 extern const struct shape login_callback_query_shape;
 
+/* apply.c */
+HANDLER(apply_post);
+extern const struct shape apply_shape;
+
 /* device_login.c */
 HANDLER(device_login_begin);
 HANDLER(device_login_token);

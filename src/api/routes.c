@@ -119,6 +119,9 @@ const struct api_route api_routes[] = {
      "Delete a resource", .query = &resource_delete_shape, .status = 204, .answer = API_NOTHING,
      .errors = {404, 412}},
 
+    {"POST", "/api/apply", API_ADMIN, .handler = apply_post, .noun = "apply",
+     .summary = "Several changes in one transaction", .body_size_max = LIMIT_HTTP_ANSWER_SIZE,
+     .body = &apply_shape, OBJECT, .errors = {404, 409, 412}},
     {"GET", "/api/connections", API_MEMBER, 0, connections_list, "connections", "List connections",
      .query = &connection_query_shape, .status = 200, .answer = API_PAGE,
      .shape = &connection_shape},

@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/text.h"
 #include "client/apply_internal.h"
 #include "client/show.h"
 
@@ -93,19 +94,14 @@ void apply_print(const struct apply *self)
 
 /* What is sent --------------------------------------------------------------------------------- */
 
-static enum err apply_put_connections(const struct apply *self, struct json_writer *json,
-                                      struct json names, struct error *reterr)
+static enum err apply_put_connections(struct json_writer *json, struct json names,
+                                      struct error *reterr)
 {
     size_t count = 0;
     enum err err = json_as_array(names, &count, reterr);
-    json_member_array(json, "connection_ids");
+    json_member_array(json, "connection_names");
     for (size_t i = 0; i < count && err == ERR_NONE; i++) {
-        struct json found;
-        err = manifest_find(&self->estate.connections, json_as_written(json_item(&names, i)),
-                            &found, reterr);
-        if (err == ERR_NONE) {
-            json_text(json, show_text(&found, "id"));
-        }
+        json_text(json, json_as_written(json_item(&names, i)));
     }
     json_end_array(json);
     return err;
@@ -152,7 +148,7 @@ static enum err apply_put_member(const struct apply *self, const struct apply_it
         return ERR_NONE;
     }
     if (item->kind->has_connections && slice_equals(name, SLICE("connections"))) {
-        return apply_put_connections(self, json, value, reterr);
+        return apply_put_connections(json, value, reterr);
     }
     if (item->kind->has_agent && slice_equals(name, SLICE("agent"))) {
         struct json agent;
@@ -174,7 +170,9 @@ static bool apply_is_said(const struct apply_item *item, struct slice name)
     return !json_is_absent(manifest_member(said, name)) ||
            (item->kind->has_agent && slice_equals(name, SLICE("agent_id")) &&
             !json_is_absent(json_member(said, "agent"))) ||
-           (item->kind->has_connections && slice_equals(name, SLICE("connection_ids")) &&
+           (item->kind->has_connections &&
+            (slice_equals(name, SLICE("connection_ids")) ||
+             slice_equals(name, SLICE("connection_names"))) &&
             !json_is_absent(json_member(said, "connections")));
 }
 
@@ -209,101 +207,136 @@ static enum err apply_body(const struct apply *self, const struct apply_item *it
 }
 
 /* The gateway names the member that it means in quotes; the file has a line for that. */
-static enum err apply_explain(const struct apply *self, const struct apply_item *item, enum err err,
+static enum err apply_explain(const struct apply_item *item, enum err err, struct slice words,
                               struct error *reterr)
 {
     struct slice rest = SLICE_NONE;
-    struct slice words = arena_copy(self->run->arena, slice_of_text(reterr->message));
+    if (item->action == APPLY_DELETE) {
+        return fail(reterr, err, "%s '%.*s' is not deleted: %.*s", item->kind->word,
+                    SLICE_ARG(item->name), SLICE_ARG(words));
+    }
     (void)slice_cut(words, '\'', &rest);
     struct slice path = rest.at == NULL ? SLICE("") : slice_cut(rest, '\'', &rest);
-    path = slice_starts_with(path, SLICE("connection_ids")) ? SLICE("connections")
-           : slice_equals(path, SLICE("agent_id"))          ? SLICE("agent")
-                                                            : path;
+    path = slice_starts_with(path, SLICE("connection_names")) ? SLICE("connections")
+           : slice_equals(path, SLICE("agent_id"))            ? SLICE("agent")
+                                                              : path;
     return fail(reterr, err, "%s:%zu: %s '%.*s': %.*s", item->file,
                 yamltext_line_of(&item->document, path), item->kind->word, SLICE_ARG(item->name),
                 SLICE_ARG(words));
 }
 
-static enum err apply_send_item(struct apply *self, const struct apply_item *item,
-                                struct error *reterr)
+static enum err apply_add_operation(const struct apply *self, const struct apply_item *item,
+                                    struct json_writer *json, struct error *reterr)
 {
-    struct arena *arena = self->run->arena;
-    struct client_answer answer = {0};
     struct buf buf CLEANUP(buf_wipe);
-    buf_init(&buf, LIMIT_CLIENT_ANSWER_SIZE);
-    struct json_writer json = json_writer_to(&buf);
-    enum err err = apply_body(self, item, &json, reterr);
-    if (err == ERR_NONE && json_writer_done(&json) != ERR_NONE) {
-        err = fail(reterr, ERR_LIMIT, "it is too large");
-    }
     bool is_new = item->action == APPLY_ADD && item->kind->behind == NULL;
-    const struct client_request request = {
-        .method = is_new ? "POST" : item->kind->method,
-        .path = is_new ? slice_of_text(item->kind->path)
-                       : manifest_path_in(arena, item->kind, item->name, &item->current),
-        .body = buf_view(&buf),
-    };
-    if (err == ERR_NONE) {
-        err = client_call(&self->run->client, &request, &answer, reterr);
+    bool is_deletion = item->action == APPLY_DELETE;
+    buf_init(&buf, LIMIT_CLIENT_ANSWER_SIZE);
+    struct json_writer body = json_writer_to(&buf);
+    enum err err = is_deletion ? ERR_NONE : apply_body(self, item, &body, reterr);
+    if (err == ERR_NONE && !is_deletion && json_writer_done(&body) != ERR_NONE) {
+        err = fail(reterr, ERR_LIMIT, "%s '%.*s' is too large", item->kind->word,
+                   SLICE_ARG(item->name));
     }
-    return err == ERR_NONE ? err : apply_explain(self, item, err, reterr);
-}
-
-static enum err apply_delete(struct apply *self, const struct apply_item *item,
-                             struct error *reterr)
-{
-    struct client_answer answer = {0};
-    const struct client_request request = {
-        .method = "DELETE",
-        .path = manifest_path_in(self->run->arena, item->kind, item->name, &item->current),
-    };
-    enum err err = client_call(&self->run->client, &request, &answer, reterr);
-    if (err == ERR_NONE || err == ERR_NOT_FOUND) { /* it went with what it belonged to */
-        return ERR_NONE;
+    json_begin_object(json);
+    json_member_text(json, "method",
+                     slice_of_text(is_deletion ? "DELETE"
+                                   : is_new    ? "POST"
+                                               : item->kind->method));
+    json_member_text(
+        json, "path",
+        is_new ? slice_of_text(item->kind->path)
+               : manifest_path_in(self->run->arena, item->kind, item->name, &item->current));
+    if (!is_deletion) {
+        json_member_text(json, "body", buf_view(&buf));
     }
-    struct slice words = arena_copy(self->run->arena, slice_of_text(reterr->message));
-    return fail(reterr, err, "%s '%.*s' is not deleted: %.*s", item->kind->word,
-                SLICE_ARG(item->name), SLICE_ARG(words));
-}
-
-/* When all else is done, and what needs others before them. */
-static enum err apply_send_deletions(struct apply *self, size_t *done, struct error *reterr)
-{
-    enum err err = ERR_NONE;
-    for (size_t i = self->count; i > 0 && err == ERR_NONE; i--) {
-        const struct apply_item *item = &self->items[i - 1];
-        if (item->action == APPLY_DELETE) {
-            err = apply_delete(self, item, reterr);
-            *done += err == ERR_NONE ? 1 : 0;
-        }
-    }
+    json_end_object(json);
     return err;
 }
 
+/* Of an operation's number, counted from 1, as the gateway's words begin with it; 0: of none. */
+static size_t apply_failed_number(struct slice words, struct slice *ret_words)
+{
+    struct slice rest = SLICE_NONE;
+    uint64_t number = 0;
+    *ret_words = words;
+    if (!slice_starts_with(words, SLICE("operation "))) {
+        return 0;
+    }
+    struct slice text = slice_cut(slice_from(words, strlen("operation ")), ':', &rest);
+    if (rest.at == NULL || text_parse_u64(text, &number) != ERR_NONE) {
+        return 0;
+    }
+    *ret_words = slice_trim(rest, " ");
+    return (size_t)number;
+}
+
+static enum err apply_blame(const struct apply *self, const struct apply_item *const *order,
+                            size_t count, enum err err, struct error *reterr)
+{
+    struct slice words = arena_copy(self->run->arena, slice_of_text(reterr->message));
+    size_t number = apply_failed_number(words, &words);
+    (void)fprintf(stderr, "gatehouse: nothing was changed\n");
+    return number == 0 || number > count ? err
+                                         : apply_explain(order[number - 1], err, words, reterr);
+}
+
+/* Things in the order in which they need each other; deletions behind all else, in the other one.
+ */
+static size_t apply_order(const struct apply *self, const struct apply_item **ret_order)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        const struct apply_item *item = &self->items[i];
+        if (item->action != APPLY_KEEP && item->action != APPLY_DELETE) {
+            ret_order[count++] = item;
+        }
+    }
+    for (size_t i = self->count; i > 0; i--) {
+        if (self->items[i - 1].action == APPLY_DELETE) {
+            ret_order[count++] = &self->items[i - 1];
+        }
+    }
+    return count;
+}
+
+/* All in one request, which the gateway does whole or not at all. */
 enum err apply_send(struct apply *self, struct error *reterr)
 {
-    const struct manifest_kind *before = NULL;
-    size_t done = 0;
+    const struct apply_item **order =
+        arena_alloc_array(self->run->arena, self->count + 1, sizeof(*order));
+    size_t count = apply_order(self, order);
+    struct client_answer answer = {0};
+    struct buf buf CLEANUP(buf_wipe);
     enum err err = ERR_NONE;
-    for (size_t i = 0; i < self->count && err == ERR_NONE; i++) {
-        struct apply_item *item = &self->items[i];
-        if (item->action == APPLY_KEEP || item->action == APPLY_DELETE) {
-            continue;
-        }
-        if (item->kind != before && item->kind->has_connections) { /* some are new */
-            err = manifest_estate_load(&self->estate, reterr);
-        }
-        before = item->kind;
-        err = err == ERR_NONE ? apply_send_item(self, item, reterr) : err;
-        done += err == ERR_NONE ? 1 : 0;
+    buf_init(&buf, LIMIT_CLIENT_ANSWER_SIZE);
+    if (count == 0) {
+        return ERR_NONE;
     }
-    err = err == ERR_NONE ? apply_send_deletions(self, &done, reterr) : err;
-    if (err == ERR_NONE && done > 0 && !client_wants_json(self->run)) {
-        show_line(arena_format(self->run->arena, "%zu done", done));
-    } else if (err != ERR_NONE) {
-        (void)fprintf(stderr, "gatehouse: %zu were done before this, and stay\n", done);
+    struct json_writer json = json_writer_to(&buf);
+    json_begin_object(&json);
+    json_member_array(&json, "operations");
+    for (size_t i = 0; i < count && err == ERR_NONE; i++) {
+        err = apply_add_operation(self, order[i], &json, reterr);
     }
-    return err;
+    json_end_array(&json);
+    json_end_object(&json);
+    if (err == ERR_NONE && json_writer_done(&json) != ERR_NONE) {
+        err = fail(reterr, ERR_LIMIT, "what is to be changed is too large for one request");
+    }
+    if (err != ERR_NONE) {
+        return err;
+    }
+    const struct client_request request = {
+        .method = "POST", .path = SLICE("/api/apply"), .body = buf_view(&buf)};
+    err = client_call(&self->run->client, &request, &answer, reterr);
+    if (err != ERR_NONE) {
+        return apply_blame(self, order, count, err, reterr);
+    }
+    if (!client_wants_json(self->run)) {
+        show_line(arena_format(self->run->arena, "%zu done", count));
+    }
+    return ERR_NONE;
 }
 
 enum err client_apply(struct client_run *run, struct error *reterr)

@@ -230,8 +230,8 @@ const struct client_command client_commands[] = {
          "the environment of this command has the value. What the gateway has of them cannot "
          "be compared: it stays, unless there is --secrets.\n\n"
          "What would change is shown first, then done in one pass, in the order in which "
-         "things need each other, and deletions last; what the gateway refuses ends it, with "
-         "file, line and member. Each is a call of its own: what was done before stays.",
+         "things need each other, and deletions last, as one transaction: of what the gateway "
+         "refuses it says file, line and member, and nothing is changed.",
      .run = client_apply},
     {.words = {"export", NULL},
      .form = "",

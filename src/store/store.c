@@ -169,13 +169,33 @@ static enum err store_count(struct store *store, _Atomic uint64_t *counter, enum
     return err;
 }
 
+struct store *store_part_new(struct store_tx *tx)
+{
+    struct store *part = memory_new(sizeof(*part));
+    part->engine = tx->engine;
+    part->outer = tx;
+    return part;
+}
+
+void store_part_free(struct store *part)
+{
+    must(part->outer != NULL);
+    memory_free(part);
+}
+
 enum err store_read(struct store *store, store_body_fn body, void *context, struct error *reterr)
 {
+    if (store->outer != NULL) {
+        return body(store->outer, context, reterr);
+    }
     return store_count(store, &store->read_count, store_run(store, false, body, context, reterr));
 }
 
 enum err store_write(struct store *store, store_body_fn body, void *context, struct error *reterr)
 {
+    if (store->outer != NULL) {
+        return body(store->outer, context, reterr);
+    }
     return store_count(store, &store->write_count,
                        store_write_grouped(store, body, context, reterr));
 }
@@ -215,6 +235,9 @@ static enum err store_read_generation(struct store_tx *tx, void *context, struct
 /* An embedded store is this process's alone, so that there is nothing to ask. */
 enum err store_caller_generation(struct store *store, int64_t *ret_number, struct error *reterr)
 {
+    if (store->outer != NULL) {
+        return store_caller_generation(store->outer->store, ret_number, reterr);
+    }
     if (!store->engine->is_shared) {
         *ret_number = atomic_load(&store->caller_generation);
         return ERR_NONE;

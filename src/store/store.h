@@ -44,6 +44,12 @@ enum err store_read(struct store *store, store_body_fn body, void *context,
 enum err store_write(struct store *store, store_body_fn body, void *context,
                      struct error *reterr) MUST_USE;
 
+/* A store of which all reads and writes are a part of this body's transaction, so that what is
+ * written there comes to be with it, or not at all. Where one has failed, the body fails, too. To
+ * be freed before the body ends. */
+struct store *store_part_new(struct store_tx *tx);
+void store_part_free(struct store *part);
+
 /* Whether other gateways may use it, too. */
 bool store_is_shared(const struct store *store);
 

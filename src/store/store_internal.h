@@ -60,7 +60,8 @@ struct store_write {
 
 struct store {
     const struct store_engine *engine;
-    char *url; /* without "sqlite:"; never in a message, it may hold a password */
+    struct store_tx *outer; /* that it is a part of; NULL: none. Then there is nothing but it */
+    char *url;              /* without "sqlite:"; never in a message, it may hold a password */
     size_t connection_count_max;
     unsigned wait_ms_max;
     struct seal_keys *keys;

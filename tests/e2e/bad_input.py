@@ -129,6 +129,10 @@ OPERATIONS = (
     Operation("PUT", "/users/kept@example.com", user("kept@example.com"),
               refused=(("other-email", with_member("email", "b@example.com"), "email"),)),
     Operation("POST", "/users/groups", (name("new-group", high=180),)),
+    Operation("POST", "/apply", (
+        Field("operations", "objects", [{"method": "POST", "path": "/api/users/groups",
+                                         "body": '{"name": "new-group"}'}],
+              required=True, nullable=False, count_max=2000),)),
     Operation("POST", "/saved-queries", saved_query("new-query")),
     Operation("PUT", "/saved-queries/some-query", saved_query("kept-query")),
     Operation("POST", "/users/me/ssh-keys",

@@ -215,8 +215,8 @@ def test_what_the_gateway_refuses_is_named_with_its_line(me, admin, tmp_path):
                     "  rules:\n    - type: deny_words_list\n      wods: [a]\n")
     found = me.done("apply", "-f", path)
     assert found.returncode == 2 and "x.yaml:9: guardrail 'wrong'" in found.stderr, found
-    assert "1 were done before this" in found.stderr
-    assert "before" in admin.get("/users/groups").json
+    assert "nothing was changed" in found.stderr
+    assert "before" not in admin.get("/users/groups").json
     assert "-f says which" in me.refused(2, "apply")
     (tmp_path / "empty").mkdir()
     assert "no documents" in me.refused(2, "apply", "-f", tmp_path / "empty")

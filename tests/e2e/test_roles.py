@@ -133,6 +133,7 @@ ROUTES = {
     "GET /agent-link": AGENT,
     "GET /users": READER,
     "POST /users": ADMIN,
+    "POST /apply": ADMIN,
     "GET /users/groups": MEMBER,
     "POST /users/groups": ADMIN,
     "DELETE /users/groups/{name}": ADMIN,
