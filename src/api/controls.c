@@ -198,7 +198,7 @@ static void controls_write_terminal(const struct controls_call *self, struct jso
     json_member_text(json, "guardrails", control_word(controls.guard_text));
     json_member_text(json, "masking", control_word(controls.masking));
     json_member_text(json, "recording", control_word(controls.recording));
-    json_member_text(json, "review", control_word(CONTROL_IMPOSSIBLE));
+    json_member_text(json, "review", control_word(controls.review));
     json_member_text(json, "note", SLICE("recorded, not filtered"));
     json_end_object(json);
 }

@@ -3,6 +3,7 @@
  * verifier are kept: asking again makes a new one and ends the one before. */
 #include "api/credentials.h"
 
+#include "api/access_review.h"
 #include "api/connections.h"
 #include "api/handlers.h"
 #include "api/review_look.h"
@@ -16,17 +17,13 @@
 #include "store/credential_store.h"
 #include "store/row_id.h"
 
-#define REVIEW_SECONDS 900 /* of access that others approve, when nobody says how long */
-
 struct credential_call {
     struct api_call *call;
     struct credential_request wanted;
     struct connection connection; /* as the caller sees it */
     struct native_credential made;
     struct credential credential;
-    struct slice issuer;
-    struct review review; /* by whose leave it is given, or that is waited for */
-    bool is_waiting;
+    struct access_review access;
 };
 
 struct credentials_listing {
@@ -147,11 +144,12 @@ static enum err credential_answer_waiting(struct credential_call *self, struct e
     struct api_call *call = self->call;
     struct credential *credential = &self->credential;
     struct json_writer json = api_answer(call, 202);
-    credential->id = self->review.session_id;
+    credential->id = self->access.review.session_id;
     credential->expires_at = 0;
     json_begin_object(&json);
     shape_write_members(&credential_shape, 0, 0, credential, &json);
-    json_member_text(&json, "review_url", review_link_in(call->arena, call->api, &self->review));
+    json_member_text(&json, "review_url",
+                     review_link_in(call->arena, call->api, &self->access.review));
     json_member_text(&json, "message", SLICE("others must approve this: ask again when they have"));
     json_end_object(&json);
     return api_answer_end(call, &json, reterr);
@@ -221,118 +219,6 @@ int64_t credential_expiry(const struct connection *connection, const struct shap
     return seconds == 0 ? 0 : now + seconds * TIMESTAMP_SECOND;
 }
 
-/* How long access is to last. Rules that fix it leave no choice. */
-static enum err credential_duration(const struct credential_call *self,
-                                    const struct review_need *need, int64_t *ret_seconds,
-                                    struct error *reterr)
-{
-    const struct shape_int *asked = &self->wanted.access_duration_seconds;
-    bool is_asked = asked->is_given && !asked->is_null;
-    int64_t most = need->seconds_max > 0 ? need->seconds_max : CREDENTIAL_DURATION_MAX;
-    int64_t fixed = need->seconds_fixed < most ? need->seconds_fixed : most;
-    if (need->seconds_fixed > 0 && is_asked && asked->value != fixed) {
-        return fail(reterr, ERR_INPUT,
-                    "'access_duration_seconds' must be left out, or %lld: a rule says how long "
-                    "access lasts",
-                    (long long)fixed);
-    }
-    if (is_asked && asked->value > most) {
-        return fail(reterr, ERR_INPUT,
-                    "'access_duration_seconds' must be at most %lld, as a rule says",
-                    (long long)most);
-    }
-    int64_t usual = REVIEW_SECONDS < most ? REVIEW_SECONDS : most;
-    *ret_seconds = need->seconds_fixed > 0 ? fixed : is_asked ? asked->value : usual;
-    return ERR_NONE;
-}
-
-static enum err credential_ask_others(struct credential_call *self, struct store_tx *tx,
-                                      const struct review_need *need, struct error *reterr)
-{
-    struct review_asking asking = {
-        .call = self->call,
-        .connection = &self->connection,
-        .need = need,
-        .script = SLICE(""),
-        .metadata = session_metadata_json_in(self->call->arena, &self->wanted.metadata),
-    };
-    enum err err = credential_duration(self, need, &asking.duration_sec, reterr);
-    if (err == ERR_NONE) {
-        err = review_ask(tx, &asking, reterr);
-    }
-    self->review = asking.review;
-    self->is_waiting = true;
-    return err;
-}
-
-/* What he asked for before: it waits still, it is granted, or it is void and he asks anew. */
-static enum err credential_go_on(struct credential_call *self, struct store_tx *tx,
-                                 const struct review_need *need, struct error *reterr)
-{
-    struct review_look look = {.review = self->review};
-    struct review_progress progress;
-    int64_t now = self->credential.created_at;
-    enum err err = review_look(self->call->api, self->call->arena, tx, self->issuer, &look, reterr);
-    if (err == ERR_NONE) {
-        err = review_store_progress(&look.review, &look.secret, &progress, reterr);
-    }
-    if (err != ERR_NONE) {
-        return err;
-    }
-    struct review_hours hours;
-    err = review_store_hours(self->call->arena, &look.review, now, &hours, reterr);
-    if (err != ERR_NONE) {
-        return err;
-    }
-    const struct review_taking taking = {.person_id = self->call->caller.id,
-                                         .hash = look.hash,
-                                         .now = now,
-                                         .is_shared = true,
-                                         .is_out_of_hours = hours.are_over_now};
-    self->is_waiting = progress.state == REVIEW_PENDING && look.why.len == 0;
-    if (self->is_waiting) {
-        return api_audit(self->call, tx, "request_review", 202,
-                         review_payload_in(self->call->arena, &look.review), reterr);
-    }
-    enum review_answer answer =
-        progress.state == REVIEW_PENDING ? REVIEW_OVER : review_take(&progress, &taking);
-    bool is_granted = answer == REVIEW_DONE;
-    if (answer == REVIEW_NOT_NOW) {
-        return fail(reterr, ERR_DENIED, "the connection cannot be used now: %.*s",
-                    SLICE_ARG(hours.words));
-    }
-    if (progress.state == REVIEW_PENDING) {
-        (void)review_move(&progress.state, REVIEW_WITHDRAW);
-    }
-    look.review.reason = is_granted ? look.review.reason : look.why;
-    err = review_keep(tx, &look.review, &progress, now, reterr);
-    self->review = look.review;
-    return err == ERR_NONE && !is_granted ? credential_ask_others(self, tx, need, reterr) : err;
-}
-
-/* Leaves 'is_waiting', or the review by whose leave it is; or no review at all. */
-static enum err credential_review(struct credential_call *self, struct store_tx *tx,
-                                  struct error *reterr)
-{
-    struct api_call *call = self->call;
-    struct review_need need = {0};
-    const struct credential of = {.member_id = call->caller.id,
-                                  .connection_id = self->connection.id};
-    self->is_waiting = false;
-    self->review = (struct review){0};
-    const struct review_use use = {.connection = &self->connection, .caller = &call->caller};
-    enum err err = review_need_load(tx, call->arena, &use, &need, reterr);
-    if (err != ERR_NONE || need.count == 0) {
-        return err;
-    }
-    err = review_store_current(tx, call->arena, &of, self->credential.created_at, &self->review,
-                               reterr);
-    if (err == ERR_NOT_FOUND) {
-        return credential_ask_others(self, tx, &need, reterr);
-    }
-    return err == ERR_NONE ? credential_go_on(self, tx, &need, reterr) : err;
-}
-
 /* One person does not take all the places of a connection. */
 static enum err credential_check_room(const struct credential_call *self, struct store_tx *tx,
                                       struct error *reterr)
@@ -368,16 +254,17 @@ static enum err credential_post_body(struct store_tx *tx, void *context, struct 
     credential->connection_subtype = self->connection.subtype;
     credential->expires_at = credential_expiry(
         &self->connection, &self->wanted.access_duration_seconds, credential->created_at);
-    err = credential_review(self, tx, reterr);
-    credential->review_id = self->review.id;
-    credential->session_id = self->review.session_id;
-    credential->has_review.value = self->review.id.len > 0;
-    if (err != ERR_NONE || self->is_waiting) {
+    err = access_review_ask(&self->access, tx, reterr);
+    credential->review_id = self->access.review.id;
+    credential->session_id = self->access.review.session_id;
+    credential->has_review.value = self->access.review.id.len > 0;
+    if (err != ERR_NONE || self->access.is_waiting) {
         return err;
     }
     if (credential->has_review.value &&
-        (credential->expires_at == 0 || credential->expires_at > self->review.granted_until)) {
-        credential->expires_at = self->review.granted_until;
+        (credential->expires_at == 0 ||
+         credential->expires_at > self->access.review.granted_until)) {
+        credential->expires_at = self->access.review.granted_until;
     }
     err = self->wanted.keep_others.value
               ? credential_check_room(self, tx, reterr)
@@ -393,8 +280,11 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
 {
     struct credential_call self = {.call = call};
     const struct caller *caller = &call->caller;
+    self.access = (struct access_review){
+        .call = call, .connection = &self.connection, .metadata = &self.wanted.metadata};
     enum err err =
         api_read_body(call, SHAPE_WHOLE, &credential_request_shape, &self.wanted, reterr);
+    self.access.seconds = self.wanted.access_duration_seconds;
     if (err == ERR_NONE) {
         err = session_metadata_check(&self.wanted.metadata, reterr);
     }
@@ -405,7 +295,7 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
         err = credential_check_listener(call, &self.connection, reterr);
     }
     if (err == ERR_NONE) {
-        err = review_issuer(call->api, call->arena, &self.issuer, reterr);
+        err = review_issuer(call->api, call->arena, &self.access.issuer, reterr);
     }
     if (err != ERR_NONE) {
         return err;
@@ -423,8 +313,9 @@ enum err credentials_post(struct api_call *call, struct error *reterr)
         .has_review = {.is_given = true},
         .created_at = clock_now(),
     };
+    self.access.now = self.credential.created_at;
     err = store_write(call->api->store, credential_post_body, &self, reterr);
-    if (err == ERR_NONE && self.is_waiting) {
+    if (err == ERR_NONE && self.access.is_waiting) {
         return credential_answer_waiting(&self, reterr);
     }
     return err == ERR_NONE ? credential_answer(&self, 201, reterr) : err;

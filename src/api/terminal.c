@@ -2,6 +2,7 @@
 /* A terminal on a connection's command: who asks is let through to it, and the request becomes a
  * WebSocket. */
 #include "gate/terminal.h"
+#include "api/access_review.h"
 #include "api/credentials.h"
 #include "api/handlers.h"
 #include "api/review_run.h"
@@ -10,7 +11,6 @@
 #include "model/session.h"
 #include "protocol/protocol.h"
 #include "store/credential_store.h"
-#include "store/review_need.h"
 #include "store/row_id.h"
 
 #define METADATA_LENGTH 4096 /* in a path, which holds little more */
@@ -21,6 +21,7 @@ struct terminal_query {
     struct shape_int rows;
     struct slice term;
     struct shape_int idle_seconds;
+    struct shape_int duration_seconds;
     struct slice metadata;
     struct slice client;
 };
@@ -70,6 +71,12 @@ static const struct shape_field terminal_query_fields[] = {
      .min = 1,
      .max = LIMIT_TERMINAL_IDLE_S,
      .about = "it ends when nothing was typed or shown for so long; 1800 when it is left out"},
+    {.name = "duration_seconds",
+     .kind = SHAPE_INT,
+     AT(duration_seconds),
+     .min = 1,
+     .max = CREDENTIAL_DURATION_MAX,
+     .about = "for how long at most; others who must approve are asked for that"},
     {.name = "metadata",
      .kind = SHAPE_TEXT,
      AT(metadata),
@@ -91,6 +98,7 @@ struct terminal_call {
     struct terminal_query query;
     struct shape_pairs metadata;
     struct connection connection; /* as the caller sees it */
+    struct access_review access;
     struct credential credential;
     struct credential_proof proof;
 };
@@ -126,22 +134,6 @@ static enum err terminal_read_metadata(struct terminal_call *self, struct error 
     return err == ERR_NONE ? session_metadata_check(&self->metadata, reterr) : err;
 }
 
-/* Who waits for others has no terminal to wait before. */
-static enum err terminal_check_review(struct terminal_call *self, struct store_tx *tx,
-                                      struct error *reterr)
-{
-    struct api_call *call = self->call;
-    struct review_need need = {0};
-    const struct review_use use = {.connection = &self->connection, .caller = &call->caller};
-    enum err err = review_need_load(tx, call->arena, &use, &need, reterr);
-    return err == ERR_NONE && need.count > 0
-               ? fail(reterr, ERR_DENIED,
-                      "access denied: others must approve access to the connection '%.*s', which "
-                      "terminals cannot ask for; scripts can (POST /api/sessions)",
-                      SLICE_ARG(self->connection.name))
-               : err;
-}
-
 static enum err terminal_check_connection(struct terminal_call *self, struct store_tx *tx,
                                           struct error *reterr)
 {
@@ -168,7 +160,7 @@ static enum err terminal_check_connection(struct terminal_call *self, struct sto
                                             reterr);
         err = err == ERR_DENIED ? ERR_INPUT : err;
     }
-    return err == ERR_NONE ? terminal_check_review(self, tx, reterr) : err;
+    return err;
 }
 
 static enum err terminal_write_credential(struct store_tx *tx, void *context, struct error *reterr)
@@ -176,7 +168,11 @@ static enum err terminal_write_credential(struct store_tx *tx, void *context, st
     struct terminal_call *self = context;
     struct api_call *call = self->call;
     struct credential *credential = &self->credential;
-    const struct shape_int longest = {.value = LIMIT_TERMINAL_S, .is_given = true};
+    const struct shape_int longest = {
+        .value = self->query.duration_seconds.is_given ? self->query.duration_seconds.value
+                                                       : LIMIT_TERMINAL_S,
+        .is_given = true,
+    };
     enum err err = terminal_check_connection(self, tx, reterr);
     if (err == ERR_NONE) {
         err = http_call_check_websocket(call->http, reterr);
@@ -184,8 +180,17 @@ static enum err terminal_write_credential(struct store_tx *tx, void *context, st
     if (err != ERR_NONE) {
         return err;
     }
+    err = access_review_ask(&self->access, tx, reterr);
+    if (err != ERR_NONE || self->access.is_waiting) {
+        return err;
+    }
     credential->connection_id = self->connection.id;
+    credential->review_id = self->access.review.id;
     credential->expires_at = credential_expiry(&self->connection, &longest, credential->created_at);
+    if (credential->review_id.len > 0 &&
+        credential->expires_at > self->access.review.granted_until) {
+        credential->expires_at = self->access.review.granted_until;
+    }
     err = credential_store_insert(tx, call->arena, credential, &self->proof, reterr);
     struct api_text text;
     api_text_begin(&text);
@@ -223,6 +228,20 @@ static enum err terminal_open(struct terminal_call *self, struct error *reterr)
     return terminal_admit(call->api->gate, call->http, &request, reterr);
 }
 
+static enum err terminal_answer_waiting(const struct terminal_call *self, struct error *reterr)
+{
+    struct api_call *call = self->call;
+    const struct review *review = &self->access.review;
+    struct json_writer json = api_answer(call, 202);
+    json_begin_object(&json);
+    json_member_text(&json, "review_id", review->id);
+    json_member_text(&json, "session_id", review->session_id);
+    json_member_text(&json, "review_url", review_link_in(call->arena, call->api, review));
+    json_member_text(&json, "message", SLICE("others must approve this: ask again when they have"));
+    json_end_object(&json);
+    return api_answer_end(call, &json, reterr);
+}
+
 enum err terminal_get(struct api_call *call, struct error *reterr)
 {
     struct terminal_call self = {.call = call};
@@ -234,6 +253,14 @@ enum err terminal_get(struct api_call *call, struct error *reterr)
     if (err == ERR_NONE && call->api->gate == NULL) {
         err = fail(reterr, ERR_INPUT,
                    "this gateway opens no terminals: no protocol of native clients is turned on");
+    }
+    self.access = (struct access_review){.call = call,
+                                         .connection = &self.connection,
+                                         .metadata = &self.metadata,
+                                         .seconds = self.query.duration_seconds,
+                                         .now = clock_now()};
+    if (err == ERR_NONE) {
+        err = review_issuer(call->api, call->arena, &self.access.issuer, reterr);
     }
     if (err != ERR_NONE) {
         return err;
@@ -247,8 +274,11 @@ enum err terminal_get(struct api_call *call, struct error *reterr)
         .member_name = caller->name,
         .is_execution = true,
         .is_terminal = true,
-        .created_at = clock_now(),
+        .created_at = self.access.now,
     };
     err = store_write(call->api->store, terminal_write_credential, &self, reterr);
+    if (err == ERR_NONE && self.access.is_waiting) {
+        return terminal_answer_waiting(&self, reterr);
+    }
     return err == ERR_NONE ? terminal_open(&self, reterr) : err;
 }

@@ -65,8 +65,16 @@ struct client_link;
 struct client_upgrade {
     struct slice path;
     const char *protocol;
-    struct slice headers; /* more of them, whole lines; may be empty */
-    struct slice answer;  /* a line that the answer must have; of no length: none */
+    struct slice headers;         /* more of them, whole lines; may be empty */
+    struct slice answer;          /* a line that the answer must have; of no length: none */
+    struct client_wait *ret_wait; /* NULL: nothing is waited for */
+};
+
+/* Others must approve before the gateway agrees. */
+struct client_wait {
+    struct arena *arena;    /* of the caller's, for the rest */
+    struct slice review_id; /* empty: nobody must */
+    struct slice review_url;
 };
 
 /* Blocks until the gateway has agreed to the protocol. From any thread, several at once. */
@@ -83,5 +91,7 @@ enum err client_link_ask(struct client_link *link, struct arena *arena, struct s
 enum err client_link_read(struct client_link *link, char *at, size_t size,
                           size_t *ret_len) MUST_USE;
 enum err client_link_write(struct client_link *link, struct slice bytes, size_t *ret_len) MUST_USE;
+/* Nothing more is written; what comes can be read to its end. ERR_AGAIN: call again. */
+enum err client_link_finish(struct client_link *link) MUST_USE;
 
 #endif

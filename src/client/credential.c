@@ -140,8 +140,7 @@ enum err client_credential_make(struct client_run *run, const struct client_targ
 }
 
 /* A request that was turned down is not made anew. */
-static enum err credential_await_answer(struct client_run *run, struct slice review_id,
-                                        struct error *reterr)
+enum err client_review_await(struct client_run *run, struct slice review_id, struct error *reterr)
 {
     struct slice path =
         arena_format(run->arena, "/api/reviews/%.*s", SLICE_ARG(url_encode(run->arena, review_id)));
@@ -174,7 +173,7 @@ enum err client_credential_await(struct client_run *run, const struct client_tar
         return err;
     }
     (void)fprintf(stderr, "gatehouse: %s\n", reterr->message);
-    err = credential_await_answer(run, ret_credential->review_id, reterr);
+    err = client_review_await(run, ret_credential->review_id, reterr);
     if (err != ERR_NONE) {
         return err;
     }

@@ -28,6 +28,9 @@ enum err client_credential_make(struct client_run *run, const struct client_targ
 enum err client_credential_await(struct client_run *run, const struct client_target *target,
                                  struct client_credential *ret_credential,
                                  struct error *reterr) MUST_USE;
+/* Until it is approved; ERR_DENIED: it was not. */
+enum err client_review_await(struct client_run *run, struct slice review_id,
+                             struct error *reterr) MUST_USE;
 /* What it opens ends, too. As far as that can be done. */
 void client_credential_end(struct client_run *run, const struct client_credential *credential);
 

@@ -7,16 +7,20 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "client/show.h"
 #include "codec/url.h"
 #include "io/clock.h"
 #include "wire/http1.h"
 
+#include <openssl/ssl.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 struct client_link {
     CURL *curl;
     int fd;
-    struct buf early; /* what came behind the answer */
+    struct buf early;             /* what came behind the answer */
+    struct client_answer refusal; /* on the arena of who opens it */
     char cause[CURL_ERROR_SIZE];
 };
 
@@ -58,6 +62,25 @@ enum err client_link_write(struct client_link *link, struct slice bytes, size_t 
         return ERR_AGAIN;
     }
     return code == CURLE_OK ? ERR_NONE : ERR_IO;
+}
+
+/* With TLS it is TLS that says so: an end of the socket alone would look like an attack. */
+enum err client_link_finish(struct client_link *link)
+{
+    const struct curl_tlssessioninfo *info = NULL;
+    CURLcode code = curl_easy_getinfo(link->curl, CURLINFO_TLS_SSL_PTR, &info);
+    if (code != CURLE_OK || info == NULL || info->internals == NULL) {
+        return shutdown(link->fd, SHUT_WR) == 0 ? ERR_NONE : ERR_IO;
+    }
+    if (info->backend != CURLSSLBACKEND_OPENSSL) {
+        return ERR_UNSUPPORTED;
+    }
+    SSL *ssl = info->internals;
+    int result = SSL_shutdown(ssl);
+    if (result >= 0) {
+        return ERR_NONE;
+    }
+    return SSL_get_error(ssl, result) == SSL_ERROR_WANT_WRITE ? ERR_AGAIN : ERR_IO;
 }
 
 /* The request and its answer ------------------------------------------------------------------- */
@@ -187,7 +210,21 @@ static enum err link_refused(struct client_link *link, const struct client *clie
     if (answer.json.value == NULL) {
         answer.json = (struct json){.path = SLICE(""), .arena = client->arena};
     }
+    link->refusal = answer;
     return client_refusal(client, &answer, reterr);
+}
+
+static enum err link_wait_for_others(const struct client_link *link, struct client_wait *ret_wait,
+                                     enum err err, struct error *reterr)
+{
+    if (ret_wait == NULL || link->refusal.status != 202) {
+        return err;
+    }
+    ret_wait->review_id = arena_copy(ret_wait->arena, show_text(&link->refusal.json, "review_id"));
+    ret_wait->review_url =
+        arena_copy(ret_wait->arena, show_text(&link->refusal.json, "review_url"));
+    return fail(reterr, ERR_DENIED, "it waits for others to approve: %.*s",
+                SLICE_ARG(ret_wait->review_url));
 }
 
 static enum err link_upgrade(struct client_link *link, const struct client *client,
@@ -247,6 +284,7 @@ enum err client_link_open(const struct client *client, const struct client_upgra
                            reterr);
     }
     if (err != ERR_NONE) {
+        err = link_wait_for_others(link, upgrade->ret_wait, err, reterr);
         client_link_close(link);
         return err;
     }

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/must.h"
+#include "client/credential.h"
 #include "client/show.h"
 #include "client/tty.h"
 #include "codec/base64.h"
@@ -280,19 +281,27 @@ static enum err terminal_path_in(const struct client_run *run, struct slice *ret
     const struct execwire_size size = tty_size();
     struct slice metadata = SLICE_NONE;
     const char *kind = getenv("TERM");
+    int64_t seconds = 0;
     enum err err = client_given_metadata_in(run, &metadata, reterr);
+    if (err == ERR_NONE) {
+        err = client_given_seconds(run, CLIENT_DURATION, 0, &seconds, reterr);
+    }
+    struct slice duration =
+        seconds > 0 ? arena_format(run->arena, "&duration_seconds=%lld", (long long)seconds)
+                    : SLICE("");
     *ret_path = arena_format(
         run->arena,
         "/api/connections/%.*s/terminal?columns=%u&rows=%u&term=%.*s&client=gatehouse%%20connect"
-        "&metadata=%.*s",
+        "%.*s&metadata=%.*s",
         SLICE_ARG(terminal_name_in(run)), (unsigned)size.columns, (unsigned)size.rows,
         SLICE_ARG(url_encode(run->arena,
                              slice_of_text(kind == NULL || kind[0] == '\0' ? "xterm" : kind))),
-        SLICE_ARG(url_encode(run->arena, metadata)));
+        SLICE_ARG(duration), SLICE_ARG(url_encode(run->arena, metadata)));
     return err;
 }
 
-static enum err terminal_open(struct terminal *self, struct error *reterr)
+static enum err terminal_ask(struct terminal *self, struct client_wait *ret_wait,
+                             struct error *reterr)
 {
     struct arena *arena = self->run->arena;
     uint8_t raw[WEBSOCKET_KEY_RAW_SIZE];
@@ -310,8 +319,27 @@ static enum err terminal_open(struct terminal *self, struct error *reterr)
                                 SLICE_ARG(key)),
         .answer = arena_format(arena, "Sec-WebSocket-Accept: %.*s\r\n",
                                SLICE_ARG(websocket_accept_in(arena, key))),
+        .ret_wait = ret_wait,
     };
     return client_link_open(&self->run->client, &upgrade, &self->link, reterr);
+}
+
+/* Where others must approve, it is waited for them, with the keys as they are. */
+static enum err terminal_open(struct terminal *self, struct error *reterr)
+{
+    struct client_run *run = self->run;
+    struct client_wait wait = {.arena = run->arena};
+    enum err err = terminal_ask(self, &wait, reterr);
+    if (err == ERR_NONE || wait.review_id.len == 0) {
+        return err;
+    }
+    tty_restore();
+    (void)fprintf(stderr, "gatehouse: %s\n", reterr->message);
+    err = client_review_await(run, wait.review_id, reterr);
+    if (err == ERR_NONE) {
+        err = tty_make_raw(reterr);
+    }
+    return err == ERR_NONE ? terminal_ask(self, NULL, reterr) : err;
 }
 
 static enum err terminal_catch_resize(struct terminal *self, struct error *reterr)

@@ -39,7 +39,8 @@ void gate_session_describe(struct gate_session *session)
         row->correlation_id = session->opener->correlation_id;
     }
     row->recording_days = gate_session_own(&connection->recording_days, -1);
-    session->is_reviewed = grant->credential.is_execution && grant->credential.review_id.len > 0;
+    session->is_reviewed =
+        credential_is_command(&grant->credential) && grant->credential.review_id.len > 0;
     session->row_limit = (uint64_t)gate_session_own(&connection->recording_row_limit,
                                                     (int64_t)session->protocol->row_limit);
 }

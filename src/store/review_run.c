@@ -67,7 +67,8 @@ enum err review_store_check(struct store_tx *tx, struct arena *arena,
     if (err != ERR_NONE) {
         return err;
     }
-    bool is_its_run = !credential->is_execution || slice_equals(review.run_id, credential->id);
+    bool is_its_run =
+        !credential_is_command(credential) || slice_equals(review.run_id, credential->id);
     if (!slice_equals(review.state, review_state_word(REVIEW_RUNNING)) || !is_its_run) {
         return review_run_refuse(&review, reterr);
     }
@@ -84,7 +85,7 @@ enum err review_store_check(struct store_tx *tx, struct arena *arena,
                     SLICE_ARG(review.id));
     }
     *ret_until = review.granted_until;
-    return err == ERR_NONE && !credential->is_execution
+    return err == ERR_NONE && !credential_is_command(credential)
                ? review_run_check_hours(arena, &review, now, ret_until, reterr)
                : err;
 }

@@ -178,6 +178,40 @@ def test_how_it_is_told(local, screen, me, quick):
     assert "is a terminal" in me.refused(2, "connect", name, "--port", "5000")
 
 
+def test_it_waits_for_others_and_goes_on(local, screen, quick):
+    from api import PASSWORD, login, unique
+    name, group = local.connection(*SHELL), unique("dba")
+    assert quick.post("/users/groups", {"name": group}).status == 201
+    assert quick.post("/access-requests/rules", {
+        "name": unique("rule"), "access_type": "jit", "connection_names": [name],
+        "reviewers_groups": [group]}).status == 201
+    email = unique("boss") + "@example.com"
+    assert quick.post("/users", {"email": email, "password": PASSWORD,
+                                 "groups": [group]}).status == 201
+    boss = login(quick.gateway, email)
+
+    def decided(status):
+        review = wait_for(lambda: [row for row in boss.get("/reviews?status=PENDING").json["data"]
+                                   if row["connection"] == name], what="the request")[0]
+        assert boss.put(f"/reviews/{review['id']}", {"status": status}).status == 200
+    left = screen(name, "--duration", "20m")
+    left.until("waits for others to approve: http")
+    assert left.is_as_before()  # so that Ctrl-C ends it
+    left.process.send_signal(signal.SIGINT)
+    assert left.ended() != 0 and left.is_as_before()
+    turned_down = screen(name, "--duration", "20m")
+    turned_down.until("waits for others to approve: http")
+    decided("REJECTED")
+    assert turned_down.ended() == 5 and b"not approved" in turned_down.shown
+    shell = screen(name, "--duration", "20m", "--reason", "a look")
+    shell.until("waits for others to approve: http")
+    decided("APPROVED")
+    shell.until("$ ")
+    assert not shell.is_as_before()
+    shell.type("exit 3\r")
+    assert shell.ended() == 3 and shell.is_as_before()
+
+
 def test_over_tls(tmp_path):
     """TLS may hold what no poll tells of; and a gateway that stops says so."""
     certificate, key = make_certificate(tmp_path, "cli")[:2]

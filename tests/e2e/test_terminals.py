@@ -284,7 +284,7 @@ def test_rules_and_reviews_refuse_it(here):  # noqa: F811
     admin, name = here.admin, here.connection(*SHELL)
     controls = admin.get(f"/connections/{name}/controls").json["terminal"]
     assert controls == {"input": "observed", "output": "observed", "guardrails": "impossible",
-                        "masking": "impossible", "recording": "enforced", "review": "impossible",
+                        "masking": "impossible", "recording": "enforced", "review": "enforced",
                         "note": "recorded, not filtered"}
     connection_id = admin.get(f"/connections/{name}").json["id"]
     open_before = Terminal(admin, name).opened()
@@ -296,14 +296,38 @@ def test_rules_and_reviews_refuse_it(here):  # noqa: F811
     assert "rules that cannot be held" in done["message"], done
     done, _ = Terminal(admin, name).ended()
     assert "rules that cannot be held" in done["message"], done
-    other = here.connection(*SHELL)
-    admin.post("/users/groups", {"name": "dba"})
+
+
+def test_others_approve_it_first(here):  # noqa: F811
+    admin, name, group = here.admin, here.connection(*SHELL), unique("dba")
+    assert admin.post("/users/groups", {"name": group}).status == 201
     assert admin.post("/access-requests/rules", {
-        "name": unique("rule"), "access_type": "jit", "connection_names": [other],
-        "reviewers_groups": ["dba"], "approval_required_groups": ["admin"],
-        "access_max_duration": 3600}).status in (200, 201)
-    status, message = refused(admin, other)
-    assert status == 403 and "others must approve" in message, message
+        "name": unique("rule"), "access_type": "jit", "connection_names": [name],
+        "reviewers_groups": [group]}).status == 201
+    email = unique("boss") + "@example.com"
+    assert admin.post("/users", {"email": email, "password": PASSWORD,
+                                 "groups": [group]}).status == 201
+    boss = login(admin.gateway, email)
+    assert admin.get(f"/connections/{name}/terminal").status == 400  # no WebSocket: asks nobody
+    assert not [row for row in boss.get("/reviews").json["data"] if row["connection"] == name]
+    first, second = (refused(admin, name, duration_seconds=600, metadata='{"ticket": "OPS-1"}')
+                     for _ in range(2))
+    assert first == second and first[0] == 202 and "others must approve" in first[1], first
+    review, = [row for row in boss.get("/reviews").json["data"] if row["connection"] == name]
+    assert (review["status"], review["metadata"]) == ("PENDING", {"ticket": "OPS-1"}), review
+    assert boss.put(f"/reviews/{review['id']}", {"status": "APPROVED"}).status == 200
+    shells = [Terminal(admin, name, duration_seconds=600).opened() for _ in range(2)]
+    for shell_ in shells:
+        shell_.until("$ ")
+    found = admin.get(f"/sessions/{shells[0].session}").json
+    assert found["status"] == "open", found
+    assert boss.put(f"/reviews/{review['id']}", {"status": "REVOKED"}).status == 200
+    for shell_ in shells:
+        shell_.ended()
+    assert refused(admin, name)[0] == 202
+    again, = [row for row in boss.get("/reviews?status=PENDING").json["data"]
+              if row["connection"] == name]
+    assert again["id"] != review["id"]
 
 
 def test_who_is_locked_out_meanwhile(here):  # noqa: F811
