@@ -40,6 +40,7 @@ struct tunnel {
     struct client_link *link;
     struct tunnel_flow to_gateway;
     struct tunnel_flow to_client;
+    bool is_finished; /* the gateway was told that nothing more comes */
 };
 
 struct tunnels {
@@ -109,11 +110,33 @@ static enum err tunnel_write_gateway(struct tunnel *self)
     return err;
 }
 
+/* Clients of databases end both sides at once. Of tcp it is not known, and what the target says to
+ * the end of one side is still carried. */
+static enum err tunnel_finish(struct tunnel *self)
+{
+    const struct tunnel_flow *flow = &self->to_gateway;
+    if (!self->all->config.signs_in || !flow->has_ended || flow->len > 0 || self->is_finished) {
+        return ERR_AGAIN;
+    }
+    enum err err = client_link_finish(self->link);
+    self->is_finished = err == ERR_NONE;
+    return err;
+}
+
+static bool tunnel_is_over(const struct tunnel *self)
+{
+    const struct tunnel_flow *there = &self->to_gateway;
+    const struct tunnel_flow *back = &self->to_client;
+    bool ends_alone = self->all->config.signs_in;
+    return (there->has_ended && there->len == 0 && !ends_alone) ||
+           (back->has_ended && back->len == 0);
+}
+
 /* ERR_NONE: something moved; ERR_AGAIN: nothing can now. */
 static enum err tunnel_move(struct tunnel *self)
 {
-    static enum err (*const steps[])(struct tunnel *) = {tunnel_read, tunnel_write_gateway,
-                                                         tunnel_read_gateway, tunnel_write};
+    static enum err (*const steps[])(struct tunnel *) = {
+        tunnel_read, tunnel_write_gateway, tunnel_finish, tunnel_read_gateway, tunnel_write};
     bool has_moved = false;
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         enum err err = steps[i](self);
@@ -132,10 +155,12 @@ static bool tunnel_wait(struct tunnel *self)
     const struct tunnel_flow *back = &self->to_client;
     bool reads = there->len == 0 && !there->has_ended;
     bool reads_gateway = back->len == 0 && !back->has_ended;
+    bool finishes = self->all->config.signs_in && there->has_ended && !self->is_finished;
     struct pollfd waited[] = {
         {.fd = self->fd, .events = (short)((reads ? POLLIN : 0) | (back->len > 0 ? POLLOUT : 0))},
         {.fd = client_link_fd(self->link),
-         .events = (short)((reads_gateway ? POLLIN : 0) | (there->len > 0 ? POLLOUT : 0))},
+         .events =
+             (short)((reads_gateway ? POLLIN : 0) | (there->len > 0 || finishes ? POLLOUT : 0))},
         {.fd = self->all->stop_fd, .events = POLLIN}};
     for (size_t i = 0; i < 2; i++) {
         waited[i].fd = waited[i].events == 0 ? -1 : waited[i].fd;
@@ -163,8 +188,7 @@ static void tunnel_carry(struct tunnel *self)
     bool goes_on = true;
     while (goes_on) {
         err = tunnel_move(self);
-        bool is_over = (self->to_gateway.has_ended && self->to_gateway.len == 0) ||
-                       (self->to_client.has_ended && self->to_client.len == 0);
+        bool is_over = tunnel_is_over(self);
         goes_on = !is_over && (err == ERR_NONE || (err == ERR_AGAIN && tunnel_wait(self)));
         if (is_over || (err != ERR_NONE && err != ERR_AGAIN)) {
             tunnel_tell(self);

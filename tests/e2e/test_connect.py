@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 
 import pymysql
 import pytest
@@ -214,6 +216,42 @@ def test_bytes_of_tcp_are_carried(me, admin, echo):
     done = me.done("connect", name, "--", sys.executable, "-c", script)
     assert done.returncode == 5 and done.stdout == "b'x'\n", done
     assert connected.end()[0] == 0
+
+
+class Counter:
+    """Says how much it has heard once the other side has ended, and then a lot."""
+
+    def __init__(self):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            threading.Thread(target=self.serve, args=self.listening.accept()[:1],
+                             daemon=True).start()
+
+    def serve(self, conn):
+        heard = 0
+        while data := conn.recv(65536):
+            heard += len(data)
+        time.sleep(0.3)  # there is nothing on its way, in either direction
+        conn.sendall(f"{heard}\n".encode() + b"x" * (2 << 20))
+        conn.close()
+
+
+@pytest.mark.parametrize("size", [0, 5, 1 << 20])
+def test_an_end_of_one_side_goes_through_to_the_target_and_back(me, admin, size):
+    connected = Connected(me, tcp_connection(admin, Counter().port))
+    with socket.create_connection(("127.0.0.1", connected.port), timeout=2 * PATIENCE) as client:
+        client.sendall(b"a" * size)
+        client.shutdown(socket.SHUT_WR)
+        received = bytearray()
+        while data := client.recv(1 << 16):
+            received += data
+    assert received == f"{size}\n".encode() + b"x" * (2 << 20)
+    code, _, err = connected.end()
+    assert code == 0 and "turned away" not in err, err
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="it takes root to be somebody else")
