@@ -145,6 +145,49 @@ static void a_body_that_fails_leaves_nothing(void **state)
     on_both(rolls_back);
 }
 
+struct in_parts {
+    char *names[2];
+    enum err ends_with;
+    int64_t seen; /* in the second part */
+};
+
+static enum err add_in_parts(struct store_tx *tx, void *context, struct error *error)
+{
+    struct in_parts *self = context;
+    struct store *part = store_part_new(tx);
+    enum err err = store_write(part, add_organization, self->names[0], error);
+    if (err == ERR_NONE) {
+        err = store_read(part, count_organizations, &self->seen, error);
+    }
+    if (err == ERR_NONE) {
+        err = store_write(part, add_organization, self->names[1], error);
+    }
+    store_part_free(part);
+    return err == ERR_NONE && self->ends_with != ERR_NONE ? fail(error, self->ends_with, "no")
+                                                          : err;
+}
+
+static void is_whole(struct fixture *fixture)
+{
+    static char name_b[] = "b";
+    struct in_parts twice = {.names = {name_a, name_a}};
+    struct in_parts refused = {.names = {name_a, name_b}, .ends_with = ERR_DENIED};
+    struct in_parts good = {.names = {name_a, name_b}};
+    assert_int_equal(store_write(fixture->store, add_in_parts, &twice, NULL), ERR_CONFLICT);
+    assert_int_equal(twice.seen, 2);
+    assert_int_equal(count(fixture), 1);
+    assert_int_equal(store_write(fixture->store, add_in_parts, &refused, NULL), ERR_DENIED);
+    assert_int_equal(count(fixture), 1);
+    assert_int_equal(store_write(fixture->store, add_in_parts, &good, NULL), ERR_NONE);
+    assert_int_equal(count(fixture), 3);
+}
+
+static void the_parts_of_a_body_come_to_be_together(void **state)
+{
+    (void)state;
+    on_both(is_whole);
+}
+
 static enum err write_kinds(struct store_tx *tx, void *context, struct error *error)
 {
     uint64_t changed = 0;
@@ -344,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_there_and_a_second_time_a_conflict),
         cmocka_unit_test(a_body_that_fails_leaves_nothing),
+        cmocka_unit_test(the_parts_of_a_body_come_to_be_together),
         cmocka_unit_test(values_of_every_kind_come_back_as_they_were),
         cmocka_unit_test(concurrent_updates_are_all_there),
         cmocka_unit_test(ten_may_open_a_new_store_at_once),
