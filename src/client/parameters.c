@@ -13,6 +13,7 @@ struct putting {
     size_t at;
     struct buf *out;
     bool is_used[COUNT_MAX];
+    bool is_unclear; /* where a string ends, to MySQL, depends on sql_mode */
 };
 
 static bool stands(const struct putting *self, size_t at, const char *word)
@@ -33,12 +34,14 @@ static bool is_word(const struct putting *self, size_t at)
 }
 
 /* Behind the quote that ends what begins at 'at'; a doubled one does not. */
-static size_t skip_quoted(const struct putting *self, size_t at, bool has_escapes)
+static size_t skip_quoted(struct putting *self, size_t at, bool has_escapes)
 {
     char quote = self->text.at[at];
     for (at++; at < self->text.len; at++) {
         if (has_escapes && self->text.at[at] == '\\') {
             at++;
+            bool is_quote = at < self->text.len && self->text.at[at] == quote;
+            self->is_unclear = self->is_unclear || (is_quote && self->all->is_mysql);
         } else if (self->text.at[at] == quote) {
             bool is_doubled = at + 1 < self->text.len && self->text.at[at + 1] == quote;
             if (!is_doubled) {
@@ -102,7 +105,7 @@ static bool is_escape_string(const struct putting *self, size_t at)
 }
 
 /* Behind what is no code; 'at' itself where code stands. */
-static size_t skip_other(const struct putting *self, size_t at)
+static size_t skip_other(struct putting *self, size_t at)
 {
     char byte = self->text.at[at];
     bool is_mysql = self->all->is_mysql;
@@ -229,6 +232,11 @@ enum err client_parameters_put(const struct client_parameters *parameters, struc
     size_t kept = 0; /* what is before it is in 'out' */
     while (self.at < script.len) {
         size_t end = skip_other(&self, self.at);
+        if (self.is_unclear) {
+            return fail(reterr, ERR_INPUT,
+                        "with --param a string must not have a quote behind a backslash, which "
+                        "sql_mode may take for its end: write the quote twice");
+        }
         if (end > self.at) {
             self.at = end;
             continue;

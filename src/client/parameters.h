@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What --param puts into the statements of a script: :'NAME' becomes the value as a literal,
  * :"NAME" a name in quotes, as psql has it. Nothing is put into strings, quoted names and comments;
- * so a value never ends what it stands in, whatever is in it. Pure. */
+ * so a value never ends what it stands in, whatever is in it. Where MySQL's sql_mode would decide
+ * what is a string (NO_BACKSLASH_ESCAPES), the script is refused. Pure. */
 #ifndef GH_CLIENT_PARAMETERS_H
 #define GH_CLIENT_PARAMETERS_H
 

@@ -181,7 +181,7 @@ static void read_statements(struct reading *reading)
         }
         read_statement(reading, at, end);
         if (changes_reading(reading, at, end)) {
-            add_rest(reading, lexer->tokens[end].offset,
+            add_rest(reading, lexer->tokens[end].offset + lexer->tokens[end].len,
                      "what stands before it may change how it is read");
             return;
         }

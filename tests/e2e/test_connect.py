@@ -218,6 +218,20 @@ def test_bytes_of_tcp_are_carried(me, admin, echo):
     assert connected.end()[0] == 0
 
 
+def test_values_of_mysql_are_the_same_in_every_sql_mode(me, admin, mysql):
+    name = mysql.connection(admin)
+    odd = "o'neil \\' or 1=1 -- \"x\" `y` \\"
+    for mode in ("", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "NO_BACKSLASH_ESCAPES,ANSI_QUOTES"):
+        rows = me.json("exec", name, "--param", f"a={odd}", "--param", "b=plain", "-c",
+                       f"set sql_mode = '{mode}'; select :'a' as a, :'b' as b, '\\\\' as c")
+        value, plain, backslashes = rows[-1]["rows"][0]
+        assert (value, plain) == (odd, "plain"), (mode, rows)
+        assert len(backslashes) == (2 if "NO_BACKSLASH" in mode else 1), (mode, rows)
+    for script in ("select '\\', :'a', '", "select 'it\\'s', :'a'"):
+        assert "sql_mode" in me.refused(2, "exec", name, "--param", "a=b", "-c", script)
+    assert me.json("exec", name, "-c", "select 'it\\'s' as s")[-1]["rows"] == [["it's"]]
+
+
 class Counter:
     """Says how much it has heard once the other side has ended, and then a lot."""
 

@@ -48,10 +48,28 @@ static void nothing_is_put_where_no_code_stands(void **state)
            "select ':\"t\"', E'\\':''id''', \":'id'\", $$:'id'$$, $a$:'id'$b$ $a$, 'a' -- :'id'\n"
            "/* :'id' /* */ :'id' */ , 'a\"b`c',  E'o''b\\\\c'");
     expect(true,
-           "select `:'id'`, 'a\\':\"t\"', \"\\\":'id'\", # :'id'\n 1 -- :'id'\n /* :'id' */, "
+           "select `:'id'`, 'a'':\"t\"', \"\"\":'id'\\\\\", # :'id'\n 1 -- :'id'\n /* :'id' */, "
            ":'t', :'id'",
-           "select `:'id'`, 'a\\':\"t\"', \"\\\":'id'\", # :'id'\n 1 -- :'id'\n /* :'id' */, "
+           "select `:'id'`, 'a'':\"t\"', \"\"\":'id'\\\\\", # :'id'\n 1 -- :'id'\n /* :'id' */, "
            "_utf8mb4 X'6122626063', _utf8mb4 X'6f27625c63'");
+}
+
+/* With NO_BACKSLASH_ESCAPES the first of these strings ends at its backslash. */
+static void what_a_mode_of_mysql_decides_is_refused(void **state)
+{
+    static const char *const scripts[] = {
+        "select '\\', :'id', :'t', '", "select \"\\\", :'id', :'t'",
+        "select :'id', :'t', '\\\\\\''", "select :'id', :'t', 'it\\'s'"};
+    struct error error = {.message = ""};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+        struct buf out CLEANUP(buf_release);
+        buf_init(&out, LIMIT_KIB(64));
+        assert_int_equal(put(true, scripts[i], &out, &error), ERR_INPUT);
+        assert_non_null(strstr(error.message, "sql_mode"));
+    }
+    expect(true, "select '\\\\', `a\\`, :'id', :'t', '\\n'",
+           "select '\\\\', `a\\`, _utf8mb4 X'6f27625c63', _utf8mb4 X'6122626063', '\\n'");
 }
 
 static void a_slice_of_an_array_and_a_cast_stay(void **state)
@@ -86,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_a_literal_and_a_name_is_quoted),
         cmocka_unit_test(nothing_is_put_where_no_code_stands),
+        cmocka_unit_test(what_a_mode_of_mysql_decides_is_refused),
         cmocka_unit_test(a_slice_of_an_array_and_a_cast_stay),
         cmocka_unit_test(what_is_missing_or_too_much_is_named),
     };
