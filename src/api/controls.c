@@ -29,51 +29,66 @@ static enum err controls_check_kind(const struct api_call *call, struct store_tx
                       SLICE_ARG(place.rule_name), SLICE_ARG(place.connection_name), protocol->name);
 }
 
-/* Members of guard rails that act on some protocols only. */
+/* A member of rules of that kind that cannot act, as it stands in their documents. */
+struct controls_member {
+    struct slice text;
+    const char *words;
+};
+
+static enum err controls_check_member(const struct api_call *call, struct store_tx *tx,
+                                      const struct protocol *protocol, const char *kind,
+                                      const struct controls_member *member, struct error *reterr)
+{
+    const struct rule_search search = {.organization_id = call->caller.organization_id,
+                                       .subtype = protocol->subtype,
+                                       .kind = slice_of_text(kind)};
+    struct rule_place place;
+    enum err err = rule_store_find_having(tx, call->arena, &search, member->text, &place, reterr);
+    if (err == ERR_NONE) {
+        return fail(reterr, ERR_INPUT,
+                    "'%.*s' has %s, which cannot act on the connection '%.*s': it is not held "
+                    "on %s",
+                    SLICE_ARG(place.rule_name), member->words, SLICE_ARG(place.connection_name),
+                    protocol->name);
+    }
+    return err == ERR_NOT_FOUND ? ERR_NONE : err;
+}
+
+/* Members that act on some protocols only. */
 static enum err controls_check_members(const struct api_call *call, struct store_tx *tx,
                                        const struct protocol *protocol, struct error *reterr)
 {
     struct controls controls = protocol_controls(protocol);
+    const struct controls_member columns = {SLICE("\"columns\":[{"), "rules about columns"};
     const struct {
         enum control control;
-        struct slice member; /* as it stands in the document */
-        const char *words;
+        struct controls_member member;
     } members[] = {
-        {controls.read_budget, SLICE("\"type\":\"read_budget\""), "a read budget"},
-        {controls.guard_output, SLICE("\"output\":{\"rules\":[{"), "rules for output"},
-        {controls.row_limit, SLICE("\"max_rows\":"), "a limit on rows (max_rows)"},
-        {controls.read_only, SLICE("\"read_only\":true"), "read_only"},
-        {controls.guard_structure, SLICE("\"operations\":["),
-         "rules about statements (operations)"},
-        {controls.guard_structure, SLICE("\"relations\":["), "rules about statements (relations)"},
-        {controls.guard_structure, SLICE("\"functions\":["), "rules about statements (functions)"},
-        {controls.guard_structure, SLICE("\"without_where\":true"), "rules about statements"},
-        {controls.guard_structure, SLICE("\"multi_statement\":true"), "rules about statements"},
-        {controls.held, SLICE("\"action\":\"review\""), "the action 'review'"},
-        {controls.rehearsed, SLICE("\"action\":\"rehearse\""), "the action 'rehearse'"},
+        {controls.read_budget, {SLICE("\"type\":\"read_budget\""), "a read budget"}},
+        {controls.guard_output, {SLICE("\"output\":{\"rules\":[{"), "rules for output"}},
+        {controls.row_limit, {SLICE("\"max_rows\":"), "a limit on rows (max_rows)"}},
+        {controls.read_only, {SLICE("\"read_only\":true"), "read_only"}},
+        {controls.guard_structure,
+         {SLICE("\"operations\":["), "rules about statements (operations)"}},
+        {controls.guard_structure,
+         {SLICE("\"relations\":["), "rules about statements (relations)"}},
+        {controls.guard_structure,
+         {SLICE("\"functions\":["), "rules about statements (functions)"}},
+        {controls.guard_structure, {SLICE("\"without_where\":true"), "rules about statements"}},
+        {controls.guard_structure, {SLICE("\"multi_statement\":true"), "rules about statements"}},
+        {controls.held, {SLICE("\"action\":\"review\""), "the action 'review'"}},
+        {controls.rehearsed, {SLICE("\"action\":\"rehearse\""), "the action 'rehearse'"}},
     };
-    const struct rule_search search = {.organization_id = call->caller.organization_id,
-                                       .subtype = protocol->subtype,
-                                       .kind = SLICE("guardrail")};
-    for (size_t i = 0; i < COUNT_OF(members); i++) {
-        struct rule_place place;
-        if (members[i].control != CONTROL_IMPOSSIBLE) {
-            continue;
-        }
-        enum err err =
-            rule_store_find_having(tx, call->arena, &search, members[i].member, &place, reterr);
-        if (err == ERR_NONE) {
-            return fail(reterr, ERR_INPUT,
-                        "'%.*s' has %s, which cannot act on the connection '%.*s': it is not held "
-                        "on %s",
-                        SLICE_ARG(place.rule_name), members[i].words,
-                        SLICE_ARG(place.connection_name), protocol->name);
-        }
-        if (err != ERR_NOT_FOUND) {
-            return err;
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < COUNT_OF(members) && err == ERR_NONE; i++) {
+        if (members[i].control == CONTROL_IMPOSSIBLE) {
+            err =
+                controls_check_member(call, tx, protocol, "guardrail", &members[i].member, reterr);
         }
     }
-    return ERR_NONE;
+    return err == ERR_NONE && controls.guard_structure == CONTROL_IMPOSSIBLE
+               ? controls_check_member(call, tx, protocol, "masking", &columns, reterr)
+               : err;
 }
 
 /* Commands and what else no client speaks to: nothing of it is understood but words. */

@@ -45,7 +45,8 @@ const struct shape masking_link_shape = {
 bool masking_reaches(struct slice subtype)
 {
     return slice_equals(subtype, SLICE(MASKING_SUBTYPE)) ||
-           slice_equals(subtype, SLICE(MASKING_SUBTYPE_OTHER));
+           slice_equals(subtype, SLICE(MASKING_SUBTYPE_OTHER)) ||
+           slice_equals(subtype, SLICE(MASKING_SUBTYPE_SHELL));
 }
 
 struct slice masking_warning_in(struct arena *arena, struct slice connection_name,
@@ -53,6 +54,7 @@ struct slice masking_warning_in(struct arena *arena, struct slice connection_nam
 {
     return arena_format(arena,
                         "the connection '%.*s' is of subtype '%.*s': only connections of subtype "
-                        "'" MASKING_SUBTYPE "' or '" MASKING_SUBTYPE_OTHER "' are masked",
+                        "'" MASKING_SUBTYPE "', '" MASKING_SUBTYPE_OTHER
+                        "' or '" MASKING_SUBTYPE_SHELL "' are masked",
                         SLICE_ARG(connection_name), SLICE_ARG(subtype));
 }

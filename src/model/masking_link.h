@@ -22,6 +22,7 @@ extern const struct shape masking_link_shape;
  * be opened at all. */
 #define MASKING_SUBTYPE       "postgres"
 #define MASKING_SUBTYPE_OTHER "mysql"
+#define MASKING_SUBTYPE_SHELL "ssh" /* what is found in text; rules about columns are not saved */
 
 bool masking_reaches(struct slice subtype);
 struct slice masking_warning_in(struct arena *arena, struct slice connection_name,

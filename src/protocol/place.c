@@ -9,7 +9,7 @@
 static const char *const place_names[] = {
     "HOST",        "PORT",        "USER",    "PASS",        "DB",         "SSLMODE",
     "SSLROOTCERT", "SSLCERT",     "SSLKEY",  "PRIVATE_KEY", "PASSPHRASE", "CERTIFICATE",
-    "HOST_KEY",    "KNOWN_HOSTS", "FORWARD", "ACCEPT_ENV",
+    "HOST_KEY",    "KNOWN_HOSTS", "FORWARD", "ACCEPT_ENV",  "LOGINS",
 };
 
 static const char *const place_secrets[] = {"PASS", "PRIVATE_KEY", "PASSPHRASE"};
@@ -120,6 +120,7 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
         .known_hosts = place_variable(variables, "KNOWN_HOSTS"),
         .forward = place_variable(variables, "FORWARD"),
         .accept_env = place_variable(variables, "ACCEPT_ENV"),
+        .logins = place_variable(variables, "LOGINS"),
     };
     if (place.host.len == 0 || (rules->needs_user && place.user.len == 0)) {
         return fail(reterr, ERR_INPUT, "the connection has no 'envvar:%s'",

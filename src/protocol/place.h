@@ -2,9 +2,9 @@
 /* Where a target is and how to sign in there, out of a connection's variables: HOST, PORT, USER,
  * PASS, DB and SSLMODE (prefer), and SSLROOTCERT, SSLCERT and SSLKEY, paths of files with PEM
  * inside. Only files that were made for the session count: a variable cannot name one that lies
- * there anyway. PRIVATE_KEY, PASSPHRASE, CERTIFICATE, HOST_KEY, KNOWN_HOSTS, FORWARD and
- * ACCEPT_ENV are SSH's, with the text itself in the variable. SSLMODE require with SSLROOTCERT is
- * verify-ca, as libpq has it. */
+ * there anyway. PRIVATE_KEY, PASSPHRASE, CERTIFICATE, HOST_KEY, KNOWN_HOSTS, FORWARD,
+ * ACCEPT_ENV and LOGINS are SSH's, with the text itself in the variable. SSLMODE require with
+ * SSLROOTCERT is verify-ca, as libpq has it. */
 #ifndef GH_PROTOCOL_PLACE_H
 #define GH_PROTOCOL_PLACE_H
 
@@ -51,6 +51,7 @@ struct place {
     struct slice known_hosts;
     struct slice forward;         /* patterns of what ports may be forwarded to */
     struct slice accept_env;      /* patterns of variables that a client may set */
+    struct slice logins;          /* users beside the first that a client may be there */
     bool has_files;               /* that somebody must remove at the end */
     struct shape_pairs variables; /* of a command: keys as they are stored, open values */
 };

@@ -93,13 +93,14 @@ static enum err masking_rule_warn(struct store_tx *tx, struct arena *arena,
     }
     enum err err = store_query(
         tx,
-        "SELECT c.name, c.subtype FROM connection c WHERE c.subtype NOT IN ($2, $3) AND c.id IN ("
+        "SELECT c.name, c.subtype FROM connection c WHERE c.subtype NOT IN ($2, $3, $4) AND c.id "
+        "IN ("
         "SELECT x.connection_id FROM connection_rule x WHERE x.rule_id = $1 AND x.is_active = 1 "
         "UNION SELECT y.connection_id FROM attribute_rule z "
         "JOIN connection_attribute y ON y.attribute_id = z.attribute_id WHERE z.rule_id = $1) "
         "ORDER BY c.name",
         PARAMS(store_text(rule->id), store_text(SLICE(MASKING_SUBTYPE)),
-               store_text(SLICE(MASKING_SUBTYPE_OTHER))),
+               store_text(SLICE(MASKING_SUBTYPE_OTHER)), store_text(SLICE(MASKING_SUBTYPE_SHELL))),
         &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         if (++count <= WARNINGS_MAX) {

@@ -41,10 +41,11 @@ WORDS = {
               "row_limits": "enforced", "read_budgets": "enforced", "masking": "enforced",
               "held_statements": "enforced", "rehearsed_statements": "impossible",
               "recording": "enforced", "review": "enforced"},
-    # Its sessions are those of test_ssh.py, its rules are proven in test_ssh_rules.py.
-    "ssh": {**dict.fromkeys(("structural", "row_limits", "read_budgets", "masking", "held_statements",
-                             "rehearsed_statements"), "impossible"),
-            **dict.fromkeys(("text", "output", "read_only", "recording", "review"), "enforced")},
+    # Its sessions are those of test_ssh.py, its rules are proven in test_ssh_rules.py,
+    # test_ssh_masking.py and test_ssh_held.py.
+    "ssh": {**dict.fromkeys(("structural", "row_limits", "read_budgets", "rehearsed_statements"), "impossible"),
+            **dict.fromkeys(("text", "output", "read_only", "masking", "held_statements", "recording",
+                             "review"), "enforced")},
     # No native client reaches these yet; scripts do, as the input of the connection's command.
     "mssql": {**dict.fromkeys(("structural", "read_only", "row_limits", "read_budgets", "masking",
                                "held_statements", "rehearsed_statements"), "impossible"), "text": "enforced",

@@ -453,14 +453,42 @@ def test_the_test_of_a_connection(admin, server, request, place):
     assert admin.get(f"/connections/{good}/tables").status == 400
 
 
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_a_connection_opens_the_logins_that_it_names(gateway, admin, server, tmp_path, request, place):
+    agent_id = request.getfixturevalue("elsewhere") if place == "elsewhere" else None
+    name = connection(admin, server.secret(USER="nobody-of-this-name", LOGINS=f"x, {server.user}"), agent_id)
+    client = Client(gateway, credential(admin, name), tmp_path / "client")
+
+    def come(login, **changed):
+        client.name = name + login
+        client.env.update(changed)
+        return client.ssh("id -un", options=("-o", "LogLevel=INFO"))
+    assert come("+" + server.user).stdout.decode().strip() == server.user
+    assert session_of(admin, name)["application_name"] == server.user
+    for login, says in [("", b"does not let"), ("+other", b"does not allow this login"),
+                        ("+x", b"does not let"), (f"+{server.user.upper()}", b"does not allow this login")]:
+        done = come(login)
+        assert done.returncode == 255 and done.stdout == b"" and says in done.stderr, (login, done)
+    stranger = [come(login, SSHPASS="wrong").stderr for login in ("", "+" + server.user, "+other", "+")]
+    assert len({said.replace(f"{name}{login}@".encode(), b"@") for said, login in
+                zip(stranger, ("", "+" + server.user, "+other", "+"))}) == 1, stranger
+    answer = admin.patch(f"/connections/{name}", {"secret": {"envvar:LOGINS": b64("a *")}})
+    assert answer.status == 400 and "LOGINS" in answer.message, answer
+
+
 # What is refused --------------------------------------------------------------------------------------
 
 
-def test_forwards_of_any_kind_are_refused(client):
+def test_forwards_of_any_kind_are_refused(admin, client):
     done = client.ssh("echo \"$SSH_AUTH_SOCK$DISPLAY\"", options=("-A", "-X"))
     assert done.stdout == b"\n", done
     done = client.ssh("true", options=("-o", "ExitOnForwardFailure=yes", "-R", "127.0.0.1:0:127.0.0.1:22"))
     assert done.returncode == 255, done
+    done = client.ssh("echo on", options=("-o", "LogLevel=INFO", "-R", "127.0.0.1:7:127.0.0.1:22"))
+    assert done.stdout == b"on\n" and b"forwarding failed" in done.stderr, done
+    wait_for(lambda: "forwards nothing back: not from 127.0.0.1:7" in "".join(
+        admin.get(f"/sessions/{row['id']}?expand=event_stream&event_stream=utf8").body.decode()
+        for row in admin.get(f"/sessions?connection={client.name}").json["data"]), what="what is on record of it")
     done = subprocess.run(client.command(options=("-o", "LogLevel=INFO", "-W", "127.0.0.1:22")), env=client.env,
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE, check=False)
     assert done.returncode == 255 and b"administratively prohibited" in done.stderr, done

@@ -305,6 +305,10 @@ def test_a_server_without_a_key_of_ours(gateway, admin, server, person, name, tm
     stranger = connection(admin, server.secret(PRIVATE_KEY=None, USER="nobody-of-this-name"))
     told = admin.get(f"/connections/{stranger}/test")
     assert "TrustedUserCAKeys" in str(told.json), told
+    several = connection(admin, server.secret(PRIVATE_KEY=None, USER="nobody-of-this-name", LOGINS=server.user))
+    own(person, path, several)
+    assert come(gateway, f"{several}+{server.user}", path, tmp_path).stdout == b"in\n"
+    own(person, path, name)
     tunnel = come(gateway, name, path, tmp_path, options=("-W", f"127.0.0.1:{server.port}"))
     assert b"SSH-2.0" not in tunnel.stdout, tunnel
 

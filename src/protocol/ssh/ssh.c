@@ -73,7 +73,7 @@ const struct protocol sshd_protocol = {
             .read_answer = sshd_answer_read,
             .write_answer = sshd_answer_write,
         },
-    .can = CAN_GUARD_TEXT | CAN_GUARD_OUTPUT | CAN_READ_ONLY,
+    .can = CAN_GUARD_TEXT | CAN_GUARD_OUTPUT | CAN_READ_ONLY | CAN_MASK | CAN_HOLD,
     .row_limit = LIMIT_RECORDED_SSH_SIZE,
     .passage = &sshd_passage_ops,
     .replay = &sshd_replay_ops,

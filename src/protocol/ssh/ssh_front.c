@@ -13,6 +13,7 @@
 #include "protocol/ssh/ssh.h"
 #include "protocol/ssh/ssh_key.h"
 #include "protocol/ssh/ssh_link.h"
+#include "protocol/ssh/ssh_login.h"
 #include "wire/ssh_certificate.h"
 
 #include <stdio.h>
@@ -213,12 +214,13 @@ static void sshd_front_take_secret(struct sshd_front *self, struct slice secret,
     self->events->on_name(self->owner, self->name);
 }
 
-/* The name of a connection, and perhaps why it is used: "orders;ticket=42". */
+/* The name of a connection, perhaps as whom, and why it is used: "orders+deploy;ticket=42". */
 static void sshd_front_take_user(struct sshd_front *self, const char *user)
 {
     struct shape_pairs metadata = hello_metadata_in(&self->arena);
+    struct slice login;
     self->user = arena_copy(&self->arena, slice_of_text(user));
-    self->name = hello_application_read(self->user, &metadata);
+    self->name = sshd_login_cut(hello_application_read(self->user, &metadata), &login);
 }
 
 static void sshd_front_ask_secret(ssh_message take_message)
@@ -576,14 +578,13 @@ static struct hello sshd_front_hello_in(struct arena *arena, const struct front 
 {
     const struct sshd_front *self = CONTAINER_OF_CONST(front, struct sshd_front, front);
     struct hello hello = {
-        .name = self->name,
-        .database = SLICE(""),
-        .application_name = SLICE(""),
         .metadata = hello_metadata_in(arena),
         .metadata_hint = "A client of SSH gives them behind the connection's name, as its user: "
                          "'orders;ticket=42'.",
     };
-    hello.name = hello_application_read(self->user, &hello.metadata);
+    hello.name =
+        sshd_login_cut(hello_application_read(self->user, &hello.metadata), &hello.database);
+    hello.application_name = hello.database; /* so it is on record, too */
     return hello;
 }
 

@@ -142,6 +142,28 @@ static void link_take_request(struct sshd_link *link, ssh_message take_message)
     sshd_channel_say_request(channel, &request, true);
 }
 
+/* None is granted: the frame is for the record alone, so nobody answers it. */
+static void link_take_global(struct sshd_link *link, ssh_message take_message)
+{
+    const struct sshwire_forward forward = {
+        .address = link_text(ssh_message_global_request_address(take_message)),
+        .port = (uint32_t)ssh_message_global_request_port(take_message),
+    };
+    struct buf body;
+    buf_init(&body, LIMIT_KIB(1));
+    if (link->is_server && link->is_open &&
+        ssh_message_subtype(take_message) == SSH_GLOBAL_REQUEST_TCPIP_FORWARD &&
+        forward.address.len <= LIMIT_SSH_HOST_SIZE &&
+        sshwire_forward_write(&body, &forward) == ERR_NONE) {
+        const struct sshwire_message message = {.type = SSHWIRE_GLOBAL_REQUEST,
+                                                .name = SLICE("tcpip-forward"),
+                                                .body = buf_view(&body)};
+        sshd_link_say(link, &message);
+    }
+    buf_release(&body);
+    link_refuse_message(take_message);
+}
+
 void sshd_link_take_message(struct sshd_link *link, ssh_message take_message)
 {
     switch (ssh_message_type(take_message)) {
@@ -150,6 +172,9 @@ void sshd_link_take_message(struct sshd_link *link, ssh_message take_message)
         return;
     case SSH_REQUEST_CHANNEL:
         link_take_request(link, take_message);
+        return;
+    case SSH_REQUEST_GLOBAL:
+        link_take_global(link, take_message);
         return;
     default:
         link_refuse_message(take_message);

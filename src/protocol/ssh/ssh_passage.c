@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define OUT_SIZE_MAX  LIMIT_MIB(2)
+#define OUT_SIZE_MAX  LIMIT_MIB(9)
 #define DATA_SIZE_MAX LIMIT_KIB(32) /* of one message of ours */
 #define BLOCKED_CODE  126           /* what shells have for a command that may not run */
 
@@ -186,7 +186,8 @@ static enum err sshd_pass(struct passage *passage, enum pump_side side, struct s
     self->counts.bytes[side] += bytes->len;
     buf_truncate(&self->out[side], 0);
     buf_truncate(&self->back, 0);
-    enum err err = buf_append(&self->in[side], *bytes);
+    enum err err = side == PUMP_TARGET ? sshd_hold_go_on(self) : ERR_NONE;
+    err = err == ERR_NONE ? buf_append(&self->in[side], *bytes) : err;
     err = err == ERR_NONE ? sshd_take_frames(self, side) : err;
     *bytes = buf_view(&self->out[side]);
     *ret_back = buf_view(&self->back);
@@ -216,14 +217,16 @@ static const struct passage_counts *sshd_counts(const struct passage *passage)
 
 static const struct mask_counts *sshd_masked(const struct passage *passage)
 {
-    (void)passage;
-    return NULL;
+    const struct sshd_passage *self = CONTAINER_OF_CONST(passage, struct sshd_passage, passage);
+    return sshd_masks(self) ? &self->masked : NULL;
 }
 
 static void sshd_set_policy(struct passage *passage, const struct passage_policy *policy)
 {
     struct sshd_passage *self = sshd_passage_of(passage);
+    mask_rules_unref(self->has_policy ? self->policy.masking : NULL);
     self->policy = *policy;
+    self->policy.masking = policy->masking == NULL ? NULL : mask_rules_ref(policy->masking);
     self->has_policy = true;
 }
 
@@ -278,7 +281,9 @@ static struct passage *sshd_passage_start(const struct passage_settings *setting
         buf_init(&self->in[i], LIMIT_SSH_FRAME_SIZE + SSHWIRE_HEAD_SIZE + LIMIT_READ_SIZE);
         buf_init(&self->out[i], OUT_SIZE_MAX);
     }
-    buf_init(&self->back, LIMIT_PUMP_OWN_SIZE);
+    buf_init(&self->back, OUT_SIZE_MAX);
+    buf_init(&self->hold.frames, 2 * LIMIT_SSH_WINDOW + LIMIT_KIB(128));
+    SSHD_WORDS_INIT(&self->hold.words);
     if (settings->policy != NULL) {
         sshd_set_policy(&self->passage, settings->policy);
     }
@@ -307,6 +312,10 @@ static void sshd_passage_free(struct passage *passage)
         buf_release(&self->out[i]);
     }
     buf_release(&self->back);
+    buf_wipe(&self->hold.frames);
+    buf_release(&self->hold.frames);
+    buf_release(&self->hold.words);
+    mask_rules_unref(self->has_policy ? self->policy.masking : NULL);
     memory_free(self);
 }
 
@@ -319,6 +328,8 @@ const struct passage_ops sshd_passage_ops = {
     .set_policy = sshd_set_policy,
     .informed = sshd_ignore,
     .stopped = sshd_ignore,
+    .hold_notice = sshd_hold_notice,
+    .decided = sshd_hold_decided,
     .last_words = sshd_last_words,
     .end = sshd_passage_end,
     .free = sshd_passage_free,

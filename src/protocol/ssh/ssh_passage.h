@@ -22,6 +22,7 @@ enum sshd_kind {
 
 struct sshd_sftp;
 struct sshd_scp;
+struct sshd_masked;
 
 /* What somebody types, until it is known whether the terminal shows it. */
 struct sshd_typed {
@@ -49,9 +50,10 @@ struct sshd_followed {
     bool has_terminal;
     uint32_t size[2]; /* of that: columns, rows */
     uint32_t item;
-    uint32_t reserve;                      /* of the client's window */
-    uint32_t spent;                        /* of that */
-    uint32_t window;                       /* the client's, at the start */
+    uint32_t reserve; /* of the client's window */
+    uint32_t spent;   /* of that */
+    uint32_t window;  /* the client's, at the start */
+    uint32_t room;    /* of it, as the target knows it; of what is not masked */
     struct sshd_owed owed[LIMIT_SSH_OWED]; /* oldest first */
     size_t owed_count;
     uint64_t left; /* of output that is recorded */
@@ -61,7 +63,17 @@ struct sshd_followed {
     struct sshd_typed *typed;
     struct sshd_sftp *sftp;
     struct sshd_scp *scp;
-    bool is_done; /* its end is on record */
+    struct sshd_masked *masked; /* NULL: its output is not */
+    bool is_done;               /* its end is on record */
+};
+
+/* A command that people decide on. */
+struct sshd_hold {
+    struct sshd_followed *channel; /* NULL: none waits */
+    struct buf frames;             /* of the client's on that channel: the command, then others */
+    struct buf words;              /* to be told: that it waits, or why it does not run */
+    bool is_decided;
+    bool passes;
 };
 
 struct sshd_passage {
@@ -72,6 +84,9 @@ struct sshd_passage {
     struct passage_policy policy;
     bool has_policy;
     struct passage_counts counts;
+    struct mask_counts masked;
+    struct sshd_hold hold;
+    bool is_approved; /* what is judged now */
     uint64_t row_limit;
     enum pump_side side; /* whose bytes pass now */
     struct buf in[2];    /* by side: what is no whole frame yet */
@@ -124,12 +139,47 @@ enum err sshd_take_reply(struct sshd_passage *self, struct sshd_followed *channe
 /* The oldest request is answered. */
 void sshd_owed_shift(struct sshd_followed *channel);
 
+/* One that was held runs, or is refused; its frame is 'message'. */
+enum err sshd_run_held(struct sshd_passage *self, struct sshd_followed *channel,
+                       const struct sshwire_message *message, struct slice frame) MUST_USE;
+
+/* ssh_passage_hold.c */
+enum err sshd_hold(struct sshd_passage *self, struct sshd_followed *channel,
+                   const struct guard_verdict *verdict, struct slice command,
+                   struct slice frame) MUST_USE;
+/* Why it cannot be; NULL: it can. */
+const char *sshd_why_not_held(const struct sshd_passage *self, struct slice command);
+bool sshd_is_held(const struct sshd_passage *self, const struct sshd_followed *channel);
+/* Of the client, behind the command. */
+enum err sshd_hold_behind(struct sshd_passage *self, struct slice frame) MUST_USE;
+/* Its channel ends: nobody has to decide any more. */
+void sshd_hold_leave(struct sshd_passage *self, const struct sshd_followed *channel);
+/* In a turn of the target's: what there is to be told, and what was decided. */
+enum err sshd_hold_go_on(struct sshd_passage *self) MUST_USE;
+void sshd_hold_notice(struct passage *passage, struct slice message, struct slice hint);
+void sshd_hold_decided(struct passage *passage, const struct hold_answer *answer);
+
 /* ssh_passage_data.c */
 enum err sshd_take_data(struct sshd_passage *self, struct sshd_followed *channel,
                         enum pump_side side, const struct sshwire_message *message,
                         struct slice frame) MUST_USE;
 /* Output that waits goes on: nothing more comes. */
 enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_followed *channel) MUST_USE;
+
+void sshd_record_output(struct sshd_passage *self, struct sshd_followed *channel, bool is_error,
+                        struct slice text);
+
+/* ssh_passage_mask.c: output of the target's, as it comes; what there is at its end. */
+enum err sshd_masked_pass(struct sshd_passage *self, struct sshd_followed *channel, bool is_error,
+                          struct slice text) MUST_USE;
+enum err sshd_masked_end(struct sshd_passage *self, struct sshd_followed *channel) MUST_USE;
+/* The client may be sent so much more. */
+enum err sshd_masked_adjust(struct sshd_passage *self, struct sshd_followed *channel,
+                            uint32_t more) MUST_USE;
+/* Something waits for that: what the target says next comes behind it. */
+bool sshd_masked_waits(const struct sshd_followed *channel);
+enum err sshd_masked_behind(struct sshd_followed *channel, struct slice frame) MUST_USE;
+void sshd_masked_free(struct sshd_masked *masked);
 
 /* ssh_passage_typed.c */
 struct sshd_typed *sshd_typed_new(void);
@@ -145,8 +195,14 @@ bool sshd_judges_input(const struct sshd_passage *self);
 /* Rules for input stop what they match: what is not understood does not pass. */
 bool sshd_stops_input(const struct sshd_passage *self);
 bool sshd_judges_output(const struct sshd_passage *self);
+bool sshd_masks(const struct sshd_passage *self);
+/* Either: what the gateway cannot look into does not pass. */
+bool sshd_looks_at_output(const struct sshd_passage *self);
 bool sshd_is_read_only(const struct sshd_passage *self);
 /* True: it is blocked, and 'words' say why; or they are a warning, or empty. */
+/* The strongest action; of GUARD_REVIEW, *ret_review is the verdict that asks for it. */
+enum guard_action sshd_judge(struct sshd_passage *self, const struct slice *texts, size_t count,
+                             struct buf *words, struct guard_verdict *ret_review);
 bool sshd_judge_texts(struct sshd_passage *self, const struct slice *texts, size_t count,
                       struct buf *words);
 bool sshd_judge_output(struct sshd_passage *self, struct slice text, struct buf *words);

@@ -12,6 +12,15 @@ static enum err channel_forward(struct sshd_passage *self, enum pump_side side, 
     return buf_append(&self->out[side], frame);
 }
 
+/* Behind output that waits for the client. */
+static enum err channel_forward_behind(struct sshd_passage *self, struct sshd_followed *channel,
+                                       enum pump_side side, struct slice frame)
+{
+    return side == PUMP_TARGET && !channel->is_cut && sshd_masked_waits(channel)
+               ? sshd_masked_behind(channel, frame)
+               : channel_forward(self, side, frame);
+}
+
 /* The one that a message of that side is about. One that the gateway has ended goes first until the
  * side has closed it: the other may have given its number to a new one by then. */
 static struct sshd_followed *channel_find(struct sshd_passage *self, enum pump_side side,
@@ -39,6 +48,7 @@ void sshd_followed_free(struct sshd_followed *channel)
     sshd_typed_free(channel->typed);
     sshd_sftp_free(channel->sftp);
     sshd_scp_free(channel->scp);
+    sshd_masked_free(channel->masked);
     buf_release(&channel->lines[0]);
     buf_release(&channel->lines[1]);
     memory_free(channel);
@@ -90,7 +100,7 @@ static struct slice channel_refusal(struct sshd_passage *self, enum pump_side si
         return SLICE("there are too many channels");
     }
     if (is_tunnel &&
-        (sshd_stops_input(self) || sshd_judges_output(self) || sshd_is_read_only(self))) {
+        (sshd_stops_input(self) || sshd_looks_at_output(self) || sshd_is_read_only(self))) {
         struct buf words;
         SSHD_WORDS_INIT(&words);
         sshd_refuse(self, &words, "a tunnel passes the connection's rules by");
@@ -149,6 +159,7 @@ static enum err channel_open(struct sshd_passage *self, enum pump_side side,
         channel->reserve = message->window / 4 < LIMIT_SSH_RESERVE ? message->window / 4
                                                                    : (uint32_t)LIMIT_SSH_RESERVE;
         open.window -= channel->reserve;
+        channel->room = open.window;
     } else {
         channel_begin_tunnel(self, channel, side, message);
     }
@@ -202,6 +213,10 @@ static enum err channel_adjust(struct sshd_passage *self, struct sshd_followed *
         uint32_t back = channel->spent < message->window ? channel->spent : message->window;
         channel->spent -= back;
         adjust.window -= back;
+        channel->room += adjust.window;
+    }
+    if (side == PUMP_CLIENT && channel->masked != NULL) {
+        return sshd_masked_adjust(self, channel, adjust.window);
     }
     enum err err = adjust.window == 0 ? ERR_NONE : sshd_say(self, sshd_other(side), &adjust);
     return err == ERR_NONE && side == PUMP_CLIENT && channel->sftp != NULL
@@ -230,10 +245,11 @@ static enum err channel_close(struct sshd_passage *self, struct sshd_followed *c
     if (channel->has_closed[side]) {
         return ERR_INPUT;
     }
+    sshd_hold_leave(self, channel);
     err = side == PUMP_TARGET ? sshd_flush_lines(self, channel) : ERR_NONE;
     channel->has_closed[side] = true;
     if (err == ERR_NONE && (!channel->is_cut || side == PUMP_TARGET)) {
-        err = channel_forward(self, side, frame);
+        err = channel_forward_behind(self, channel, side, frame);
     }
     if (channel->has_closed[0] && channel->has_closed[1]) {
         sshd_record_end(self, channel, "closed", true);
@@ -253,6 +269,10 @@ static enum err channel_take(struct sshd_passage *self, struct sshd_followed *ch
     if (channel->is_cut) {
         return ERR_NONE; /* said before it knew */
     }
+    if (side == PUMP_CLIENT && sshd_is_held(self, channel) &&
+        message->type != SSHWIRE_WINDOW_ADJUST) {
+        return sshd_hold_behind(self, frame);
+    }
     if (message->type == SSHWIRE_OPEN_CONFIRMATION) {
         return channel_confirm(self, channel, side, message, frame);
     }
@@ -270,7 +290,9 @@ static enum err channel_take(struct sshd_passage *self, struct sshd_followed *ch
         return sshd_take_data(self, channel, side, message, frame);
     case SSHWIRE_EOF:
         err = side == PUMP_TARGET ? sshd_flush_lines(self, channel) : ERR_NONE;
-        return err == ERR_NONE && !channel->is_cut ? channel_forward(self, side, frame) : err;
+        return err == ERR_NONE && !channel->is_cut
+                   ? channel_forward_behind(self, channel, side, frame)
+                   : err;
     case SSHWIRE_REQUEST:
         return sshd_take_request(self, channel, side, message, frame);
     case SSHWIRE_SUCCESS:
@@ -289,7 +311,7 @@ static enum err channel_take(struct sshd_passage *self, struct sshd_followed *ch
     return ERR_INPUT;
 }
 
-/* A request for connections to come back is recorded; what comes is a tunnel, and looked at. */
+/* Connections do not come back: who asks for that hears that it fails, and it is on record. */
 static void channel_note_global(struct sshd_passage *self, enum pump_side side,
                                 const struct sshwire_message *message)
 {
@@ -299,11 +321,12 @@ static void channel_note_global(struct sshd_passage *self, enum pump_side side,
         sshwire_forward_read(message->body, &forward) != ERR_NONE) {
         return;
     }
-    (void)snprintf(text, sizeof(text), "tunnels asked for from %.*s:%" PRIu32 " at the target",
+    (void)snprintf(text, sizeof(text),
+                   "the gateway forwards nothing back: not from %.*s:%" PRIu32 " at the server",
                    SLICE_ARG(slice_sub(forward.address, 0, 255)), forward.port);
     const struct sshd_entry entry = {
-        .type = SSHD_ENTRY_TUNNEL, .item = ++self->items, .text = slice_of_text(text)};
-    sshd_record(self, RECORD_FROM_CLIENT, &entry);
+        .type = SSHD_ENTRY_REFUSED, .item = ++self->items, .text = slice_of_text(text)};
+    sshd_record(self, RECORD_FROM_GATEWAY, &entry);
 }
 
 enum err sshd_take(struct sshd_passage *self, enum pump_side side,

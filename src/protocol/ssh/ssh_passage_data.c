@@ -31,6 +31,12 @@ static enum sshd_entry_type data_type(const struct sshd_followed *channel, bool 
                                  : SSHD_ENTRY_OUTPUT;
 }
 
+void sshd_record_output(struct sshd_passage *self, struct sshd_followed *channel, bool is_error,
+                        struct slice text)
+{
+    data_record(self, channel, data_type(channel, is_error), text);
+}
+
 /* Input --------------------------------------------------------------------------------------- */
 
 /* A line that somebody ends is looked at before its end passes. */
@@ -176,6 +182,9 @@ static enum err data_screen(struct sshd_passage *self, struct sshd_followed *cha
 enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_followed *channel)
 {
     enum err err = ERR_NONE;
+    if (channel->masked != NULL) {
+        return channel->is_cut ? ERR_NONE : sshd_masked_end(self, channel);
+    }
     for (int i = 0; i < 2 && err == ERR_NONE && !channel->is_cut && !channel->has_terminal; i++) {
         struct slice rest = buf_view(&channel->lines[i]);
         if (rest.len > 0) {
@@ -183,6 +192,22 @@ enum err sshd_flush_lines(struct sshd_passage *self, struct sshd_followed *chann
             buf_clear(&channel->lines[i]);
         }
     }
+    return err;
+}
+
+/* On a terminal values can be shown piece by piece, and over each other: masked there is nothing.
+ */
+static enum err data_masked(struct sshd_passage *self, struct sshd_followed *channel, bool is_error,
+                            struct slice text)
+{
+    struct buf words;
+    if (!channel->has_terminal) {
+        return sshd_masked_pass(self, channel, is_error, text);
+    }
+    SSHD_WORDS_INIT(&words);
+    sshd_refuse(self, &words, "the connection masks output, which it cannot on a terminal");
+    enum err err = sshd_cut(self, channel, buf_view(&words));
+    buf_release(&words);
     return err;
 }
 
@@ -199,6 +224,9 @@ static enum err data_of_target(struct sshd_passage *self, struct sshd_followed *
     }
     if (!is_output && !(is_error && channel->item != 0)) {
         return buf_append(&self->out[PUMP_TARGET], frame);
+    }
+    if (sshd_masks(self) || channel->masked != NULL) {
+        return data_masked(self, channel, is_error, message->body);
     }
     if (channel->typed != NULL && channel->has_terminal) {
         sshd_typed_shown(self, channel, message->body);
@@ -220,5 +248,8 @@ enum err sshd_take_data(struct sshd_passage *self, struct sshd_followed *channel
         return message->type == SSHWIRE_DATA ? data_of_client(self, channel, message, frame)
                                              : ERR_INPUT;
     }
-    return data_of_target(self, channel, message, frame);
+    enum err err = data_of_target(self, channel, message, frame);
+    uint32_t size = (uint32_t)message->body.len;
+    channel->room -= size < channel->room ? size : channel->room;
+    return err;
 }

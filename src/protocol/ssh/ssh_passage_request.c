@@ -35,6 +35,9 @@ static enum err request_forward(struct sshd_passage *self, struct sshd_followed 
 {
     enum err err =
         side == PUMP_CLIENT && message->wants_reply ? request_owe(channel, false, NULL) : ERR_NONE;
+    if (err == ERR_NONE && side == PUMP_TARGET && sshd_masked_waits(channel)) {
+        return sshd_masked_behind(channel, frame);
+    }
     return err == ERR_NONE ? buf_append(&self->out[side], frame) : err;
 }
 
@@ -119,7 +122,7 @@ static bool request_blocks_scp(struct sshd_passage *self, const struct sshd_scp 
         sshd_refuse(self, words, "the connection's rules let it read only: no file is written");
         return true;
     }
-    if (!is_upload && sshd_judges_output(self)) {
+    if (!is_upload && sshd_looks_at_output(self)) {
         sshd_refuse(self, words, "the connection's rules look at output: no file is read");
         return true;
     }
@@ -143,14 +146,34 @@ static bool request_blocks_scp(struct sshd_passage *self, const struct sshd_scp 
     return is_blocked;
 }
 
+/* What becomes of something that is begun. */
+struct request_judgement {
+    bool is_blocked; /* for which there are words */
+    bool is_held;    /* 'review' says why */
+    struct guard_verdict review;
+};
+
+static void request_refuse_unheld(struct buf *words, const char *why)
+{
+    const struct slice parts[] = {SLICE(". It needs a review, which it cannot have: "),
+                                  slice_of_text(why)};
+    (void)!buf_append_parts(words, parts, COUNT_OF(parts));
+}
+
+/* Held before anything else is said of it: people see what the rest of the rules would refuse, and
+ * these are asked again when it is approved. */
 static bool request_blocks_command(struct sshd_passage *self, struct sshd_followed *channel,
-                                   const struct sshd_shell *shell, struct buf *words)
+                                   const struct sshd_shell *shell, struct buf *words,
+                                   struct request_judgement *judgement)
 {
     if (sshd_is_read_only(self) && channel->scp == NULL) {
         sshd_refuse(self, words, "the connection's rules let it read only: no command runs");
         return true;
     }
-    if (sshd_judge_texts(self, shell->texts, shell->count, words)) {
+    enum guard_action action =
+        sshd_judge(self, shell->texts, shell->count, words, &judgement->review);
+    judgement->is_held = action == GUARD_REVIEW;
+    if (action >= GUARD_REHEARSE) {
         return true;
     }
     if (sshd_stops_input(self) && shell->why != NULL) {
@@ -163,24 +186,37 @@ static bool request_blocks_command(struct sshd_passage *self, struct sshd_follow
     return channel->scp != NULL && request_blocks_scp(self, channel->scp, words);
 }
 
-static enum err request_command(struct sshd_passage *self, struct sshd_followed *channel,
-                                struct slice command, struct buf *words, bool *ret_is_blocked)
+static void request_judge_command(struct sshd_passage *self, struct sshd_followed *channel,
+                                  struct slice command, struct buf *words,
+                                  struct request_judgement *judgement)
 {
     struct arena arena;
-    const struct sshd_entry entry = {
-        .type = SSHD_ENTRY_COMMAND, .item = channel->item, .text = command};
     arena_init(&arena);
     struct sshd_shell shell = sshd_shell_in(&arena, command);
     channel->kind = SSHD_COMMAND;
-    request_record_size(self, channel);
-    sshd_record(self, RECORD_FROM_CLIENT, &entry);
     if (shell.is_plain && !channel->has_terminal) {
+        sshd_scp_free(channel->scp);
         channel->scp = sshd_scp_new(shell.words, shell.word_count);
         channel->kind = channel->scp != NULL ? SSHD_SCP : SSHD_COMMAND;
     }
-    *ret_is_blocked = request_blocks_command(self, channel, &shell, words);
+    judgement->is_blocked = request_blocks_command(self, channel, &shell, words, judgement);
+    const char *why = judgement->is_held ? sshd_why_not_held(self, command) : NULL;
+    if (why != NULL) {
+        request_refuse_unheld(words, why);
+        judgement->is_held = false;
+    }
     arena_release(&arena);
-    return ERR_NONE;
+}
+
+static void request_command(struct sshd_passage *self, struct sshd_followed *channel,
+                            struct slice command, struct buf *words,
+                            struct request_judgement *judgement)
+{
+    const struct sshd_entry entry = {
+        .type = SSHD_ENTRY_COMMAND, .item = channel->item, .text = command};
+    request_record_size(self, channel);
+    sshd_record(self, RECORD_FROM_CLIENT, &entry);
+    request_judge_command(self, channel, command, words, judgement);
 }
 
 static void request_shell(struct sshd_passage *self, struct sshd_followed *channel,
@@ -207,10 +243,24 @@ static void request_subsystem(struct sshd_passage *self, struct sshd_followed *c
     channel->sftp = is_sftp ? sshd_sftp_new() : NULL;
     sshd_record(self, RECORD_FROM_CLIENT, &entry);
     if (!is_sftp &&
-        (sshd_is_read_only(self) || sshd_stops_input(self) || sshd_judges_output(self))) {
+        (sshd_is_read_only(self) || sshd_stops_input(self) || sshd_looks_at_output(self))) {
         sshd_refuse(self, words, "the connection's rules do not know this subsystem");
         *ret_is_blocked = true;
     }
+}
+
+/* It is cut, or it goes to the target. */
+static enum err request_settle(struct sshd_passage *self, struct sshd_followed *channel,
+                               const struct sshwire_message *message, struct slice frame,
+                               struct slice words, bool is_blocked)
+{
+    enum err err = ERR_NONE;
+    if (is_blocked) {
+        err = message->wants_reply ? request_owe(channel, true, NULL) : ERR_NONE;
+        return err == ERR_NONE ? sshd_cut(self, channel, words) : err;
+    }
+    err = sshd_say_words(self, channel, words);
+    return err == ERR_NONE ? request_forward(self, channel, PUMP_CLIENT, message, frame) : err;
 }
 
 /* Once a channel. */
@@ -219,7 +269,7 @@ static enum err request_begin(struct sshd_passage *self, struct sshd_followed *c
                               const struct sshwire_request *request, struct slice frame)
 {
     struct buf words;
-    bool is_blocked = false;
+    struct request_judgement judgement = {.is_blocked = false};
     enum err err = ERR_NONE;
     if (channel->kind != SSHD_NONE || channel->is_of_target) {
         return request_refuse(self, channel, message, SLICE("the channel runs something already"));
@@ -229,22 +279,41 @@ static enum err request_begin(struct sshd_passage *self, struct sshd_followed *c
     if (sshd_has_rules(self) && self->policy.asks_structure) {
         channel->kind = SSHD_OTHER;
         sshd_refuse(self, &words, "the connection has rules about SQL, which cannot act here");
-        is_blocked = true;
+        judgement.is_blocked = true;
     } else if (request->kind == SSHWIRE_EXEC) {
-        err = request_command(self, channel, request->text, &words, &is_blocked);
+        request_command(self, channel, request->text, &words, &judgement);
     } else if (request->kind == SSHWIRE_SHELL) {
-        request_shell(self, channel, &words, &is_blocked);
+        request_shell(self, channel, &words, &judgement.is_blocked);
     } else {
-        request_subsystem(self, channel, request->text, &words, &is_blocked);
+        request_subsystem(self, channel, request->text, &words, &judgement.is_blocked);
     }
     bool has_lines = channel->kind == SSHD_SHELL || channel->has_terminal;
     channel->typed = has_lines ? sshd_typed_new() : NULL;
-    if (err == ERR_NONE && is_blocked) {
-        err = message->wants_reply ? request_owe(channel, true, NULL) : ERR_NONE;
-        err = err == ERR_NONE ? sshd_cut(self, channel, buf_view(&words)) : err;
+    err = judgement.is_held ? sshd_hold(self, channel, &judgement.review, request->text, frame)
+                            : request_settle(self, channel, message, frame, buf_view(&words),
+                                             judgement.is_blocked);
+    buf_release(&words);
+    return err;
+}
+
+/* By the rules of now, but for those that asked for the review. */
+enum err sshd_run_held(struct sshd_passage *self, struct sshd_followed *channel,
+                       const struct sshwire_message *message, struct slice frame)
+{
+    struct sshwire_request request;
+    struct request_judgement judgement = {.is_blocked = true};
+    struct buf words;
+    enum err err = sshwire_request_read(message->name, message->body, &request);
+    SSHD_WORDS_INIT(&words);
+    if (err == ERR_NONE && self->hold.passes) {
+        self->is_approved = true;
+        request_judge_command(self, channel, request.text, &words, &judgement);
+        self->is_approved = false;
     } else if (err == ERR_NONE) {
-        err = sshd_say_words(self, channel, buf_view(&words));
-        err = err == ERR_NONE ? request_forward(self, channel, PUMP_CLIENT, message, frame) : err;
+        err = buf_append(&words, slice_sub(buf_view(&self->hold.words), 0, words.size_max));
+    }
+    if (err == ERR_NONE) {
+        err = request_settle(self, channel, message, frame, buf_view(&words), judgement.is_blocked);
     }
     buf_release(&words);
     return err;
@@ -287,6 +356,10 @@ static enum err request_of_client(struct sshd_passage *self, struct sshd_followe
     case SSHWIRE_SUBSYSTEM:
         return request_begin(self, channel, message, request, frame);
     case SSHWIRE_TERMINAL:
+        if (sshd_masks(self)) {
+            return request_refuse(self, channel, message,
+                                  SLICE("the connection masks output: there is no terminal"));
+        }
         channel->has_terminal = channel->has_terminal || channel->kind == SSHD_NONE;
         channel->size[0] = request->columns;
         channel->size[1] = request->rows;
@@ -336,16 +409,12 @@ enum err sshd_take_request(struct sshd_passage *self, struct sshd_followed *chan
     }
     bool is_known = err == ERR_NONE;
     if (side == PUMP_TARGET) {
-        err =
-            is_known && (request.kind == SSHWIRE_EXIT_STATUS || request.kind == SSHWIRE_EXIT_SIGNAL)
-                ? sshd_flush_lines(self, channel)
-                : ERR_NONE;
-        if (err == ERR_NONE && is_known && !channel->is_cut) {
+        /* Output may follow still, of what the program has left behind: its end is that of the
+         * data. */
+        if (is_known && !channel->is_cut) {
             request_note_end(self, channel, &request);
         }
-        return err == ERR_NONE && !channel->is_cut
-                   ? request_forward(self, channel, side, message, frame)
-                   : err;
+        return channel->is_cut ? ERR_NONE : request_forward(self, channel, side, message, frame);
     }
     if (is_known) {
         return request_of_client(self, channel, message, &request, frame);

@@ -27,6 +27,16 @@ bool sshd_judges_output(const struct sshd_passage *self)
            guard_scope_looks_at(self->policy.output, GUARD_OUTPUT);
 }
 
+bool sshd_masks(const struct sshd_passage *self)
+{
+    return self->has_policy && self->policy.masking != NULL;
+}
+
+bool sshd_looks_at_output(const struct sshd_passage *self)
+{
+    return sshd_judges_output(self) || sshd_masks(self);
+}
+
 bool sshd_is_read_only(const struct sshd_passage *self)
 {
     return sshd_has_rules(self) && self->policy.is_read_only;
@@ -55,7 +65,9 @@ static void rules_words(struct buf *words, const struct guard_finding *finding)
 struct rules_seen {
     size_t rules[SEEN_MAX];
     size_t count;
-    enum guard_action action; /* that 'words' tell of */
+    enum guard_action action;     /* that 'words' tell of */
+    struct guard_verdict *review; /* NULL, or the first that asks for one */
+    bool has_review;
 };
 
 /* Each rule is told of once, whatever it was found in. */
@@ -75,6 +87,10 @@ static void rules_take(struct sshd_passage *self, const struct guard_verdict *ve
             self->events->on_finding(self->owner, &event);
         }
     }
+    if (verdict->action == GUARD_REVIEW && seen->review != NULL && !seen->has_review) {
+        *seen->review = *verdict;
+        seen->has_review = true;
+    }
     const struct guard_finding *reason = guard_verdict_reason(verdict);
     if (reason != NULL && reason->action >= GUARD_WARN && reason->action > seen->action) {
         seen->action = reason->action;
@@ -82,22 +98,31 @@ static void rules_take(struct sshd_passage *self, const struct guard_verdict *ve
     }
 }
 
-bool sshd_judge_texts(struct sshd_passage *self, const struct slice *texts, size_t count,
-                      struct buf *words)
+enum guard_action sshd_judge(struct sshd_passage *self, const struct slice *texts, size_t count,
+                             struct buf *words, struct guard_verdict *ret_review)
 {
     const struct sql_settings settings = {.dialect = SQL_POSTGRES}; /* nothing is taken for SQL */
     const struct sql_script none = {.count = 0};
-    struct rules_seen seen = {.count = 0};
+    struct rules_seen seen = {.count = 0, .review = ret_review};
     if (!sshd_judges_input(self)) {
-        return false;
+        return GUARD_PASS;
     }
     for (size_t i = 0; i < count; i++) {
         struct guard_verdict verdict;
         self->policy.judge_script(self->policy.context, &settings, texts[i],
                                   self->policy.asks_structure ? NULL : &none, &verdict);
+        if (self->policy.is_reviewed || self->is_approved) {
+            guard_verdict_drop_reviews(&verdict);
+        }
         rules_take(self, &verdict, &seen, words);
     }
-    return seen.action >= GUARD_REHEARSE;
+    return seen.action;
+}
+
+bool sshd_judge_texts(struct sshd_passage *self, const struct slice *texts, size_t count,
+                      struct buf *words)
+{
+    return sshd_judge(self, texts, count, words, NULL) >= GUARD_REHEARSE;
 }
 
 bool sshd_judge_output(struct sshd_passage *self, struct slice text, struct buf *words)

@@ -124,12 +124,12 @@ bool sftp_may_pass(struct sshd_passage *self, struct sshd_sftp *sftp,
     bool reads = packet->type == SFTP_READ ||
                  (packet->type == SFTP_OPEN && (packet->flags & SFTP_OPEN_READ) != 0);
     const char *why = NULL;
-    if (!sshd_has_rules(self)) {
+    if (!sshd_has_rules(self) && !sshd_masks(self)) {
         return true;
     }
     if (sshd_is_read_only(self) && sftp_writes(packet)) {
         why = "the connection's rules let it read only";
-    } else if (sshd_judges_output(self) && reads) {
+    } else if (sshd_looks_at_output(self) && reads) {
         why = "the connection's rules look at output: no file is read";
     } else if (sshd_stops_input(self) && sftp_is_link(packet)) {
         why = "a link gives a path another name, which the connection's rules would not know";

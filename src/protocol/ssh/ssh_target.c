@@ -11,6 +11,7 @@
 #include "protocol/ssh/ssh_forward.h"
 #include "protocol/ssh/ssh_key.h"
 #include "protocol/ssh/ssh_link.h"
+#include "protocol/ssh/ssh_login.h"
 #include "protocol/target_server.h"
 #include "wire/ssh_certificate.h"
 
@@ -47,9 +48,10 @@ struct sshd_open {
     struct sshd_link *link;
     enum sshd_open_state state;
     const char *user;
-    const char *password; /* NULL: there is none */
-    ssh_key key;          /* likewise */
-    bool has_certificate; /* the key has one */
+    struct slice denied_login; /* that the client wants to be and may not; empty: there is none */
+    const char *password;      /* NULL: there is none */
+    ssh_key key;               /* likewise */
+    bool has_certificate;      /* the key has one */
     struct sshd_pin pin;
     char refused_key[SSHD_FINGERPRINT_SIZE]; /* that the server has; "": it was not refused */
     struct sshd_allowed allowed;
@@ -121,6 +123,14 @@ static enum err sshd_open_check_server(struct sshd_open *self, struct error *ret
     }
     ssh_key_free(key);
     return err;
+}
+
+static enum err sshd_open_check_login(const struct sshd_open *self, struct error *reterr)
+{
+    return self->denied_login.len == 0
+               ? ERR_NONE
+               : fail(reterr, ERR_DENIED, "the connection does not allow the login '%.*s'",
+                      SLICE_ARG(slice_sub(self->denied_login, 0, SSHD_LOGIN_SIZE_MAX)));
 }
 
 /* The next way that the server takes and the connection has something for. */
@@ -236,6 +246,11 @@ static enum sshd_step sshd_open_step(void *owner)
     }
     if (ssh_connect(sshd_link_session(self->link)) != SSH_OK) {
         return SSHD_STEP_WAIT;
+    }
+    if (sshd_open_check_login(self, &error) != ERR_NONE) {
+        sshd_open_fail(self, TARGET_STAGE_SIGN_IN,
+                       SLICE("the connection does not allow this login"), &error);
+        return SSHD_STEP_GONE;
     }
     if (sshd_open_check_server(self, &error) != ERR_NONE) {
         sshd_open_fail(self, TARGET_STAGE_TLS, slice_of_text(error.message), &error);
@@ -363,10 +378,15 @@ static bool sshd_open_certify(struct arena *arena, struct slice line, ssh_key ke
     return is_certified;
 }
 
-static void sshd_open_take_place(struct sshd_open *self, const struct place *place)
+/* 'login': what the client asks for; empty: the connection's own. */
+static void sshd_open_take_place(struct sshd_open *self, const struct place *place,
+                                 struct slice login)
 {
     struct arena *arena = &self->server.arena;
-    self->user = arena_text(arena, place->user);
+    self->user = arena_text(arena, login.len > 0 ? login : place->user);
+    self->denied_login = login.len > 0 && !sshd_login_allows(place->logins, place->user, login)
+                             ? arena_copy(arena, login)
+                             : SLICE("");
     self->password = place->password.len == 0 ? NULL : arena_text(arena, place->password);
     self->pin = (struct sshd_pin){.keys = arena_copy(arena, place->host_key),
                                   .known_hosts = arena_copy(arena, place->known_hosts),
@@ -392,7 +412,7 @@ struct opening *sshd_open_start(const struct dial_context *context,
     target_server_init(&self->server, request->place, NULL, worker_loop(context->worker),
                        request->timeout_ms);
     arena_hold_secrets(&self->server.arena);
-    sshd_open_take_place(self, request->place);
+    sshd_open_take_place(self, request->place, request->database);
     self->on_done = on_done;
     self->owner = owner;
     timer_init(&self->timer, sshd_open_on_deadline, self);
@@ -410,6 +430,7 @@ enum err sshd_place_prepare(struct arena *arena, struct place *place, struct err
         place->passphrase.len == 0 ? NULL : arena_text(arena, place->passphrase);
     enum err err = sshd_forward_check(place->forward, reterr);
     err = err == ERR_NONE ? sshd_environment_check(place->accept_env, reterr) : err;
+    err = err == ERR_NONE ? sshd_login_check(place->logins, reterr) : err;
     if (err != ERR_NONE || place->private_key.len == 0) {
         return err == ERR_LIMIT ? ERR_INPUT : err;
     }

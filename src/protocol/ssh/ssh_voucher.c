@@ -10,6 +10,8 @@
 #include "protocol/ssh/ssh_environment.h"
 #include "protocol/ssh/ssh_forward.h"
 #include "protocol/ssh/ssh_key.h"
+#include "protocol/ssh/ssh_login.h"
+#include "protocol/ssh/ssh_pattern.h"
 
 #include <sodium.h>
 
@@ -37,18 +39,45 @@ static struct slice voucher_extensions_in(struct arena *arena, bool may_forward)
     return voucher_texts_in(arena, all + skipped, COUNT_OF(all) - skipped);
 }
 
-static enum err voucher_principal_in(struct arena *arena, struct slice user,
-                                     struct slice *ret_principals, struct error *reterr)
+/* All that a client may be at the server: which of them it is, it says there. */
+static enum err voucher_principals_in(struct arena *arena, struct slice user, struct slice logins,
+                                      struct slice *ret_principals, struct error *reterr)
 {
     struct buf list;
-    buf_init(&list, LIMIT_KIB(1));
+    buf_init(&list, LIMIT_KIB(4));
     enum err err = sshwire_field_write(&list, user);
+    for (struct slice login = sshd_pattern_next(&logins); login.len > 0 && err == ERR_NONE;
+         login = sshd_pattern_next(&logins)) {
+        err = sshwire_field_write(&list, login);
+    }
     if (err == ERR_NONE) {
         *ret_principals = arena_copy(arena, buf_view(&list));
     }
     buf_release(&list);
     return err == ERR_NONE ? err
                            : fail(reterr, ERR_INPUT, "'envvar:USER' of the connection is too long");
+}
+
+/* Open; SLICE(""): there is none, or it is a reference, which may be for others to follow. */
+static struct slice voucher_open_in(struct arena *arena, const struct shape_pairs *variables,
+                                    const char *wanted)
+{
+    for (size_t i = 0; i < variables->count; i++) {
+        struct slice value = variables->pairs[i].value;
+        struct slice open = SLICE("");
+        struct slice name = SLICE_NONE;
+        enum secret_place place = secret_key_place(variables->pairs[i].key, &name);
+        if (place == SECRET_PLACE_FILE || !slice_equals(name, slice_of_text(wanted)) ||
+            secret_is_reference(value)) {
+            continue;
+        }
+        if (place == SECRET_PLACE_BARE) {
+            return value;
+        }
+        return base64_decode_in(arena, BASE64_STANDARD, value, &open) == ERR_NONE ? open
+                                                                                  : SLICE("");
+    }
+    return SLICE("");
 }
 
 /* As variables are stored. */
@@ -82,7 +111,8 @@ static enum err voucher_sign(struct arena *arena, const struct target_voucher *v
         .options = SLICE(""),
         .extensions = voucher_extensions_in(arena, place_variable(variables, "FORWARD").len > 0),
     };
-    enum err err = voucher_principal_in(arena, user, &certificate.principals, reterr);
+    enum err err = voucher_principals_in(arena, user, voucher_open_in(arena, variables, "LOGINS"),
+                                         &certificate.principals, reterr);
     if (err == ERR_NONE) {
         ssh_authority_derive(voucher->key, SSH_AUTHORITY_OF_TARGETS, voucher->organization_id,
                              &authority);
@@ -100,28 +130,6 @@ static enum err voucher_sign(struct arena *arena, const struct target_voucher *v
     return err;
 }
 
-/* Open; SLICE(""): there is none, or it is a reference, which may be for others to follow. */
-static struct slice voucher_open_in(struct arena *arena, const struct shape_pairs *variables,
-                                    const char *wanted)
-{
-    for (size_t i = 0; i < variables->count; i++) {
-        struct slice value = variables->pairs[i].value;
-        struct slice open = SLICE("");
-        struct slice name = SLICE_NONE;
-        enum secret_place place = secret_key_place(variables->pairs[i].key, &name);
-        if (place == SECRET_PLACE_FILE || !slice_equals(name, slice_of_text(wanted)) ||
-            secret_is_reference(value)) {
-            continue;
-        }
-        if (place == SECRET_PLACE_BARE) {
-            return value;
-        }
-        return base64_decode_in(arena, BASE64_STANDARD, value, &open) == ERR_NONE ? open
-                                                                                  : SLICE("");
-    }
-    return SLICE("");
-}
-
 enum err sshd_check_secret(struct arena *arena, const struct shape_pairs *variables,
                            struct error *reterr)
 {
@@ -129,6 +137,8 @@ enum err sshd_check_secret(struct arena *arena, const struct shape_pairs *variab
     err = err == ERR_NONE
               ? sshd_environment_check(voucher_open_in(arena, variables, "ACCEPT_ENV"), reterr)
               : err;
+    err = err == ERR_NONE ? sshd_login_check(voucher_open_in(arena, variables, "LOGINS"), reterr)
+                          : err;
     return err == ERR_LIMIT ? ERR_INPUT : err;
 }
 

@@ -11,7 +11,7 @@
  * a user who is not known here. */
 enum err sshd_vouch(struct arena *arena, const struct target_voucher *voucher,
                     struct shape_pairs *variables, struct error *reterr) MUST_USE;
-/* Of variables as they are stored: patterns of FORWARD and ACCEPT_ENV that are none. ERR_INPUT. */
+/* Of variables as they are stored: what of FORWARD, ACCEPT_ENV and LOGINS is none. ERR_INPUT. */
 enum err sshd_check_secret(struct arena *arena, const struct shape_pairs *variables,
                            struct error *reterr) MUST_USE;
 

@@ -69,16 +69,18 @@ static void what_is_no_link_is_named(void **state)
     }
 }
 
-static void only_connections_of_postgresql_and_mysql_are_masked(void **state)
+static void only_connections_of_some_protocols_are_masked(void **state)
 {
     (void)state;
     assert_true(masking_reaches(SLICE("postgres")));
     assert_true(masking_reaches(SLICE("mysql")));
+    assert_true(masking_reaches(SLICE("ssh")));
     assert_false(masking_reaches(SLICE("tcp")));
     assert_false(masking_reaches(SLICE("")));
-    assert_true(slice_equals(masking_warning_in(&arena, SLICE("orders"), SLICE("tcp")),
-                             SLICE("the connection 'orders' is of subtype 'tcp': only "
-                                   "connections of subtype 'postgres' or 'mysql' are masked")));
+    assert_true(
+        slice_equals(masking_warning_in(&arena, SLICE("orders"), SLICE("tcp")),
+                     SLICE("the connection 'orders' is of subtype 'tcp': only "
+                           "connections of subtype 'postgres', 'mysql' or 'ssh' are masked")));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -88,7 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_link_names_a_rule_and_says_whether_it_counts),
         TEST(what_is_no_link_is_named),
-        TEST(only_connections_of_postgresql_and_mysql_are_masked),
+        TEST(only_connections_of_some_protocols_are_masked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "protocol/ssh/ssh_environment.h"
 
 #include "base/memory.h"
+#include "protocol/ssh/ssh_login.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,11 +61,34 @@ static void what_is_no_name_is_refused(void **state)
     assert_int_equal(sshd_environment_check(SLICE(""), &error), ERR_NONE);
 }
 
+static void logins_are_named(void **state)
+{
+    struct slice login;
+    struct error error;
+    (void)state;
+    assert_true(slice_equals(sshd_login_cut(SLICE("orders"), &login), SLICE("orders")));
+    assert_true(slice_equals(login, SLICE("")));
+    assert_true(slice_equals(sshd_login_cut(SLICE("orders+deploy"), &login), SLICE("orders")));
+    assert_true(slice_equals(login, SLICE("deploy")));
+    assert_true(slice_equals(sshd_login_cut(SLICE("orders+a+b"), &login), SLICE("orders")));
+    assert_true(slice_equals(login, SLICE("a+b")));
+    assert_true(slice_equals(sshd_login_cut(SLICE("orders+"), &login), SLICE("orders+")));
+    assert_true(sshd_login_allows(SLICE(""), SLICE("root"), SLICE("root")));
+    assert_false(sshd_login_allows(SLICE(""), SLICE("root"), SLICE("deploy")));
+    assert_true(sshd_login_allows(SLICE("a, deploy\nb"), SLICE("root"), SLICE("deploy")));
+    assert_false(sshd_login_allows(SLICE("a, deploy\nb"), SLICE("root"), SLICE("Deploy")));
+    assert_false(sshd_login_allows(SLICE("a, deploy\nb"), SLICE("root"), SLICE("deploy\nb")));
+    assert_false(sshd_login_allows(SLICE("*"), SLICE("root"), SLICE("*")));
+    assert_int_equal(sshd_login_check(SLICE("a, DOM\\b c@d.example"), &error), ERR_NONE);
+    assert_int_equal(sshd_login_check(SLICE("a, *"), &error), ERR_INPUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_allowed),
         cmocka_unit_test(what_is_no_name_is_refused),
+        cmocka_unit_test(logins_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
