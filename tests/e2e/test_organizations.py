@@ -140,6 +140,7 @@ def calls_by_name(other):
                         ("GET", "/connections/{}/access", None),
                         ("PUT", "/connections/{}/access", {"groups": []}),
                         ("GET", "/connections/{}/test", None),
+                        ("PUT", "/connections/{}/host-key", {"fingerprint": "SHA256:" + 43 * "a"}),
                         ("GET", "/connections/{}/databases", None),
                         ("GET", "/connections/{}/controls", None),
                         ("GET", "/connections/{}/tables", None),

@@ -55,6 +55,7 @@ ROUTES = {
     "GET /connections/{nameOrID}/access": READER,
     "PUT /connections/{nameOrID}/access": ADMIN,
     "GET /connections/{nameOrID}/test": MEMBER,
+    "PUT /connections/{nameOrID}/host-key": ADMIN,
     "GET /connections/{nameOrID}/databases": MEMBER,
     "GET /connections/{nameOrID}/controls": MEMBER,
     "GET /connections/{nameOrID}/tables": MEMBER,

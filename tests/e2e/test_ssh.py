@@ -465,10 +465,10 @@ def test_a_connection_opens_the_logins_that_it_names(gateway, admin, server, tmp
         return client.ssh("id -un", options=("-o", "LogLevel=INFO"))
     assert come("+" + server.user).stdout.decode().strip() == server.user
     assert session_of(admin, name)["application_name"] == server.user
-    for login, says in [("", b"does not let"), ("+other", b"does not allow this login"),
+    for wanted, says in [("", b"does not let"), ("+other", b"does not allow this login"),
                         ("+x", b"does not let"), (f"+{server.user.upper()}", b"does not allow this login")]:
-        done = come(login)
-        assert done.returncode == 255 and done.stdout == b"" and says in done.stderr, (login, done)
+        done = come(wanted)
+        assert done.returncode == 255 and done.stdout == b"" and says in done.stderr, (wanted, done)
     stranger = [come(login, SSHPASS="wrong").stderr for login in ("", "+" + server.user, "+other", "+")]
     assert len({said.replace(f"{name}{login}@".encode(), b"@") for said, login in
                 zip(stranger, ("", "+" + server.user, "+other", "+"))}) == 1, stranger

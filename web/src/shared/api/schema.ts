@@ -1392,6 +1392,11 @@ export type SshKeyRequest = {
     name?: string | null;
 };
 
+export type SshPinRequest = {
+    /* of the server's key, as the test of the connection shows it and 'ssh-keygen -l' on the server */
+    fingerprint: string;
+};
+
 export type SupportedEntityTypes = {
     /* of the group */
     name: string;
