@@ -164,7 +164,7 @@ static void read_definitions(struct mysql_scan *scan, size_t end)
     }
 }
 
-/* Where the query of a CREATE TABLE begins: at SELECT, VALUES, or TABLE or WITH behind AS, or the
+/* Where the query of a CREATE TABLE begins: at SELECT, VALUES, TABLE, or WITH behind AS, or the
  * parentheses before it. */
 static size_t find_query(const struct mysql_scan *scan)
 {
@@ -174,6 +174,7 @@ static size_t find_query(const struct mysql_scan *scan)
         enum mysql_word word = (enum mysql_word)scan->tokens[i].word;
         bool is_behind_as = i > 0 && scan->tokens[i - 1].word == MYSQL_WORD_AS;
         bool begins = word == MYSQL_WORD_SELECT || word == MYSQL_WORD_VALUES ||
+                      word == MYSQL_WORD_TABLE ||
                       ((is_behind_as || kind == MYSQL_TOKEN_OPEN) && mysql_begins_query(scan, i));
         if (depth == 0 && begins) {
             return i;

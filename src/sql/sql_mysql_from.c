@@ -13,14 +13,26 @@ static bool with_has(const struct mysql_scan *scan, struct slice name)
     return is_there;
 }
 
-static void item_add(struct mysql_scan *scan, size_t relation)
+/* What is named here may be written: in the statement's own list, not in that of a query in it. */
+static bool is_of_change(const struct mysql_scan *scan)
 {
-    if (scan->depth != 1 || !scan->is_changing) {
+    bool is_own = scan->is_changing;
+    for (size_t i = 1; i < scan->depth && is_own; i++) {
+        is_own = scan->frames[i].is_from && !scan->frames[i].is_select;
+    }
+    return is_own;
+}
+
+static void item_add(struct mysql_scan *scan, struct mysql_frame *frame, size_t relation)
+{
+    frame->item = 0;
+    if (!is_of_change(scan)) {
         return;
     }
     scan->items = sql_room(scan->arena, scan->items, scan->item_count, &scan->item_capacity,
                            sizeof(*scan->items));
     scan->items[scan->item_count++] = (struct mysql_item){.alias = SLICE(""), .relation = relation};
+    frame->item = scan->item_count;
 }
 
 static void item_name(struct mysql_scan *scan, struct mysql_frame *frame)
@@ -33,12 +45,12 @@ static void item_name(struct mysql_scan *scan, struct mysql_frame *frame)
     frame->clause = MYSQL_AT_JOINED;
     frame->has_alias = false;
     if (name.schema.len == 0 && with_has(scan, mysql_spelled_at(scan, scan->at - 1))) {
-        item_add(scan, SIZE_MAX);
+        item_add(scan, frame, SIZE_MAX);
         return;
     }
     size_t relation = mysql_add_named(scan, name);
-    item_add(scan, relation);
-    if (scan->depth != 1 || !scan->is_changing) {
+    item_add(scan, frame, relation);
+    if (frame->item == 0) {
         mysql_write_relation(scan, relation, 0);
     }
 }
@@ -55,6 +67,7 @@ void mysql_from_item(struct mysql_scan *scan, struct mysql_frame *frame)
         scan->at++;
         frame->clause = MYSQL_AT_JOINED;
         frame->has_alias = false;
+        frame->item = 0;
     } else if (word == MYSQL_WORD_JSON_TABLE &&
                mysql_kind_at(scan, scan->at + 1) == MYSQL_TOKEN_OPEN) {
         scan->at += 2;
@@ -119,8 +132,8 @@ static void joined_alias(struct mysql_scan *scan, struct mysql_frame *frame)
     }
     struct slice alias = mysql_name_at(scan, scan->at++);
     frame->has_alias = true;
-    if (scan->depth == 1 && scan->is_changing && scan->item_count > 0) {
-        scan->items[scan->item_count - 1].alias = alias;
+    if (frame->item > 0) {
+        scan->items[frame->item - 1].alias = alias;
     }
     if (mysql_kind_at(scan, scan->at) == MYSQL_TOKEN_OPEN) {
         mysql_skip_parentheses(scan); /* the names of its columns */

@@ -24,16 +24,18 @@ enum mysql_clause {
 
 struct mysql_frame {
     uint8_t clause;
-    bool is_query; /* the words of queries mean something */
-    bool is_from;  /* its parenthesis stands where an item of FROM does */
-    bool is_with;  /* it has a WITH, whose names are recursive … */
+    bool is_query;  /* the words of queries mean something */
+    bool is_from;   /* its parenthesis stands where an item of FROM does */
+    bool is_select; /* a query of its own begins in it */
+    bool is_with;   /* it has a WITH, whose names are recursive … */
     bool is_recursive;
     bool has_alias;         /* the last item of FROM has one */
+    size_t item;            /* that one's number among the outermost's, from 1 on; 0: it is none */
     struct slice with_name; /* that is being defined */
     size_t with_mark;       /* of the names in scope, those of the frames below */
 };
 
-/* An item of the outermost FROM. */
+/* An item of the outermost FROM, also within parentheses. */
 struct mysql_item {
     struct slice alias; /* "": none */
     size_t relation;    /* SIZE_MAX: none */

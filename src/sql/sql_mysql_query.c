@@ -67,6 +67,7 @@ static void frame_close(struct mysql_scan *scan)
     if (outer->clause == MYSQL_AT_FROM) {
         outer->clause = MYSQL_AT_JOINED;
         outer->has_alias = false;
+        outer->item = 0;
     } else if (outer->clause == MYSQL_AT_START && outer->is_from && !inner.is_query) {
         outer->clause = MYSQL_AT_JOINED;
     } else if (outer->clause == MYSQL_AT_START) {
@@ -123,6 +124,7 @@ static void start_word(struct mysql_scan *scan, struct mysql_frame *frame)
         mysql_operate(scan, SQL_SELECT);
         scan->at++;
         frame->is_query = true;
+        frame->is_select = true;
         frame->clause = MYSQL_AT_EXPRESSION;
         scan->is_behind_operand = false;
         return;
