@@ -148,11 +148,8 @@ static enum err passage_take_plain(struct mysql_passage *self, struct slice *res
 static enum err passage_pass_client(struct mysql_passage *self, struct slice *bytes,
                                     struct error *reterr)
 {
-    /* Of a header too, whose end may be as long as what is held at the end of these bytes. */
-    bool held_some = self->held.len > 0 || mysql_tap_has_header_part(self->tap);
     struct slice rest = *bytes;
     buf_clear(&self->out);
-    self->has_own = false;
     passage_turn_policy(self);
     enum err err = passage_take_plain(self, &rest, reterr);
     if (err != ERR_NONE || rest.len == 0) {
@@ -162,11 +159,7 @@ static enum err passage_pass_client(struct mysql_passage *self, struct slice *by
         return fail(reterr, ERR_LIMIT, "the client sends too much at once");
     }
     err = passage_run_client(self, rest, reterr);
-    if (!held_some && !passage_is_paused(self) && !self->has_own && self->out.len == bytes->len) {
-        buf_clear(&self->out); /* all of it passes as it is: who is idle holds no buffer */
-    } else {
-        *bytes = buf_view(&self->out);
-    }
+    *bytes = buf_view(&self->out);
     return err;
 }
 
@@ -311,11 +304,12 @@ static enum err mysql_passage_last_words(const struct passage *passage,
 static void mysql_passage_set_policy(struct passage *passage, const struct passage_policy *policy)
 {
     struct mysql_passage *self = mysql_passage_of(passage);
+    bool may_have_run = mysql_tap_state(self->tap)->last_number > 0;
     const struct mysql_filter_settings settings = {.capabilities = self->capabilities,
                                                    .policy = policy,
                                                    .events = self->events,
                                                    .owner = self->owner,
-                                                   .is_late = self->is_begun};
+                                                   .is_late = may_have_run};
     if (self->filter == NULL) {
         self->filter = mysql_filter_new(&settings);
     } else {
@@ -355,7 +349,6 @@ static struct passage *mysql_passage_start(const struct passage_settings *settin
     if (settings->policy != NULL) {
         mysql_passage_set_policy(&self->passage, settings->policy);
     }
-    self->is_begun = true;
     return &self->passage;
 }
 

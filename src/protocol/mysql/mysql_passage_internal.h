@@ -43,8 +43,6 @@ struct mysql_passage {
     struct mysql_limit *limit;   /* NULL: no statement's rows were ever limited */
     struct mysql_aside *ping;    /* while people decide; NULL: there never was one */
     bool wants_ping;
-    bool has_own;        /* 'out' has more than the client said */
-    bool is_begun;       /* statements may have run */
     bool has_new_policy; /* that it is told when nothing is under way */
 };
 

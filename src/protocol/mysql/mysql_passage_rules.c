@@ -105,7 +105,6 @@ static enum err passage_send_own(struct mysql_passage *self, uint8_t command, st
                                  struct error *reterr)
 {
     char head = (char)command;
-    self->has_own = true;
     return mysqlwire_data_write(&self->out, 0, slice_of(&head, 1), text) == ERR_NONE
                ? ERR_NONE
                : fail(reterr, ERR_LIMIT, "too much for the target at once");

@@ -405,11 +405,6 @@ bool mysql_tap_is_between(const struct mysql_tap *tap, enum pump_side side)
                                                            : &tap->target.framer);
 }
 
-bool mysql_tap_has_header_part(const struct mysql_tap *tap)
-{
-    return tap->client.framer.header_len > 0;
-}
-
 /* Of a row that is whole its place on record is all that is looked at. */
 static bool tap_take_row(struct mysql_tap *tap, const struct mysqlwire_packet *packet)
 {

@@ -50,8 +50,6 @@ enum err mysql_tap_next(struct mysql_tap *tap, enum pump_side side, struct slice
                         struct mysqlwire_event *ret_event) MUST_USE;
 /* The side said all of a packet, and not of the next one. */
 bool mysql_tap_is_between(const struct mysql_tap *tap, enum pump_side side);
-/* Of the client's next header some is there, and not all. */
-bool mysql_tap_has_header_part(const struct mysql_tap *tap);
 /* An event passes, in the order of the side's packets. ERR_INPUT, ERR_LIMIT as above. */
 enum err mysql_tap_take(struct mysql_tap *tap, enum pump_side side,
                         const struct mysqlwire_event *event, struct error *reterr) MUST_USE;
