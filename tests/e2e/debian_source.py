@@ -86,7 +86,8 @@ def debian_newer(folder, release, packages, alone):
                         for part in ("-o", f"{name}={value}")]]
     apt(folder, options, "update")
     apt(folder, options, "install", "--no-install-recommends", "--download-only", "-y", *packages)
-    apt(own, options, "download", *alone)
+    if alone:
+        apt(own, options, "download", *alone)
     for archive in glob.glob(os.path.join(own, "cache/archives/*.deb")) + glob.glob(f"{own}/*.deb"):
         subprocess.run(["dpkg", "-x", archive, folder], check=True)
     shutil.rmtree(own)

@@ -19,6 +19,7 @@ class MariadbServer:
     """Its own folder, which is not pytest's, since those are closed to others, and its own port;
     started by the test and not as a service. Certificate and key are copied. Its temporary tables
     are in the folder, too: a server that starts removes all those that it finds in /tmp."""
+    start_seconds = PATIENCE
 
     def __init__(self, certificate, *arguments):
         self.folder = tempfile.mkdtemp(prefix="gatehouse-mariadb-")
@@ -65,7 +66,8 @@ class MariadbServer:
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/")
         wait_for(lambda: subprocess.run(
             ["mariadb-admin", "--no-defaults", f"--socket={self.socket}", "-uroot", "ping"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0, what="MariaDB")
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0,
+            self.start_seconds, "the server")
 
     def stop(self, kill=False):
         (self.process.kill if kill else self.process.terminate)()

@@ -22,25 +22,33 @@ TABLES = ["mariadb_system_tables.sql", "mariadb_performance_tables.sql",
           "mariadb_system_tables_data.sql"]
 
 
-def folder():
-    is_here = os.path.exists(os.path.join(BUILD, NAME, "made-of.txt"))
+def fetched(name, what, source, release, packages, alone=()):
+    """The folder build/NAME with the files of a release's packages; skips where it cannot be had."""
+    is_here = os.path.exists(os.path.join(BUILD, name, "made-of.txt"))
     if not is_here and not IS_LONG:
-        pytest.skip("MariaDB 11.8 is not in build/; GATEHOUSE_LONG_TESTS=1 fetches it")
+        pytest.skip(f"{what} is not in build/; GATEHOUSE_LONG_TESTS=1 fetches it")
     try:
-        return made(NAME, [os.path.abspath(__file__)],
-                    lambda folder: debian_newer(folder, RELEASE, PACKAGES, [PLUGINS]))
+        return made(name, [os.path.abspath(source)],
+                    lambda folder: debian_newer(folder, release, packages, alone))
     except (OSError, subprocess.SubprocessError) as error:
-        pytest.skip(f"MariaDB 11.8 cannot be had: {error}")
+        pytest.skip(f"{what} cannot be had: {error}")
 
 
-def program(name):
-    """The words that run a program of its own libraries."""
-    root = folder()
+def own_loader(root, name):
+    """The words that run a program of such a folder by its own libraries."""
     libraries = [*glob.glob(os.path.join(root, "usr/lib/*-linux-gnu")),
                  *glob.glob(os.path.join(root, "usr/lib/*-linux-gnu/systemd"))]
     [path] = glob.glob(os.path.join(root, "usr/*bin", name))
     return [os.path.join(root, "usr/lib64/ld-linux-x86-64.so.2"), "--library-path",
             ":".join(libraries), path]
+
+
+def folder():
+    return fetched(NAME, "MariaDB 11.8", __file__, RELEASE, PACKAGES, [PLUGINS])
+
+
+def program(name):
+    return own_loader(folder(), name)
 
 
 def client(*arguments):

@@ -14,10 +14,12 @@ static const char databases_text[] =
     "WHERE LOWER(SCHEMA_NAME) NOT IN " SYSTEM " OR SCHEMA_NAME = DATABASE() "
     "ORDER BY SCHEMA_NAME LIMIT #1";
 
-/* 'table' is also what is system versioned; sequences are none. */
+/* 'table' is also what is system versioned; sequences are none. Constants that are compared with a
+ * parameter have its character set, for MySQL's servers know no collation for them otherwise. */
 static const char tables_text[] =
     "SELECT s, n, t FROM (SELECT TABLE_SCHEMA AS s, TABLE_NAME AS n, "
-    "CASE WHEN TABLE_TYPE IN ('VIEW', 'SYSTEM VIEW') THEN 'view' ELSE 'table' END AS t "
+    "CASE WHEN TABLE_TYPE IN ('VIEW', 'SYSTEM VIEW') THEN _utf8mb4'view' "
+    "ELSE _utf8mb4'table' END AS t "
     "FROM information_schema.TABLES WHERE TABLE_TYPE <> 'SEQUENCE') AS listed "
     "WHERE CASE WHEN $1 IS NOT NULL THEN s = $1 WHEN DATABASE() IS NOT NULL THEN s = DATABASE() "
     "ELSE LOWER(s) NOT IN " SYSTEM " END AND ($2 IS NULL OR t = $2) "
@@ -27,7 +29,7 @@ static const char columns_text[] =
     "SELECT COLUMN_NAME, COLUMN_TYPE, IF(IS_NULLABLE = 'NO', 'true', 'false'), "
     "SUBSTR(COLUMN_DEFAULT, 1, 500), IF(COLUMN_KEY = 'PRI', 'true', 'false') "
     "FROM information_schema.COLUMNS "
-    "WHERE TABLE_SCHEMA = IF($1 = '', DATABASE(), $1) AND TABLE_NAME = $2 "
+    "WHERE TABLE_SCHEMA = IF($1 = _utf8mb4'', DATABASE(), $1) AND TABLE_NAME = $2 "
     "ORDER BY ORDINAL_POSITION";
 
 static enum target_problem problem_of_query(const struct query_failure *failure)
