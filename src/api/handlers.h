@@ -298,6 +298,7 @@ extern const struct shape device_decision_shape;
 HANDLER(client_tunnel_get);
 HANDLER(terminal_get);
 extern const struct shape auth_config_shape;
+extern const struct shape server_config_query_shape;
 extern const struct shape register_shape;
 extern const struct shape login_shape;
 extern const struct shape sign_out_shape;

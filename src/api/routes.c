@@ -99,8 +99,8 @@ const struct api_route api_routes[] = {
      "How people sign in", .status = 200, .answer = API_ONE, .shape = &auth_config_shape},
     {"PUT", "/api/serverconfig/auth", API_ADMIN, .handler = server_config_put,
      .noun = "server_config", .summary = "Set how people sign in; asks the provider first",
-     SMALL_BODY, .body = &auth_config_shape, .status = 200, .answer = API_ONE,
-     .shape = &auth_config_shape},
+     SMALL_BODY, .query = &server_config_query_shape, .body = &auth_config_shape, .status = 200,
+     .answer = API_ONE, .shape = &auth_config_shape},
     {"POST", "/api/logout", API_MEMBER, .handler = local_auth_sign_out, .noun = "sign_in",
      .summary = "Sign out", .query = &sign_out_shape, .status = 204, .answer = API_NOTHING},
 

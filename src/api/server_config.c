@@ -320,11 +320,24 @@ static enum err server_config_read(struct server_config_call *self, struct error
     return err == ERR_NONE ? server_config_make_provider(self, reterr) : err;
 }
 
-static enum err server_config_put_body(struct store_tx *tx, void *context, struct error *reterr)
+struct server_config_query {
+    struct shape_bool dry_run;
+};
+
+static const struct shape_field server_config_query_fields[] = {
+    {.name = "dry_run",
+     .kind = SHAPE_BOOL,
+     .offset = offsetof(struct server_config_query, dry_run),
+     .about = "the provider is asked, and what would be saved is answered, but nothing is saved"},
+};
+
+const struct shape server_config_query_shape = {.name = "AuthConfigQuery",
+                                                .size = sizeof(struct server_config_query),
+                                                SHAPE_FIELDS(server_config_query_fields)};
+
+static struct slice server_config_payload(const struct server_config_call *self)
 {
-    struct server_config_call *self = context;
     struct api_text text;
-    enum err err = auth_config_store_put(tx, self->call->arena, &self->config, reterr);
     api_text_begin(&text);
     json_begin_object(&text.json);
     json_member_text(&text.json, "auth_method", self->config.method);
@@ -333,19 +346,33 @@ static enum err server_config_put_body(struct store_tx *tx, void *context, struc
     json_member_text(&text.json, "groups_claim", self->config.groups_claim);
     json_member_bool(&text.json, "trust_email", self->config.trusts_email);
     json_end_object(&text.json);
-    struct slice payload = api_text_end_in(self->call->arena, &text);
-    return err == ERR_NONE ? api_audit(self->call, tx, "update", 200, payload, reterr) : err;
+    return api_text_end_in(self->call->arena, &text);
+}
+
+static enum err server_config_put_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct server_config_call *self = context;
+    enum err err = auth_config_store_put(tx, self->call->arena, &self->config, reterr);
+    return err == ERR_NONE
+               ? api_audit(self->call, tx, "update", 200, server_config_payload(self), reterr)
+               : err;
 }
 
 enum err server_config_put(struct api_call *call, struct error *reterr)
 {
     struct server_config_call self = {.call = call};
+    struct server_config_query query = {0};
     enum err err = server_config_check_caller(call, reterr);
+    if (err == ERR_NONE) {
+        err = api_read_query(call, &server_config_query_shape, &query, reterr);
+    }
     if (err == ERR_NONE) {
         err = server_config_read(&self, reterr);
     }
     if (err == ERR_NONE) {
-        err = store_write(call->api->store, server_config_put_body, &self, reterr);
+        err = query.dry_run.value
+                  ? api_audit_alone(call, "test", 200, server_config_payload(&self), reterr)
+                  : store_write(call->api->store, server_config_put_body, &self, reterr);
     }
     if (err == ERR_NONE) {
         err = server_config_answer(call, self.provider, reterr);

@@ -208,7 +208,18 @@ class Page:
                 return
 
     def click(self, selector):
-        """Where it is once it has come to rest and nothing else lies over it."""
+        """Where it is once it has come to rest and nothing else lies over it; again where the page
+        moved in that moment."""
+        element = f"document.querySelector({json.dumps(selector)})"
+        for _ in range(5):
+            self.click_once(selector)
+            try:
+                if self.run(f"{element} === null || {element}.wasHit !== false"):
+                    return
+            except Moved:
+                return
+
+    def click_once(self, selector):
         at = self.until(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
             "if (!e?.checkVisibility()) return null; e.scrollIntoView({block: 'center'});"
@@ -216,7 +227,9 @@ class Page:
             "const rests = e.wasAt === `${x} ${y}`; e.wasAt = `${x} ${y}`;"
             "const hit = document.elementFromPoint(x, y);"
             "const isFree = hit && (hit.contains(e) || e.parentElement.contains(hit));"
-            "return rests && isFree ? {x, y} : null })()")
+            "if (!rests || !isFree) return null; e.wasHit = false;"
+            "e.addEventListener('pointerdown', () => { e.wasHit = true }, {once: true, capture: true});"
+            "return {x, y} })()")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
 

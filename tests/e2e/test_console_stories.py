@@ -10,7 +10,8 @@ import pytest
 from api import PASSWORD, Api, login, unique
 from browser import Browser
 from conftest import PATIENCE
-from console import button, label, press, settled, shoot, sign_in, until_text, write_sql
+from console import (button, label, press, select, settled, shoot, sign_in, until_text,
+                     write_sql)
 from native import TARGET_PASSWORD, OwnDatabase, credential, psql_process
 from people import totp
 
@@ -225,7 +226,8 @@ def test_keys_and_a_second_factor_are_ones_own(gateway, grace, page):
     button(page, "Remove", "[role=dialog] form")
     page.until("!document.querySelector('[data-ssh-key]')")
     page.click("#begin")
-    page.until_shown("#second-begun")
+    page.until_shown("#second-begun [data-qr]")
+    assert "QR code" in page.run("document.querySelector('[data-qr]').ariaLabel")
     assert shoot(page, "second-factor") == []
     label(page, "The code that it shows", totp(page.text("#second-begun pre")), "#second-begun")
     button(page, "Confirm", "#second-begun")
@@ -337,3 +339,68 @@ def test_nothing_goes_before_its_name_was_typed(gateway, page):
             assert admin.get(f"/resources/{name}").status == 200
     assert admin.get(f"/resources/{name}").status == 404
     assert admin.get(f"/connections/{name}-role").status == 404
+
+
+def test_a_provider_is_tested_before_it_is_saved(start, provider, page):
+    """From the form: one that does not answer, and one that does; only the last press saves."""
+    gateway = start()
+    admin = gateway.admin
+    sign_in(page, gateway, "/admin/settings")
+    page.until_shown("#sign-in-settings select")
+    select(page, "#sign-in-settings select", "oidc")
+    label(page, "Client id", "gatehouse", "#sign-in-settings")
+    for issuer, shown in ("http://127.0.0.1:1", "[role=alert]"), (provider.issuer, "[data-tested]"):
+        label(page, "Issuer", issuer, "#sign-in-settings")
+        button(page, "Test", "#sign-in-settings")
+        page.until_shown(f"#sign-in-settings {shown}")
+        assert admin.get("/serverconfig/auth").json["auth_method"] == "local"
+    assert page.run("document.querySelector('#sign-in-settings [role=alert]')") is None
+    assert shoot(page, "sign-in-tested") == []
+    button(page, "Test and save", "#sign-in-settings")
+    page.until_shown("#sign-in-settings [data-saved]")
+    assert admin.get("/serverconfig/auth").json["oidc_config"]["issuer_url"] == provider.issuer
+
+
+def test_a_masked_result_is_seen_and_taken_masked(gateway, postgres, page):
+    """In the grid, marked; in what is copied; and in the record."""
+    name = OwnDatabase(postgres, "CREATE TABLE people(id int, email text, salary int);"
+                       "INSERT INTO people VALUES (1, 'ada@example.com', 5000), (2, 'none', 7)"
+                       ).connection(gateway.admin, name=unique("masked"))
+    rule = gateway.admin.post("/datamasking-rules", {
+        "name": unique("hidden"), "connection_names": [name],
+        "supported_entity_types": [{"name": "FOUND", "entity_types": ["EMAIL_ADDRESS"]}],
+        "columns": [{"name": "people.salary", "strategy": {"type": "null"}}]})
+    assert rule.status == 201, rule
+    sign_in(page, gateway, f"/sql/{name}")
+    run_here(page, "SELECT * FROM people ORDER BY id;")
+    page.until_shown(".grid-mask")
+    cells = page.run("[...document.querySelectorAll('[role=gridcell]')].map((one) => one.innerText)")
+    assert cells == ["1", "EMAIL_ADDRESS", "NULL", "2", "none", "NULL"], cells
+    assert shoot(page, "masked-result") == []
+    page.click(".result-foot a")
+    page.until_shown("[data-proof=whole]")
+    page.until_shown("#timeline .entry")
+    assert "ada@" not in page.text("main") and "5000" not in page.text("main")
+    assert gateway.admin.delete(f"/datamasking-rules/{rule.json['id']}").status == 204
+
+
+def test_after_a_blocked_statement_one_goes_on(gateway, shop, page):
+    """The answer says which rule and what would pass; the statement is mended where it stands."""
+    rail = gateway.admin.post("/guardrails", {
+        "name": unique("rail"), "connection_names": [shop], "input": {"rules": [
+            {"type": "sql", "name": "whole table", "operations": ["update"], "without_where": True,
+             "message": "name the rows with a WHERE"}]}})
+    assert rail.status == 201, rail
+    sign_in(page, gateway, f"/sql/{shop}")
+    run_here(page, "UPDATE orders SET total = total")
+    page.until_shown("[data-outcome=blocked]")
+    said = page.text("[data-outcome=blocked]")
+    assert "whole table" in said and "name the rows with a WHERE" in said, said
+    assert shoot(page, "blocked") == []
+    page.click(".cm-content")
+    press(page, "End", modifiers=2, windowsVirtualKeyCode=35)
+    page.call("Input.insertText", text=" WHERE id = 1")
+    press(page, "Enter", modifiers=2, windowsVirtualKeyCode=13)
+    page.until("document.querySelector('[data-outcome=blocked]') === null && "
+               "document.body.innerText.includes('UPDATE 1')")
+    assert gateway.admin.delete(f"/guardrails/{rail.json['id']}").status == 204

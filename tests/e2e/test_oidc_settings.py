@@ -396,6 +396,22 @@ def test_changes_are_in_the_audit_log(plain):
                    for value in row)
 
 
+def test_a_dry_run_asks_the_provider_and_saves_nothing(plain):
+    before = plain.admin.get(PATH).json
+    first = plain.admin.get("/audit/logs?page_size=1").json["data"][0]["number"]
+    tried = plain.admin.put(PATH + "?dry_run=true", wanted(plain.provider, client_id="tried"))
+    assert tried.status == 200 and tried.json["oidc_config"]["client_id"] == "tried"
+    assert CLIENT_SECRET not in tried.body.decode()
+    nowhere = wanted(plain.provider, issuer_url="http://127.0.0.1:1")
+    assert plain.admin.put(PATH + "?dry_run=true", nowhere).status == 400
+    assert plain.admin.put(PATH + "?dry_run=perhaps", wanted(plain.provider)).status == 400
+    assert plain.admin.get(PATH).json == before
+    entries = [entry for entry in plain.admin.get("/audit/logs?page_size=100").json["data"]
+               if entry["number"] > first]
+    assert [(entry["http_status"], entry["action"]) for entry in reversed(entries)][0] == (200, "test")
+    assert CLIENT_SECRET not in json.dumps(entries)
+
+
 def test_two_gateways_over_one_store(start, provider, postgres, tmp_path):
     """What one is told, the other does."""
     url = postgres.create(unique("pair").replace("-", "_"))

@@ -109,6 +109,28 @@ export function ClearSearch({ run }: { run: () => void }): ReactNode {
     );
 }
 
+/* Filters of a list. On a narrow screen those behind the first are folded away: the list is what one
+ * came for. */
+export function Filters({ first, children }: { first: ReactNode; children: ReactNode }): ReactNode {
+    const [isOpen, setOpen] = useState(false);
+    return (
+        <Group align="flex-end" mb="md" gap="sm">
+            {first}
+            <Button
+                hiddenFrom="sm"
+                variant="default"
+                aria-expanded={isOpen}
+                onClick={() => setOpen(!isOpen)}
+            >
+                {isOpen ? "Fewer filters" : "More filters"}
+            </Button>
+            <div className="more-filters" data-open={isOpen || undefined}>
+                {children}
+            </div>
+        </Group>
+    );
+}
+
 /* The place of what is on its way. */
 export function Waiting({ lines = 4 }: { lines?: number }): ReactNode {
     return (

@@ -8,6 +8,7 @@ import { get, post } from "../../shared/api/client";
 import { Icon } from "../../shared/icons";
 import { CopyBlock, Problem, Tag, Waiting } from "../../shared/parts";
 import { count } from "../../shared/words";
+import { QrCode } from "./QrCode";
 import { texts } from "./texts";
 
 const PATH = "localauth/second-factor";
@@ -99,6 +100,8 @@ function Begin({ confirmed }: { confirmed: (codes: string[]) => void }): ReactNo
     return (
         <Stack gap="sm" id="second-begun">
             <Text size="sm">{words.secretAbout}</Text>
+            <QrCode text={begin.data.uri} label={words.picture} />
+            <Text size="sm">{words.byHand}</Text>
             <CopyBlock label={words.secret} text={begin.data.secret} />
             <Anchor size="sm" href={begin.data.uri}>
                 {words.app}

@@ -144,6 +144,7 @@ export function AddDatabase({ close }: { close: () => void }): ReactNode {
                         description: words.nameAbout,
                         required: true,
                         disabled: saved !== null,
+                        "data-autofocus": true,
                     })}
                     <Group align="flex-end">
                         {field("host", words.host, { required: true })}

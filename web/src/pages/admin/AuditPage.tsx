@@ -10,7 +10,7 @@ import { useSearchParams } from "wouter";
 import { address, get } from "../../shared/api/client";
 import type { Page } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
-import { Empty, PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
+import { Empty, Filters, PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
 import { AuditChain } from "./AuditChain";
 import { texts } from "./texts";
 
@@ -82,7 +82,7 @@ const FILTERS = [
 ] as const;
 type Filter = (typeof FILTERS)[number];
 
-function Filters(): ReactNode {
+function AuditFilters(): ReactNode {
     const [query, setQuery] = useSearchParams();
     const isFiltered = FILTERS.some((name) => query.has(name));
     const put = (name: string, value: string): void =>
@@ -125,8 +125,7 @@ function Filters(): ReactNode {
         );
     };
     return (
-        <Group mb="md" gap="sm" align="flex-end">
-            {field("actor", words.actor)}
+        <Filters first={field("actor", words.actor)}>
             {choice("action", words.action, words.actions)}
             {choice("resource_type", words.kind, words.kinds)}
             {field("http_path", words.object)}
@@ -144,7 +143,7 @@ function Filters(): ReactNode {
                     {words.clear}
                 </Button>
             )}
-        </Group>
+        </Filters>
     );
 }
 
@@ -187,7 +186,7 @@ export function AuditPage(): ReactNode {
                 </Button>
             </PageHead>
             <AuditChain />
-            <Filters />
+            <AuditFilters />
             {list.error !== null && (
                 <Problem
                     error={list.error}

@@ -95,7 +95,8 @@ function Line({
                         <Tag key={tag}>{tag}</Tag>
                     ))}
                 </Group>
-                <Group gap={6}>
+                {/* They come later: their place is kept, so that nothing moves under a pointer. */}
+                <Group gap={6} mih={20}>
                     {details !== undefined && <Effects effects={effectsOf(details, controls)} />}
                 </Group>
             </Stack>

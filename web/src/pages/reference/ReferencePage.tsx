@@ -210,7 +210,7 @@ export default function ReferencePage(): ReactNode {
             )}
             {tags.map((tag) => (
                 <section key={tag} aria-label={tag}>
-                    <Title order={2} size="h4" mt="lg" mb="xs">
+                    <Title order={2} size="h4" mt="lg" mb="xs" className="reference-tag">
                         {tag.replaceAll("_", " ")}
                     </Title>
                     <div className="card rows">

@@ -9,7 +9,7 @@ import { Link, useSearchParams } from "wouter";
 import { useMe } from "../../app/me";
 import { get } from "../../shared/api/client";
 import type { Session, SessionList } from "../../shared/api/types";
-import { Empty, PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
+import { Empty, Filters, PageHead, Problem, Tag, Waiting, When } from "../../shared/parts";
 import { count, duration } from "../../shared/words";
 import { texts } from "./texts";
 
@@ -81,7 +81,7 @@ function askedOf(query: URLSearchParams): Record<string, string | undefined> {
     };
 }
 
-function Filters({ seesAll }: { seesAll: boolean }): ReactNode {
+function SessionFilters({ seesAll }: { seesAll: boolean }): ReactNode {
     const [query, setQuery] = useSearchParams();
     const isFiltered = FILTERS.some((name) => query.has(name));
     const put = (name: string, value: string): void =>
@@ -118,8 +118,7 @@ function Filters({ seesAll }: { seesAll: boolean }): ReactNode {
         />
     );
     return (
-        <Group align="flex-end" mb="md" gap="sm">
-            {field("search", texts.search)}
+        <Filters first={field("search", texts.search)}>
             {field("connection", texts.connection)}
             {seesAll && field("user", texts.user)}
             {choice("status", texts.status, texts.statuses)}
@@ -133,7 +132,7 @@ function Filters({ seesAll }: { seesAll: boolean }): ReactNode {
                     {texts.clear}
                 </Button>
             )}
-        </Group>
+        </Filters>
     );
 }
 
@@ -161,7 +160,7 @@ export default function SessionsPage(): ReactNode {
     return (
         <>
             <PageHead title={texts.title} about={seesAll ? texts.about : texts.aboutMember} />
-            <Filters seesAll={seesAll} />
+            <SessionFilters seesAll={seesAll} />
             {list.error !== null && (
                 <Problem
                     error={list.error}

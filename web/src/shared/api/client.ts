@@ -121,7 +121,8 @@ export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promi
     call<T>("GET", path, { ...(query && { query }), ...(signal && { signal }) });
 export const post = <T>(path: string, body: unknown = {}, query?: Query): Promise<T> =>
     call<T>("POST", path, { body, ...(query && { query }) });
-export const put = <T>(path: string, body: unknown): Promise<T> => call<T>("PUT", path, { body });
+export const put = <T>(path: string, body: unknown, query?: Query): Promise<T> =>
+    call<T>("PUT", path, { body, ...(query && { query }) });
 export const patch = <T>(path: string, body: unknown): Promise<T> =>
     call<T>("PATCH", path, { body });
 export const remove = (path: string, query?: Query): Promise<null> =>

@@ -82,11 +82,13 @@ function Input({
     value,
     set,
     isFixed,
+    isFirst,
 }: {
     field: Field;
     value: unknown;
     set: (value: unknown) => void;
     isFixed: boolean;
+    isFirst: boolean; /* where one begins to type */
 }): ReactNode {
     const common = {
         label: field.label,
@@ -161,6 +163,7 @@ function Input({
                 <TextInput
                     {...common}
                     type={field.kind}
+                    {...(isFirst && { "data-autofocus": true })}
                     readOnly={isFixed}
                     value={String(value)}
                     autoComplete="off"
@@ -250,9 +253,10 @@ export function ThingForm<T>({
                 }}
             >
                 <Stack>
-                    {fields.map((field) => (
+                    {fields.map((field, index) => (
                         <Input
                             key={field.name}
+                            isFirst={index === 0}
                             field={field}
                             value={form[field.name]}
                             isFixed={!isNew && field.isFixed === true}

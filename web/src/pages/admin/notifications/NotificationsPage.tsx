@@ -112,7 +112,18 @@ function Deliveries(): ReactNode {
                 />
             )}
             {list.isPending && <Waiting lines={2} />}
-            {list.data !== undefined && found.length === 0 && <Empty title={words.none} />}
+            {list.data !== undefined && found.length === 0 && (
+                <Empty
+                    title={state === "" ? words.noneYet : words.none}
+                    action={
+                        state !== "" && (
+                            <Button variant="default" onClick={() => setState("")}>
+                                {words.anyState}
+                            </Button>
+                        )
+                    }
+                />
+            )}
             <div className="card rows" id="deliveries" hidden={found.length === 0}>
                 {found.map((delivery) => (
                     <Line key={delivery.id} delivery={delivery} />

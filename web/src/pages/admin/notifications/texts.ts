@@ -57,6 +57,8 @@ export const texts = {
             ["dead", "Dead"],
         ] as [string, string][],
         none: "Nothing is like that",
+        noneYet: "Nothing was sent yet",
+        anyState: "Show any state",
         tries: (count: number) => (count === 1 ? "1 try" : `${count} tries`),
         next: "Next try",
         again: "Send again",

@@ -103,24 +103,29 @@ function SignIn({ config }: { config: AuthConfig }): ReactNode {
     const [method, setMethod] = useState(config.auth_method);
     const [name, setName] = useState(config.provider_name);
     const [oidc, setOidc] = useState<Oidc>({ ...NEW_PROVIDER, ...config.oidc_config });
+    const send = (query: { dry_run?: boolean }): Promise<AuthConfig> => {
+        const { client_secret: secret, ...rest } = oidc;
+        const body = {
+            auth_method: method,
+            provider_name: name,
+            oidc_config:
+                method === "oidc" ? { ...rest, ...(secret && { client_secret: secret }) } : null,
+        };
+        return put<AuthConfig>("serverconfig/auth", body, query);
+    };
     const saved = useMutation({
-        mutationFn: () => {
-            const { client_secret: secret, ...rest } = oidc;
-            return put<AuthConfig>("serverconfig/auth", {
-                auth_method: method,
-                provider_name: name,
-                oidc_config:
-                    method === "oidc" ? { ...rest, ...(secret && { client_secret: secret }) } : null,
-            });
-        },
+        mutationFn: () => send({}),
         onSuccess: () => client.invalidateQueries(),
     });
+    const tested = useMutation({ mutationFn: () => send({ dry_run: true }) });
+    const error = saved.error ?? tested.error;
     return (
         <form
             id="sign-in-settings"
             className="card rule-card"
             onSubmit={(event: FormEvent) => {
                 event.preventDefault();
+                tested.reset();
                 saved.mutate();
             }}
         >
@@ -151,16 +156,34 @@ function SignIn({ config }: { config: AuthConfig }): ReactNode {
                 <Text size="sm" c="dimmed">
                     {texts.admins(config.admin_role_name, config.auditor_role_name)}
                 </Text>
-                {saved.error !== null && <Problem error={saved.error} />}
+                {error !== null && <Problem error={error} />}
+                {tested.isSuccess && (
+                    <Alert color="blue" icon={<Icon name="check" />} role="status" data-tested>
+                        {texts.tested}
+                    </Alert>
+                )}
                 {saved.isSuccess && (
                     <Alert color="gate" icon={<Icon name="check" />} role="status" data-saved>
                         {method === "oidc" ? texts.saved : texts.savedLocal}
                     </Alert>
                 )}
                 <Group>
-                    <Button type="submit" loading={saved.isPending}>
-                        {texts.save}
+                    <Button type="submit" loading={saved.isPending} disabled={tested.isPending}>
+                        {method === "oidc" ? texts.save : texts.saveLocal}
                     </Button>
+                    {method === "oidc" && (
+                        <Button
+                            variant="default"
+                            loading={tested.isPending}
+                            disabled={saved.isPending}
+                            onClick={() => {
+                                saved.reset();
+                                tested.mutate();
+                            }}
+                        >
+                            {texts.test}
+                        </Button>
+                    )}
                 </Group>
             </Stack>
         </form>
