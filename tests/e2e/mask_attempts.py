@@ -343,6 +343,93 @@ select count(*) from (select generate_series(1,pay) from vault) q ;; select coun
 begin ;; create view {u}v as select secret from vault ;; do $$ begin perform set_config('leak.q', (select secret from vault limit 1), false); end $$ ;; commit ;; show leak.q ;; select current_setting('leak.q')
 begin ;; do $$ begin execute 'declare cc cursor for select ' || quote_literal((select secret from vault limit 1)); end $$ ;; select statement from pg_cursors
 begin ;; select max(g), count(*) from generate_series(1, (select pay from vault)) g ;; select count(*) from generate_series(731000, (select pay from vault)) g ;; rollback
+select note as secret, s.* from v_ren s where p > 0
+set search_path to pg_temp, public ;; create temp table other as select 1 as id, 'x' as note ;; create temp view vault2 as select * from vault ;; select secret from vault2
+create schema {u}s ;; create function {u}s.lower(text) returns text language sql as 'select secret from public.vault limit 1' ;; set search_path to {u}s, pg_catalog, public ;; select lower('A')
+create schema {u}s ;; create function {u}s.now() returns text language sql as 'select secret from public.vault limit 1' ;; set search_path to {u}s, pg_catalog ;; select now()
+create schema {u}s ;; create function {u}s.length(text) returns text language sql as 'select secret from public.vault limit 1' ;; set search_path to {u}s, pg_catalog, public ;; select note, length(note) from other
+create schema {u}s ;; create view {u}s.other as select id, secret as note from public.vault ;; set search_path to {u}s, public ;; select note from other
+select note from other where id = 1 ;; select note from other where id = 1 ;; create schema {u}s ;; create view {u}s.other as select id, secret as note from public.vault ;; set search_path to {u}s, public ;; select note from other where id = 1
+select note from other where id = 2 ;; select note from other where id = 2 ;; create temp view other as select id, secret as note from vault ;; select note from other where id = 2
+select note from other where id = 2 ;; select note from other where id = 2 ;; begin ;; create or replace view v_open as select id, secret as label from vault ;; select label from v_open ;; rollback
+select upper(note) from other ;; select upper(note) from other ;; create function pg_temp.upper(text) returns text language sql as 'select secret from public.vault limit 1' ;; select pg_temp.upper(note) from other
+select id, note from other ;; select id, note from other ;; B>create function note(other) returns text language sql as 'select secret from vault limit 1' ;; select o.note from other o
+prepare {u}p as select note from other ;; execute {u}p ;; deallocate {u}p ;; prepare {u}p as select secret from vault ;; execute {u}p
+prepare {u}p(text) as select $1 || secret from vault ;; execute {u}p('x')
+prepare {u}p as table vault ;; explain (analyze, verbose) execute {u}p
+begin ;; declare {u}c insensitive cursor for select secret from vault for read only ;; fetch relative 1 from {u}c ;; rollback
+begin ;; savepoint a ;; select secret from vault ;; rollback to a ;; select (select secret from vault) ;; commit
+copy vault (secret) to stdout with (encoding 'UTF8', format binary)
+copy (insert into other values (901, 'x') returning (select secret from vault limit 1)) to stdout
+copy (select * from only vault) to program 'cat'
+create temp table {u}t as select id from vault ;; alter table {u}t add column x text default 'a' ;; update {u}t set x = (select secret from vault) ;; table {u}t
+create function {u}f(out t text) as $$ select secret from vault limit 1 $$ language sql ;; select * from {u}f()
+create procedure {u}p(inout t text) language plpgsql as $$ begin select secret into t from vault limit 1; end $$ ;; call {u}p('')
+create cast (other as text) with function f_other(other) as implicit ;; select o::text from other o
+do $$ begin execute 'create role ' || quote_ident((select secret from vault limit 1)); end $$ ;; select rolname from pg_roles
+do $$ begin perform pg_advisory_lock((select pay from vault limit 1)); end $$ ;; select objid from pg_locks where locktype = 'advisory'
+do $$ declare x text; begin select secret into x from vault limit 1; raise warning '%', x; raise info '%', x; raise log '%', x; end $$
+do $$ begin assert false, (select secret from vault limit 1); end $$
+explain (analyze, costs off) select * from vault where secret > (select max(secret) from vault)
+explain analyze insert into dropbox(note) select f_op('a','b')
+select ('{' || secret || '}')::int[] from vault
+select secret::uuid from vault union select null
+select secret::point from vault
+select secret::jsonb from vault
+select xmlagg(xmlelement(name r, xmlattributes(secret as s))) from vault
+select xmlserialize(content xmlforest(secret as x) as text) from vault
+select json_object_agg(id, secret), jsonb_object_agg(secret, id) from vault
+select jsonb_each(doc), jsonb_array_elements(doc -> 'n') from vault
+select jsonb_path_query_array(doc, '$.**') from vault
+select array(select secret from vault), (array(select secret from vault))[1]
+select (unnest(array_agg(v.*))).secret from vault v
+select (select v from vault v limit 1)
+select (q.v).secret || '' as id from (select v from vault v) q
+select note from other except all select ''  union all select secret from vault
+select note from (select id, secret from vault) as x(id, note)
+with t as (update vault set note = 'plain' returning secret) select secret as note from t
+insert into other values (1, 'a') on conflict on constraint other_pkey do update set note = (select secret from vault limit 1) returning note
+update other o set note = 'plain' from vault v where v.id = o.id returning v.secret, v.*
+update other set note = 'plain' returning (select array_agg(secret) from vault)
+create table {u}g (like vault including all) ;; insert into {u}g select * from vault ;; select * from {u}g
+create statistics {u}st on id, (secret || '') from vault ;; analyze vault ;; select * from pg_stats_ext_exprs
+select * from pg_statistic where starelid = 'vault'::regclass
+create index {u}i on vault (id) where secret = 'x' ;; select pg_get_indexdef('{u}i'::regclass)
+select tuple_data_split('vault'::regclass, t_data, t_infomask, t_infomask2, t_bits) from heap_page_items(get_raw_page('vault', 0))
+select * from crosstab('select id, secret, secret from vault') as t(a int, b text)
+select show_trgm(secret), similarity(secret, 'Zebra-9731-quokka') from vault
+select unaccent(secret), soundex(secret), metaphone(secret, 9) from vault
+do $$ begin perform lo_from_bytea(77124, (select secret::bytea from vault limit 1)); end $$ ;; select loread(lo_open(77124, 262144), 100)
+listen {u}ch ;; B>do $$ begin perform pg_notify('{u}ch', (select secret from vault limit 1)); end $$ ;; select pg_sleep(0.2) ;; select 1
+B>listen {u}ch ;; B>select note from other ;; do $$ begin perform pg_notify('{u}ch', (select secret from vault limit 1)); end $$ ;; B>select note from other where id = 1 ;; B>select note from other where id = 1
+select query from pg_stat_activity where query like '%Zebra%'
+select * from pg_prepared_statements ;; select * from pg_cursors ;; select name, setting from pg_settings where name like 'x.%'
+begin ;; create view {u}v as select secret as s from vault ;; prepare transaction '{u}x' ;; commit prepared '{u}x' ;; select s from {u}v
+begin ;; create table {u}q as select 1 as i ;; prepare transaction '{u}x' ;; B>commit prepared '{u}x' ;; select i from {u}q
+select U&"s\0065cret" from vault ;; select U&"!0073ecret" uescape '!' from vault
+set standard_conforming_strings = off ;; select 'a\' || secret || 'b' from vault ;; select note from other where note <> 'a\' union select secret from vault --'
+set client_encoding = 'LATIN1' ;; select secret || 'é' from vault ;; select secret from vault
+set client_encoding = 'SJIS' ;; select secret from vault ;; select secret || '' from vault
+set client_encoding = 'UTF8' ;; set bytea_output = 'escape' ;; select raw, secret::bytea from vault
+set datestyle = 'German' ;; set intervalstyle = 'iso_8601' ;; select make_interval(secs => pay), pay * interval '1 s', to_timestamp(pay) from vault
+set extra_float_digits = -15 ;; select pay::float8, pay / 2.0 * 2, pay::money, pay::numeric(12,2) from vault
+select secret from zverylongname_zverylongname_zverylongname_zverylongname_zverylongname_more
+select extract(epoch from make_interval(secs => pay)), width_bucket(pay, 0, 1000000, 1000000) from vault
+select repeat('x', (select pay from vault limit 1))
+select int4range(pay, pay, '[]'), numrange(pay, null), tsrange(to_timestamp(pay)::timestamp, null) from vault
+select corr(pay, id), regr_count(pay, id), max(pay) over (), lag(pay, 0) over (order by id) from vault
+table vault limit 1 ;; (table vault) union all (table vault)
+select * from lateral (select secret from vault) q, rows from (unnest(array[secret])) r(z)
+create event trigger {u}e on ddl_command_end execute function f_notice() ;; create table {u}z ()
+alter table other add constraint {u}c check (f_op(note, note) is null)
+alter view v_open rename column label to note2 ;; select * from v_open
+create foreign data wrapper {u}w ;; create server {u}s foreign data wrapper {u}w ;; create foreign table {u}f (a text) server {u}s
+select pg_create_logical_replication_slot('{u}x', 'test_decoding') ;; select * from pg_logical_slot_get_changes('{u}x', null, null)
+create collation {u}c (provider = icu, locale = 'und') ;; select secret collate {u}c from vault
+select pg_typeof(secret), secret, pg_column_size(secret), ascii(secret), octet_length(secret) from vault
+select format('%1$s %1$I %1$L', secret), quote_nullable(secret), concat_ws(',', v) from vault v
+select/**/secret/**/as/**/note/**/from/**/vault--
+select vault.secret as x, public.vault.secret as y, "vault"."secret" as z, vault."secret"::varchar(5) from public.vault
 """.strip().split("\n")
 
 # Where predicates are refused each of them is.

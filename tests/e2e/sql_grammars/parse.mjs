@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The trees of PostgreSQL 18's grammar: texts as lines of JSON in, a line for each out.
+// The trees of a grammar of PostgreSQL's: texts as lines of JSON in, a line for each out.
 import { createInterface } from "node:readline";
-import { parse } from "libpg-query";
+
+const { parse } = await import(process.env.GRAMMAR);
 
 for await (const line of createInterface({ input: process.stdin })) {
   let tree = null;
