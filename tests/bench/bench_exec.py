@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Scripts over the API: a statement, beside the same one in an open session of psql and one request
-of HTTP, a thousand at once; what a command writes, by the gigabyte; and what 'gatehouse connect' adds
-to a query and to a COPY."""
+of HTTP, a thousand at once; a terminal's echo; what a command writes, by the gigabyte; and what
+'gatehouse connect' adds to a query and to a COPY."""
 import json
 import os
+import pty
+import signal
 import statistics
 import subprocess
 import sys
@@ -14,12 +16,14 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from api import EMBEDDED_AGENT  # noqa: E402
 from conftest import PostgresServer  # noqa: E402
+from websocket import Terminal  # noqa: E402
 
 from bench_postgres import Place, fill, take_turns, through_gateway  # noqa: E402
 from caller import Caller, role  # noqa: E402
 from servers import Gateway, resident_mib  # noqa: E402
 
 STATEMENTS = 200
+ECHOES = 300
 GIGABYTE = 1_000_000_000
 AT_ONCE, CALLERS = 1000, 20
 COPIED = "select repeat('x', 1000) from generate_series(1, 300000)"
@@ -66,6 +70,55 @@ def statement(admin, place):
     return ("`select 1` over the API, p50", f"{ours:.2f} ms",
             f"{theirs:.2f} ms: an open session of psql and one request", f"{ours / theirs:.2f}",
             "≤ 1.5, ≤ 3 ms")
+
+
+def echo_times(type_one, read_some):
+    """Of keys one by one, each back on the screen before the next."""
+    times = []
+    for _ in range(ECHOES):
+        began = time.perf_counter()
+        type_one(b"x")
+        seen = read_some()
+        while b"x" not in seen:
+            seen += read_some()
+        times.append((time.perf_counter() - began) * 1000)
+    return statistics.median(times)
+
+
+class Here:
+    """What a terminal of the gateway is opened with."""
+
+    def __init__(self, admin, gateway):
+        self.token, self.gateway = admin.key, gateway
+
+
+def echo(admin, gateway):
+    """Of 'cat' on a terminal: the kernel's own echo, carried; beside the same through script(1)."""
+    admin.call("POST", "/connections", role(
+        "echo", type="custom", subtype="tools", agent_id=EMBEDDED_AGENT, command=["cat"],
+        access_mode_connect="enabled", access_mode_exec="disabled",
+        access_mode_runbooks="disabled", access_schema="disabled"))
+    terminal = Terminal(Here(admin, gateway), "echo").opened()
+
+    def shown():
+        terminal.step()
+        seen, terminal.shown = terminal.shown, b""
+        return seen
+    ours = echo_times(terminal.type, shown)
+    terminal.close()
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execlp("script", "script", "-q", "-c", "cat", "/dev/null")
+    os.write(fd, b"y\n")
+    seen = b""
+    while seen.count(b"y") < 2:  # it is told back: script has begun, and nothing is on its way
+        seen += os.read(fd, 100)
+    theirs = echo_times(lambda key: os.write(fd, key), lambda: os.read(fd, 100))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(fd)
+    return ("a terminal's echo, p50", f"{ours:.2f} ms", f"{theirs:.2f} ms: script(1)",
+            f"{ours - theirs:.2f} ms more", "≤ 2 ms")
 
 
 class Watch:
@@ -193,7 +246,7 @@ def measure(options, folder):
     try:
         admin = Caller.register(gateway)
         place: Place = through_gateway(admin, server)
-        return [statement(admin, place), many(admin),
+        return [statement(admin, place), many(admin), echo(admin, gateway),
                 output(admin, gateway, min(options.rounds, 3)),
                 *connect(options, admin, server, place, folder)]
     finally:

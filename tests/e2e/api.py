@@ -39,14 +39,14 @@ class Api:
     def __init__(self, gateway, token=None):
         self.gateway, self.token = gateway, token
 
-    def call(self, method, path, body=None, headers=None):
+    def call(self, method, path, body=None, headers=None, **options):
         all_headers = dict(headers or {})
         if self.token is not None:
             all_headers.setdefault("Authorization", f"Bearer {self.token}")
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         return Answer(*self.gateway.get("/api" + path, method=method, body=body,
-                                        headers=all_headers))
+                                        headers=all_headers, **options))
 
     def get(self, path, **options):
         return self.call("GET", path, **options)

@@ -141,8 +141,9 @@ class Gateway(Program):
                                                context=ssl._create_unverified_context())
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
-    def get(self, path, headers=None, method="GET", body=None):
+    def get(self, path, headers=None, method="GET", body=None, timeout=PATIENCE):
         conn = self.http()
+        conn.timeout = timeout
         try:
             conn.request(method, path, body=body, headers=headers or {})
             response = conn.getresponse()

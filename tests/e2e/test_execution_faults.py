@@ -26,8 +26,9 @@ def name(quick, target):
     return target.connection(quick)
 
 
-def post(api, name, script, results="json"):
-    return api.post(f"/sessions?results={results}", {"connection": name, "script": script})
+def post(api, name, script, results="json", **options):
+    return api.post(f"/sessions?results={results}", {"connection": name, "script": script},
+                    **options)
 
 
 def said(event):
@@ -60,10 +61,10 @@ def test_what_is_wrong_with_a_request(quick, name):
 
 def test_a_script_of_many_mebibytes(quick, target, name):
     part = "select length('" + "x" * (3 * MIB) + "') as n;\n"
-    answer = post(quick, name, part * 21)
+    answer = post(quick, name, part * 21, timeout=6 * PATIENCE)  # on a busy machine
     assert answer.status == 200, answer
     assert [one["rows"] for one in answer.json["statements"]] == [[[3 * MIB]]] * 21
-    answer = post(quick, name, "-" * (64 * MIB + 1))
+    answer = post(quick, name, "-" * (64 * MIB + 1), timeout=6 * PATIENCE)
     assert answer.status == 413 and f"{64 * MIB} bytes" in answer.message, answer
     large = f"select length('{'x' * (5 * MIB)}') as n"
     assert post(quick, name, large).json["statements"][0]["rows"] == [[5 * MIB]]
