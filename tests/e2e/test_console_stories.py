@@ -394,6 +394,7 @@ def test_after_a_blocked_statement_one_goes_on(gateway, shop, page):
     sign_in(page, gateway, f"/sql/{shop}")
     run_here(page, "UPDATE orders SET total = total")
     page.until_shown("[data-outcome=blocked]")
+    assert page.run("document.querySelector('.cm-tooltip-autocomplete')") is None
     said = page.text("[data-outcome=blocked]")
     assert "whole table" in said and "name the rows with a WHERE" in said, said
     assert shoot(page, "blocked") == []

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* CodeMirror, which comes with this page alone. It holds the text; the page is told of changes. */
-import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import {
+    autocompletion,
+    closeBrackets,
+    closeCompletion,
+    completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { sql, type SQLNamespace } from "@codemirror/lang-sql";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
@@ -22,7 +27,7 @@ import "../../shared/sqltext.css";
 import { texts } from "./texts";
 
 export interface EditorHandle {
-    /* What is selected, or else all. */
+    /* What is selected, or else all, about to be run: what is offered to go on typing goes away. */
     script: () => string;
     insert: (text: string) => void;
     replace: (text: string) => void;
@@ -101,6 +106,7 @@ export default function Editor(props: EditorProps): ReactNode {
         };
         latest.current.handle.current = {
             script: () => {
+                closeCompletion(made);
                 const { from, to } = made.state.selection.main;
                 return from === to ? made.state.doc.toString() : made.state.sliceDoc(from, to);
             },

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of a result, however many: only what is seen is in the page. One cell has the focus and the
  * arrows move it; with Shift they choose a block, which Ctrl+C copies. */
-import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import { useVirtualizer, type VirtualItem, type Virtualizer } from "@tanstack/react-virtual";
 import {
     type CSSProperties,
     type KeyboardEvent,
+    memo,
+    type MouseEvent,
     type PointerEvent,
     type ReactNode,
     useEffect,
@@ -33,6 +35,7 @@ import "./grid.css";
 const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 44;
 const RESIZE_STEP = 16;
+const NO_VALUES: Value[] = [];
 
 interface GridProps {
     label: string;
@@ -99,6 +102,63 @@ const between = (at: { start: number; size: number }): CSSProperties => ({
     left: at.start,
     width: at.size,
 });
+
+interface LineProps {
+    index: number;
+    top: number;
+    values: Value[];
+    seen: VirtualItem[];
+    areNumbers: boolean[];
+    isMasked: boolean;
+    focused: number; /* its column; -1: none here */
+    from: number; /* chosen columns */
+    to: number;
+}
+
+/* A row that stays in sight is not made again while others come and go: its properties are plain
+ * values, or the same ones as before. What the pointer does is the grid's to take. */
+const Line = memo(function Line({
+    index,
+    top,
+    values,
+    seen,
+    areNumbers,
+    isMasked,
+    focused,
+    from,
+    to,
+}: LineProps): ReactNode {
+    return (
+        <div
+            role="row"
+            aria-rowindex={index + 2}
+            className="grid-row"
+            style={{ top, height: ROW_HEIGHT }}
+        >
+            {seen.map((at) => (
+                <div
+                    key={at.index}
+                    role="gridcell"
+                    aria-colindex={at.index + 1}
+                    style={between(at)}
+                    className={areNumbers[at.index] ? "grid-cell grid-number" : "grid-cell"}
+                    data-cell={`${index}:${at.index}`}
+                    aria-selected={at.index >= from && at.index <= to}
+                    tabIndex={focused === at.index ? 0 : -1}
+                >
+                    <Text value={values[at.index] ?? null} isMasked={isMasked} />
+                </div>
+            ))}
+        </div>
+    );
+});
+
+/* Of the row and the column under the pointer; null: of none, or of the head. */
+function cellAt(event: MouseEvent): Cell | null {
+    const cell = (event.target as Element).closest<HTMLElement>("[role=gridcell]");
+    const [row, column] = (cell?.dataset["cell"] ?? "").split(":").map(Number);
+    return row === undefined || column === undefined ? null : { row, column };
+}
 
 export function Grid({ label, columns, rows, isMasked = false, open }: GridProps): ReactNode {
     const frame = useRef<HTMLDivElement>(null);
@@ -181,6 +241,7 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
     const isFocus = (row: number, column: number): boolean =>
         focus.row === row && focus.column === column;
     const seen = across.getVirtualItems();
+    const areNumbers = useMemo(() => columns.map(({ type }) => isNumber(type)), [columns]);
     return (
         <div
             ref={frame}
@@ -191,6 +252,18 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
             aria-colcount={columns.length}
             aria-multiselectable
             onKeyDown={onKey}
+            onMouseDown={(event) => {
+                const at = cellAt(event);
+                if (at !== null) {
+                    go(at, event.shiftKey);
+                }
+            }}
+            onDoubleClick={(event) => {
+                const at = cellAt(event);
+                if (at !== null) {
+                    open?.(columns[at.column] as Column, rows[at.row]?.[at.column] ?? null);
+                }
+            }}
         >
             <div
                 className="grid-space"
@@ -222,42 +295,23 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
                         </div>
                     ))}
                 </div>
-                {down.getVirtualItems().map((line) => (
-                    <div
-                        key={line.index}
-                        role="row"
-                        aria-rowindex={line.index + 2}
-                        className="grid-row"
-                        style={{ top: line.start + HEAD_HEIGHT, height: line.size }}
-                    >
-                        {seen.map((at) => {
-                            const value = rows[line.index]?.[at.index] ?? null;
-                            const isChosen = focus.row >= 0 && isIn(block, line.index, at.index);
-                            return (
-                                <div
-                                    key={at.index}
-                                    role="gridcell"
-                                    aria-colindex={at.index + 1}
-                                    style={between(at)}
-                                    className={
-                                        isNumber(columns[at.index]?.type ?? "")
-                                            ? "grid-cell grid-number"
-                                            : "grid-cell"
-                                    }
-                                    data-cell={`${line.index}:${at.index}`}
-                                    aria-selected={isChosen}
-                                    tabIndex={isFocus(line.index, at.index) ? 0 : -1}
-                                    onMouseDown={(event) =>
-                                        go({ row: line.index, column: at.index }, event.shiftKey)
-                                    }
-                                    onDoubleClick={() => open?.(columns[at.index] as Column, value)}
-                                >
-                                    <Text value={value} isMasked={isMasked} />
-                                </div>
-                            );
-                        })}
-                    </div>
-                ))}
+                {down.getVirtualItems().map((line) => {
+                    const isChosen = focus.row >= 0 && isIn(block, line.index, block.left);
+                    return (
+                        <Line
+                            key={line.index}
+                            index={line.index}
+                            top={line.start + HEAD_HEIGHT}
+                            values={rows[line.index] ?? NO_VALUES}
+                            seen={seen}
+                            areNumbers={areNumbers}
+                            isMasked={isMasked}
+                            focused={focus.row === line.index ? focus.column : -1}
+                            from={isChosen ? block.left : 0}
+                            to={isChosen ? block.right : -1}
+                        />
+                    );
+                })}
             </div>
         </div>
     );
