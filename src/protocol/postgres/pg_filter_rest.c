@@ -68,7 +68,6 @@ void pg_filter_rest(struct pg_filter *filter)
 
 /* A reading, as far as it was looked at. */
 struct rest_reading {
-    bool has_query;
     bool has_parsed;
     bool has_bound;
     bool has_run;
