@@ -187,7 +187,7 @@ LONGER_WAYS = {
     "load replace": ["LOAD DATA INFILE '/etc/hostname' REPLACE INTO TABLE kept"],
     "load xml": ["LOAD XML INFILE '/etc/hostname' REPLACE INTO TABLE kept"],
     "load ignore": ["LOAD DATA LOCAL INFILE '/etc/hostname' REPLACE INTO TABLE kept (id) SET name = 'x'"],
-    "into outfile": ["SELECT * FROM kept INTO OUTFILE '/tmp/gatehouse-x1'"],
+    "into outfile": ["SELECT * FROM kept INTO OUTFILE 'x1'"],
     "import tablespace": ['ALTER TABLE kept DISCARD TABLESPACE'],
     "set statement twice": ['SET STATEMENT max_statement_time=1 FOR SET STATEMENT max_statement_time=2 FOR TRUNCATE kept'],
     "with": ['WITH a AS (SELECT 1) DELETE FROM kept'],
