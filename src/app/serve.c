@@ -360,6 +360,7 @@ enum err serve_run(const struct settings *settings, struct error *reterr)
     enum err err = serve_start_commands(&serve, reterr);
     err = err == ERR_NONE ? serve_open(&serve, reterr) : err;
     if (err == ERR_NONE) {
+        memory_start((int)serve.worker_count);
         serve_make_server(&serve);
         err = serve_make_clients(&serve, reterr);
     }

@@ -5,6 +5,9 @@
 
 #include <malloc.h>
 
+/* glibc raises these by what it meets, and keeps the more; a fixed limit stays. */
+#define LARGE_SIZE (256 * 1024)
+
 void *memory_new(size_t size)
 {
     void *at = calloc(1, size == 0 ? 1 : size);
@@ -49,4 +52,11 @@ void *memory_wipe_resize(void *at, size_t size)
     memcpy(moved, at, old_size < size ? old_size : size);
     memory_wipe_free(at);
     return moved;
+}
+
+void memory_start(int heaps)
+{
+    (void)mallopt(M_ARENA_MAX, heaps);
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_SIZE);
+    (void)mallopt(M_TRIM_THRESHOLD, LARGE_SIZE);
 }

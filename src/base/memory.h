@@ -17,6 +17,11 @@ void memory_free(void *at);
 void memory_wipe_free(void *at);
 void *memory_wipe_resize(void *at, size_t size);
 
+/* Before the threads start: so many of them find memory of their own, the others share it, and what
+ * is large goes back to the system at once. Without it glibc keeps eight heaps a processor, each
+ * with free memory that the others cannot have: after an hour that is more than what is used. */
+void memory_start(int heaps);
+
 /* struct buf body CLEANUP(buf_release) = …; runs when the variable goes out of scope. */
 #define CLEANUP(release) __attribute__((cleanup(release)))
 
