@@ -20,7 +20,7 @@ static bool openapi_shows(const struct api_route *route)
 static bool openapi_is_first_of_path(size_t index)
 {
     for (size_t i = 0; i < index; i++) {
-        if (strcmp(api_routes[i].path, api_routes[index].path) == 0) {
+        if (strcmp(api_route_at(i)->path, api_route_at(index)->path) == 0) {
             return false;
         }
     }
@@ -285,15 +285,15 @@ static void openapi_operation(struct json_writer *json, struct arena *arena,
 static void openapi_paths(struct json_writer *json, struct arena *arena)
 {
     json_member_object(json, "paths");
-    for (size_t i = 0; i < api_route_count; i++) {
-        if (!openapi_shows(&api_routes[i]) || !openapi_is_first_of_path(i)) {
+    for (size_t i = 0; i < api_route_count(); i++) {
+        if (!openapi_shows(api_route_at(i)) || !openapi_is_first_of_path(i)) {
             continue;
         }
-        json_key(json, api_routes[i].path + strlen(API_BASE));
+        json_key(json, api_route_at(i)->path + strlen(API_BASE));
         json_begin_object(json);
-        for (size_t other = i; other < api_route_count; other++) {
-            if (strcmp(api_routes[other].path, api_routes[i].path) == 0) {
-                openapi_operation(json, arena, &api_routes[other]);
+        for (size_t other = i; other < api_route_count(); other++) {
+            if (strcmp(api_route_at(other)->path, api_route_at(i)->path) == 0) {
+                openapi_operation(json, arena, api_route_at(other));
             }
         }
         json_end_object(json);
@@ -304,8 +304,8 @@ static void openapi_paths(struct json_writer *json, struct arena *arena)
 static void openapi_components(struct json_writer *json, struct arena *arena)
 {
     struct openapi_schemas schemas = {.arena = arena};
-    for (size_t i = 0; i < api_route_count; i++) {
-        const struct api_route *route = &api_routes[i];
+    for (size_t i = 0; i < api_route_count(); i++) {
+        const struct api_route *route = api_route_at(i);
         if (openapi_shows(route)) {
             openapi_schemas_add(&schemas, route->body, openapi_side_of(route));
             openapi_schemas_add(&schemas, route->shape, OPENAPI_ANSWER);

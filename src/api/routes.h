@@ -53,8 +53,8 @@ struct api_route {
     int errors[API_ERRORS_MAX]; /* besides 401, 403, 500 and 503, which follow from the rest */
 };
 
-extern const struct api_route api_routes[];
-extern const size_t api_route_count;
+size_t api_route_count(void);
+const struct api_route *api_route_at(size_t index);
 
 /* The table as the router wants it. */
 struct route *api_http_routes_in(struct arena *arena);

@@ -23,9 +23,9 @@ static enum route_access api_access(enum api_who who)
 
 struct route *api_http_routes_in(struct arena *arena)
 {
-    struct route *routes = arena_alloc_array(arena, api_route_count, sizeof(*routes));
-    for (size_t i = 0; i < api_route_count; i++) {
-        const struct api_route *route = &api_routes[i];
+    struct route *routes = arena_alloc_array(arena, api_route_count(), sizeof(*routes));
+    for (size_t i = 0; i < api_route_count(); i++) {
+        const struct api_route *route = api_route_at(i);
         routes[i] = (struct route){
             .method = slice_of_text(route->method),
             .pattern = slice_of_text(route->path),

@@ -123,7 +123,7 @@ static void serve_make_server(struct serve *serve)
     serve_make_tunnel(serve);
     serve_make_courier(serve);
     serve_read_trust(serve);
-    serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count);
+    serve->router = router_new(api_http_routes_in(&serve->arena), api_route_count());
     pools_start(&serve->pools, serve->settings, serve->worker_count);
     serve->server = (struct http_server){
         .router = serve->router,
