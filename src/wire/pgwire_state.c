@@ -199,6 +199,15 @@ bool pgwire_state_owes_ready(const struct pgwire_state *state)
     return is_owed;
 }
 
+bool pgwire_state_owes_sync(const struct pgwire_state *state)
+{
+    bool is_owed = state->spare_sync > 0;
+    for (size_t i = 0; i < state->count && !is_owed; i++) {
+        is_owed = queue_at(state, i)->kind == PGWIRE_REQUEST_SYNC;
+    }
+    return is_owed;
+}
+
 static enum err unexpected(char type, const char *when, struct error *reterr_error)
 {
     return fail(reterr_error, ERR_INPUT, "message 0x%02x %s", (unsigned)(unsigned char)type, when);

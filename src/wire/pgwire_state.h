@@ -81,6 +81,10 @@ bool pgwire_state_is_full(const struct pgwire_state *state);
  * server has to do. */
 bool pgwire_state_owes_ready(const struct pgwire_state *state);
 
+/* Whether a Sync was sent that is not answered: what ends in an error before it skips all up to it,
+ * also a Query, which is answered by a ReadyForQuery as well. */
+bool pgwire_state_owes_sync(const struct pgwire_state *state);
+
 /* Whether the request of that number is still to be answered. */
 bool pgwire_state_owes(const struct pgwire_state *state, uint64_t id);
 

@@ -196,7 +196,6 @@ struct pg_filter_answered {
     uint64_t request; /* as pg_mask has it */
     uint64_t number;  /* the client's */
     bool is_of_mask;  /* pg_mask knows of what it answers, or it is nobody's */
-    bool is_in_open;  /* of a batch whose Sync was not sent */
     bool is_simple;   /* its ReadyForQuery comes by itself */
 };
 

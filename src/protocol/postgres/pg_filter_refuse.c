@@ -66,7 +66,9 @@ void pg_filter_block(struct pg_filter *filter)
     }
     filter->is_blocked = true;
     filter->is_blocked_to_sync = !filter->answered.is_simple;
-    filter->is_discarding = filter->is_discarding || filter->answered.is_in_open;
+    /* As a server skips after an error: up to the Sync that the client has not sent yet. */
+    filter->is_discarding = filter->is_discarding || (!filter->answered.is_simple &&
+                                                      !pgwire_state_owes_sync(&filter->state));
     limit->is_over = limit->is_over || limit->phase != PG_FILTER_UNLIMITED;
     if (filter->settings.on_block != NULL) {
         filter->wait.is_for_cancel = true;

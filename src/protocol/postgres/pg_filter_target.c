@@ -229,8 +229,6 @@ static void pg_filter_note_answer(struct pg_filter *filter, const struct pgwire_
         .number = request != NULL ? request->number : filter->number,
         .is_of_mask =
             filter->mask != NULL && (is_nobody || answer->request.id >= filter->mask_from),
-        .is_in_open = request != NULL && request->batch == filter->batch &&
-                      answer->request.kind != PGWIRE_REQUEST_QUERY,
         .is_simple = answer->request.kind == PGWIRE_REQUEST_QUERY ||
                      answer->request.kind == PGWIRE_REQUEST_FUNCTION_CALL,
     };

@@ -224,6 +224,23 @@ static void a_batch_is_skipped_to_its_sync(void **state)
                         "T E(53400) Z(I) ");
 }
 
+/* A server that erred reads no Query before it has read a Sync. */
+static void a_query_without_a_sync_is_skipped_too(void **state)
+{
+    struct stage *stage = *state;
+    start_with(stage, GUARD_BLOCK, 2, UINT64_MAX, false);
+    extended(stage, "select 3");
+    query(stage, "update 1");
+    must_be_told(stage, "1 2 D D E(53400) ");
+    must_have_run(stage, "select 3\nupdate 1\n");
+    query(stage, "prepare d as blocked");
+    query(stage, "update 2");
+    play_sync(&stage->play.client);
+    query(stage, "update 3");
+    must_be_told(stage, "Z(I) C(UPDATE 3) Z(I) ");
+    must_have_run(stage, "update 3\n");
+}
+
 static void a_copy_ends_in_the_middle(void **state)
 {
     struct stage *stage = *state;
@@ -562,6 +579,7 @@ int main(void)
         TEST(rows_beside_what_was_done_are_refused_when_they_come),
         TEST(several_statements_are_refused_if_one_reads),
         TEST(a_batch_is_skipped_to_its_sync),
+        TEST(a_query_without_a_sync_is_skipped_too),
         TEST(a_copy_ends_in_the_middle),
         TEST(a_prepared_statement_reads_when_it_is_executed),
         TEST(two_budgets_hold_both),
