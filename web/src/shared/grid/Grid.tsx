@@ -171,6 +171,7 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
         getScrollElement: () => frame.current,
         estimateSize: () => ROW_HEIGHT,
         overscan: 12,
+        useFlushSync: false, /* both ways move at once: one rendering for the two */
         scrollPaddingStart: HEAD_HEIGHT,
     });
     const across: Sizer = useVirtualizer({
@@ -179,6 +180,7 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
         getScrollElement: () => frame.current,
         estimateSize: (column) => widths[column] ?? WIDTH_MIN,
         overscan: 4,
+        useFlushSync: false,
     });
     const widthKey = widths.join();
     useEffect(() => across.measure(), [across, widthKey]);
