@@ -9,6 +9,7 @@
 #include "io/clock.h"
 #include "io/log.h"
 #include "io/zone_file.h"
+#include "store/notification_tell.h"
 #include "store/user_store.h"
 
 enum review_verb { VERB_APPROVE, VERB_REJECT, VERB_REVOKE, VERB_CANCEL, VERB_COUNT };
@@ -297,6 +298,26 @@ static enum err decision_refuse(const struct decision_call *self, struct error *
     return ERR_NONE;
 }
 
+/* An entry of its own kind, and a message to everybody who is told anything. */
+static enum err decision_write_emergency(struct decision_call *self, struct store_tx *tx,
+                                         struct error *reterr)
+{
+    struct api_call *call = self->call;
+    const struct review *review = &self->look.review;
+    struct api_text text;
+    api_text_begin(&text);
+    json_begin_object(&text.json);
+    json_member_text(&text.json, "severity", SLICE("critical"));
+    json_member_text(&text.json, "review_id", review->id);
+    json_member_text(&text.json, "connection", review->connection_name);
+    json_member_text(&text.json, "requester", review->member_email);
+    json_member_text(&text.json, "reason", self->reason);
+    json_end_object(&text.json);
+    struct slice payload = api_text_end_in(call->arena, &text);
+    enum err err = api_audit(call, tx, "emergency_access_used", 200, payload, reterr);
+    return err == ERR_NONE ? tell_emergency_used(tx, review, call->caller.email, reterr) : err;
+}
+
 /* The decision, or that what was asked for is void, is written with its audit entry. */
 static enum err decision_write(struct decision_call *self, struct store_tx *tx,
                                struct error *reterr)
@@ -317,8 +338,9 @@ static enum err decision_write(struct decision_call *self, struct store_tx *tx,
         return api_audit_refusal(call, tx, review_verbs[self->verb].action, 409, self->look.why,
                                  reterr);
     }
-    return api_audit(call, tx, is_forced ? "force_approve" : review_verbs[self->verb].action, 200,
-                     review_payload_in(call->arena, review), reterr);
+    err = api_audit(call, tx, is_forced ? "force_approve" : review_verbs[self->verb].action, 200,
+                    review_payload_in(call->arena, review), reterr);
+    return err == ERR_NONE && is_forced ? decision_write_emergency(self, tx, reterr) : err;
 }
 
 static enum err decision_body(struct store_tx *tx, void *context, struct error *reterr)

@@ -11,6 +11,7 @@ struct review_query {
     struct api_page page;
     struct shape_bool mine;
     struct shape_bool to_decide;
+    struct shape_bool emergency;
     struct slice status;
     struct slice connection;
     struct slice requester;
@@ -39,6 +40,7 @@ static const struct shape_field review_query_fields[] = {
      .kind = SHAPE_BOOL,
      AT(to_decide),
      .about = "pending ones that one has a say in, and has not decided"},
+    {.name = "emergency", .kind = SHAPE_BOOL, AT(emergency), .about = "those that somebody forced"},
     {.name = "status", .kind = SHAPE_TEXT, AT(status), .choices = review_words},
     {.name = "connection",
      .kind = SHAPE_TEXT,
@@ -106,6 +108,7 @@ enum err reviews_list(struct api_call *call, struct error *reterr)
         .sees_all = caller_reads_all(&call->caller),
         .is_mine = query.mine.value,
         .is_to_decide = query.to_decide.value,
+        .is_emergency = query.emergency.value,
         .state = query.status,
         .connection = query.connection,
         .requester = query.requester,

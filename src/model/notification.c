@@ -14,11 +14,17 @@
 #define ADDRESS_SEPARATOR ", "
 
 static const char *const sink_types[] = {SINK_WEBHOOK, SINK_SLACK, SINK_TEAMS, SINK_EMAIL, NULL};
-static const char *const sink_events[] = {EVENT_REVIEW_REQUESTED, EVENT_REVIEW_DECIDED,
-                                          EVENT_REVIEW_EXPIRED,   EVENT_SESSION_OPENED,
-                                          EVENT_SESSION_CLOSED,   EVENT_GUARDRAIL_HIT,
-                                          EVENT_MASKING_FAILED,   EVENT_AGENT_GONE,
-                                          EVENT_NEW_ADDRESS,      NULL};
+static const char *const sink_events[] = {EVENT_REVIEW_REQUESTED,
+                                          EVENT_REVIEW_DECIDED,
+                                          EVENT_REVIEW_EXPIRED,
+                                          EVENT_SESSION_OPENED,
+                                          EVENT_SESSION_CLOSED,
+                                          EVENT_GUARDRAIL_HIT,
+                                          EVENT_MASKING_FAILED,
+                                          EVENT_AGENT_GONE,
+                                          EVENT_NEW_ADDRESS,
+                                          EVENT_EMERGENCY,
+                                          NULL};
 const char *const delivery_states[] = {DELIVERY_PENDING, DELIVERY_DELIVERED, DELIVERY_DEAD, NULL};
 
 /* Without what could be read in two ways, by us and by who connects. */

@@ -20,6 +20,7 @@
 #define EVENT_MASKING_FAILED   "masking.failed"
 #define EVENT_AGENT_GONE       "agent.gone"
 #define EVENT_NEW_ADDRESS      "sign_in.new_address"
+#define EVENT_EMERGENCY        "emergency_access.used" /* every sink is told, whatever it names */
 #define EVENT_TEST             "test" /* of the call that tries a sink; never in the store */
 
 #define DELIVERY_PENDING   "pending"

@@ -12,15 +12,25 @@
 
 /* Putting in ----------------------------------------------------------------------------------- */
 
+/* Active sinks, $1 the organization, $2 the type; $3: whatever they want to know. */
+#define OUTBOX_SINKS                                                                               \
+    "FROM notification_sink s WHERE s.organization_id = $1 AND s.is_active = 1 "                   \
+    "AND ($3 = 1 OR EXISTS (SELECT 1 FROM notification_sink_event v "                              \
+    "WHERE v.sink_id = s.id AND v.type = $2)) "
+
+static int64_t outbox_is_for_all(const char *type)
+{
+    return strcmp(type, EVENT_EMERGENCY) == 0 ? 1 : 0;
+}
+
 enum err outbox_wants(struct store_tx *tx, struct slice organization_id, const char *type,
                       bool *ret_wants, struct error *reterr)
 {
     int64_t count = 0;
-    enum err err = rows_number(
-        tx,
-        "SELECT count(*) FROM notification_sink s JOIN notification_sink_event v "
-        "ON v.sink_id = s.id WHERE s.organization_id = $1 AND v.type = $2 AND s.is_active = 1",
-        PARAMS(store_text(organization_id), store_text(slice_of_text(type))), &count, reterr);
+    enum err err = rows_number(tx, "SELECT count(*) " OUTBOX_SINKS,
+                               PARAMS(store_text(organization_id), store_text(slice_of_text(type)),
+                                      store_int(outbox_is_for_all(type))),
+                               &count, reterr);
     *ret_wants = count > 0;
     return err;
 }
@@ -29,12 +39,11 @@ static enum err outbox_read_sinks(struct store_tx *tx, const struct outbox_event
                                   struct rows_list *list, struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err = store_query(
-        tx,
-        "SELECT s.id FROM notification_sink s JOIN notification_sink_event v ON v.sink_id = s.id "
-        "WHERE s.organization_id = $1 AND v.type = $2 AND s.is_active = 1 ORDER BY s.id",
-        PARAMS(store_text(event->organization_id), store_text(slice_of_text(event->type))), &rows,
-        reterr);
+    enum err err = store_query(tx, "SELECT s.id " OUTBOX_SINKS "ORDER BY s.id",
+                               PARAMS(store_text(event->organization_id),
+                                      store_text(slice_of_text(event->type)),
+                                      store_int(outbox_is_for_all(event->type))),
+                               &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         struct slice id = rows_text_in(list->arena, &rows, 0);
         *(struct slice *)rows_list_add(list) = id;

@@ -178,6 +178,24 @@ enum err tell_review_expired(struct store_tx *tx, const struct review *review, s
     return telling_end(&self, tx, reterr);
 }
 
+enum err tell_emergency_used(struct store_tx *tx, const struct review *review, struct slice by,
+                             struct error *reterr)
+{
+    struct telling self CLEANUP(telling_release);
+    enum err err = telling_begin(&self, tx, review->organization_id, EVENT_EMERGENCY, reterr);
+    if (err != ERR_NONE) {
+        return telling_none(err);
+    }
+    tell_review_data(&self, review);
+    json_member_text(&self.json, "severity", SLICE("critical"));
+    json_member_text(&self.json, "used_by", by);
+    self.event.summary =
+        arena_format(&self.arena, "Emergency access: %.*s alone approved that %.*s gets %s '%.*s'",
+                     SLICE_ARG(by), SLICE_ARG(review->member_email), tell_asked_for(review),
+                     SLICE_ARG(review->connection_name));
+    return telling_end(&self, tx, reterr);
+}
+
 /* Sessions ------------------------------------------------------------------------------------- */
 
 static void tell_session_data(struct telling *self, const struct session *session)

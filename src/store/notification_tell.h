@@ -18,6 +18,9 @@ enum err tell_review_decided(struct store_tx *tx, const struct review *review,
                              struct error *reterr) MUST_USE;
 enum err tell_review_expired(struct store_tx *tx, const struct review *review,
                              struct error *reterr) MUST_USE;
+/* Somebody of a forcing group approved alone: all sinks are told. */
+enum err tell_emergency_used(struct store_tx *tx, const struct review *review, struct slice by,
+                             struct error *reterr) MUST_USE;
 
 enum err tell_session_opened(struct store_tx *tx, const struct session *session,
                              struct error *reterr) MUST_USE;

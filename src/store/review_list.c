@@ -21,7 +21,7 @@
     ") AND ($6 = '' OR v.connection_name = $6 OR v.connection_id = $6) "                           \
     "AND ($7 = '' OR v.member_id = $7 OR lower(v.member_email) = lower($7)) "                      \
     "AND v.created_at >= $8 AND v.created_at <= $9 AND ($10 = 0 OR v.member_id = $4) "             \
-    "AND ($11 = 0 OR (" IS_TO_DECIDE ")) "
+    "AND ($11 = 0 OR (" IS_TO_DECIDE ")) AND ($12 = 0 OR v.is_forced = 1) "
 
 #define FILTER_VALUES(filter)                                                                      \
     store_text((filter)->organization_id), store_int((filter)->now),                               \
@@ -29,7 +29,8 @@
         store_text((filter)->state), store_text((filter)->connection),                             \
         store_text((filter)->requester), store_int((filter)->start_date),                          \
         store_int((filter)->end_date == 0 ? INT64_MAX : (filter)->end_date),                       \
-        store_int((filter)->is_mine ? 1 : 0), store_int((filter)->is_to_decide ? 1 : 0)
+        store_int((filter)->is_mine ? 1 : 0), store_int((filter)->is_to_decide ? 1 : 0),           \
+        store_int((filter)->is_emergency ? 1 : 0)
 
 enum err review_store_list(struct store_tx *tx, struct arena *arena,
                            const struct review_filter *filter, struct review_list *ret_list,
@@ -44,7 +45,7 @@ enum err review_store_list(struct store_tx *tx, struct arena *arena,
         err = store_query(
             tx,
             REVIEW_COLUMNS("NULL") FILTER
-            "ORDER BY v.created_at DESC, v.id DESC LIMIT $12 OFFSET $13",
+            "ORDER BY v.created_at DESC, v.id DESC LIMIT $13 OFFSET $14",
             PARAMS(FILTER_VALUES(filter), store_int(filter->limit), store_int(filter->offset)),
             &rows, reterr);
     }

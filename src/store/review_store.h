@@ -84,6 +84,7 @@ struct review_filter {
     struct slice member_id; /* who looks */
     bool sees_all;
     bool is_mine;
+    bool is_emergency; /* it was forced */
     bool is_to_decide; /* by him: pending, in a group of his, and he has not decided */
     struct slice state;
     struct slice connection;

@@ -18,8 +18,10 @@ from agent import Agent, make_agent, wait_connected
 from api import PASSWORD, Api, connection, login, register, unique
 from conftest import PATIENCE, Gateway, wait_for
 from native import credential
+from people import TRUSTED, House
 from pgwire import Refused, Wire
 from store import Store
+from test_reviews import Crew, decide
 
 HERE = "127.0.0.2"  # where messages may be sent to
 LEASE = 20
@@ -310,6 +312,33 @@ def test_sinks_are_kept_tried_and_audited(office, receiver):
     text = json.dumps(entries)
     assert "hunter2" not in text and "whsec" not in text
     assert "hunter2" not in office.gateway.text() and "whsec" not in office.gateway.text()
+
+
+def test_emergency_access_is_told_to_everybody(tmp_path, receiver, target):
+    """Whatever a sink wants to know; but for those that are switched off."""
+    gateway = Gateway(tmp_path, *TRUSTED, "--notify-networks", HERE)
+    crew = Crew(House(gateway), target)
+    office = Office(gateway, crew.admin, receiver)
+    paths = [f"/good/{unique(word)}" for word in ("asked", "other", "off")]
+    office.sink(paths[0], ["emergency_access.used", "review.requested"])
+    office.sink(paths[1], ["agent.gone"])
+    office.sink(paths[2], ["emergency_access.used"], enabled=False)
+    name = crew.connection()
+    crew.rule(name, min_approvals=2, force_approval_groups=["boss"])
+    plain, asked = crew.ask(name), crew.ask(name)
+    decide(crew.bob, plain)
+    decide(crew.eve, asked, expect=400, force_review=True)  # without a reason: nothing is told
+    decide(crew.eve, asked, force_review=True, reason="the shop is down")
+    for path in paths[:2]:
+        [(_, told)] = wait_for(lambda at=path: receiver.at(at, "emergency_access.used"),
+                               what="the message")
+        data = told["data"]
+        assert (data["review_id"], data["used_by"], data["severity"], data["emergency"]) == (
+            asked["review_id"], crew.email["eve"], "critical", True)
+        assert data["summary"].startswith("Emergency access: ") and "is down" not in json.dumps(told)
+    assert [body["type"] for _, body in receiver.at(paths[1])] == ["emergency_access.used"]
+    assert receiver.at(paths[2]) == []
+    assert gateway.stop() == 0, gateway.text()
 
 
 def test_decisions_expiries_and_sessions_are_told(office, receiver, target):

@@ -266,6 +266,17 @@ def test_emergency_access_is_loud(crew):
     entry = [e for e in crew.log(asked) if e["action"] == "force_approve"]
     assert len(entry) == 1 and entry[0]["request_payload_redacted"]["emergency"] is True
     assert entry[0]["request_payload_redacted"]["reason"] == "the shop is down"
+    kind, = [e for e in crew.log(asked) if e["action"] == "emergency_access_used"]
+    assert kind["request_payload_redacted"] == {
+        "severity": "critical", "review_id": asked["review_id"], "connection": name,
+        "requester": crew.email["ann"], "reason": "the shop is down"}
+    assert kind["actor_email"] == crew.email["eve"] and kind["outcome"] is True
+    plain = crew.ask(name)
+    listed = crew.admin.get(f"/reviews?connection={name}&emergency=true").json["data"]
+    assert [(one["id"], one["forced_review"]) for one in listed] == [(asked["review_id"], True)]
+    both = crew.admin.get(f"/reviews?connection={name}").json["data"]
+    assert {one["id"]: one["forced_review"] for one in both} == {
+        asked["review_id"]: True, plain["review_id"]: False}
     assert "emergency access" in crew.house.gateway.text()
     assert crew.run(asked)["output_status"] == "success"
 

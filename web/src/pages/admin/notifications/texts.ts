@@ -26,6 +26,7 @@ export const texts = {
             { value: "review.requested", label: "A review is asked for" },
             { value: "review.decided", label: "A review is decided" },
             { value: "review.expired", label: "A review or a grant is over" },
+            { value: "emergency_access.used", label: "Emergency access is used (every sink is told)" },
             { value: "session.opened", label: "A session begins" },
             { value: "session.closed", label: "A session ends" },
             { value: "guardrail.hit", label: "A session meets a guard rail" },
