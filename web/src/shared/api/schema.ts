@@ -144,6 +144,19 @@ export type ApiKeyRequest = {
     expires_at?: string | null;
 };
 
+export type ApplyOperationRequest = {
+    method: "POST" | "PUT" | "PATCH" | "DELETE";
+    /* as in a request of its own, percent-encoded, from '/api' on */
+    path: string;
+    /* of a request of its own: an object of JSON, as text */
+    body?: string;
+};
+
+export type ApplyRequest = {
+    /* done in this order */
+    operations: ApplyOperationRequest[];
+};
+
 export type Attribute = {
     id: string;
     org_id: string;
