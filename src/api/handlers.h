@@ -138,6 +138,8 @@ HANDLER(access_rules_post);
 HANDLER(access_rules_put);
 HANDLER(access_rules_delete);
 extern const struct shape review_query_shape;
+extern const struct shape review_shape;
+extern const struct shape review_estimate_shape;
 extern const struct shape access_rule_query_shape;
 
 /* datamasking_rules.c, datamasking_links.c, datamasking_trial.c, datamasking_types.c */

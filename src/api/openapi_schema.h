@@ -13,7 +13,7 @@ enum openapi_side {
     OPENAPI_QUERY,
 };
 
-#define OPENAPI_SCHEMAS_MAX 128
+#define OPENAPI_SCHEMAS_MAX 192
 
 /* The schemas that are referred to, each once. */
 struct openapi_schemas {

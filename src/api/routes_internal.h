@@ -9,6 +9,7 @@
 #define BODY       .body_size_max = LIMIT_HTTP_BODY_SIZE
 #define SMALL_BODY .body_size_max = LIMIT_KIB(64)
 #define OBJECT     .status = 200, .answer = API_OBJECT
+#define REVIEW     .status = 200, .answer = API_ONE, .shape = &review_shape
 
 struct api_route_table {
     const struct api_route *routes;

@@ -23,7 +23,7 @@ static const struct api_route routes[] = {
      .query = &execution_query_shape, OBJECT, .may_go_on = true, .errors = {400, 404, 409, 429}},
     {"PUT", "/api/sessions/{id}/review", API_MEMBER, .handler = reviews_put, .noun = "reviews",
      .summary = "Decide on the review of a session", SMALL_BODY, .body = &review_request_shape,
-     OBJECT, .errors = {404, 409}},
+     REVIEW, .errors = {404, 409}},
     {"GET", "/api/sessions/{id}/pages/{page}", API_MEMBER, 0, sessions_get_page, "sessions",
      "A page of what a script returns, which goes on for it; 202: it is not there yet", OBJECT,
      .may_go_on = true, .errors = {404}},

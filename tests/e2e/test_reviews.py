@@ -388,6 +388,60 @@ def test_a_long_script_is_shown_cut(crew):
     decide(crew.bob, asked, "REJECTED")
 
 
+def check_described(schemas, schema, value, where="review"):
+    """Exactly the members that the description has, at any depth, and each of its kind."""
+    if value is None:
+        assert {"type": "null"} in schema.get("anyOf", []) or "null" in schema["type"], where
+        return
+    for either in schema.get("anyOf", []) + schema.get("allOf", []):
+        if "$ref" in either:
+            schema = schemas[either["$ref"].split("/")[-1]]
+    if "$ref" in schema:
+        schema = schemas[schema["$ref"].split("/")[-1]]
+    kinds = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    assert type(value) in [kinds[name] for name in names if name != "null"], (where, value)
+    assert value in schema.get("enum", [value]), (where, value)
+    if isinstance(value, list):
+        for one in value:
+            check_described(schemas, schema["items"], one, where + "[]")
+    elif isinstance(value, dict) and "properties" in schema:
+        assert set(schema["required"]) <= set(value) <= set(schema["properties"]), (
+            where, set(value) ^ set(schema["properties"]))
+        for name, member in value.items():
+            check_described(schemas, schema["properties"][name], member, f"{where}.{name}")
+
+
+def test_what_is_answered_is_what_is_described(crew):
+    document = crew.admin.get("/openapi.json").json
+    schemas, paths = document["components"]["schemas"], document["paths"]
+
+    def check(method, path, status, value):
+        content = paths[path][method]["responses"][str(status)]["content"]
+        check_described(schemas, content["application/json"]["schema"], value, path)
+
+    name = crew.connection(reviewers=["sec"], min_review_approvals=1)
+    crew.rule(name, min_approvals=1, force_approval_groups=["boss"])
+    script = crew.ask(name, "delete from pg_class", metadata={"ticket": "T-1"})
+    access = crew.jit(name)
+    path = f"/reviews/{script['review_id']}"
+    hours = {"type": "time_range", "configuration": {
+        "start_time": "00:00", "end_time": "23:59", "time_zone": "UTC"}}
+    check("post", "/reviews/{id}/comments", 201,
+          crew.bob.post(path + "/comments", {"comment": "why?"}).json)
+    check("put", "/reviews/{id}", 200, decide(crew.bob, script, time_window=hours))
+    answer = crew.cid.put(f"/sessions/{script['session_id']}/review", {"status": "APPROVED"})
+    check("put", "/sessions/{id}/review", 200, answer.json)
+    assert answer.json["status"] == "APPROVED"
+    for one in script, access:
+        check("get", "/reviews/{id}", 200, crew.bob.get(f"/reviews/{one['review_id']}").json)
+    check("get", "/reviews", 200, crew.bob.get(f"/reviews?connection={name}").json)
+    for one in script, access:
+        estimate = crew.bob.get(f"/reviews/{one['review_id']}/estimate").json
+        check("get", "/reviews/{id}/estimate", 200, estimate)
+    check("get", "/access-requests/rules", 200, crew.admin.get("/access-requests/rules").json)
+
+
 # Scripts ------------------------------------------------------------------------------------------
 
 def test_a_script_runs_once_by_whoever_asked(crew):

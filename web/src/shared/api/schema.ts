@@ -657,6 +657,15 @@ export type Error = {
     message: string;
 };
 
+export type EstimateStep = {
+    depth: number;
+    node: string;
+    operation: string;
+    relation: string;
+    rows: number;
+    cost: number;
+};
+
 export type ExecutionRequest = {
     /* statements of the connection's language, one after the other; 64 MiB at most */
     script: string;
@@ -848,6 +857,48 @@ export type GuardRailTrialRequest = {
     dialect?: "postgres" | "mysql" | "" | null;
     /* of whoever sends the statement; none when it is left out */
     groups?: string[] | null;
+};
+
+export type HeldApproval = {
+    database: string;
+    backslash_escapes: boolean;
+    /* which one: no other is like it */
+    rehearsal?: string;
+    dialect?: string;
+    ansi_quotes?: boolean;
+    parameters: HeldValue[];
+};
+
+export type HeldFinding = {
+    guardrail: string;
+    rule: string;
+    message: string;
+    why: string;
+};
+
+export type HeldFound = {
+    /* the one that asked first */
+    session: string;
+    application_name: string;
+    holds_locks: boolean;
+    waits_until: string;
+    rehearsal?: Rehearsal;
+    findings: HeldFinding[];
+};
+
+export type HeldStatement = {
+    /* beside the text */
+    approved_for: HeldApproval;
+    found: HeldFound;
+    analysis: StatementAnalysis | null;
+};
+
+export type HeldValue = {
+    /* the target's number for it */
+    type?: number;
+    value?: string | null;
+    /* of a binary one */
+    hex?: string;
 };
 
 export type HideRoleInfo = {
@@ -1080,6 +1131,48 @@ export type RegisterRequest = {
     setup_code?: string | null;
 };
 
+export type Rehearsal = {
+    /* that the statement changed */
+    rows: number;
+    /* as the target says */
+    effects: RehearsedEffects | null;
+};
+
+export type RehearsedConstraint = {
+    table: string;
+    name: string;
+    kind: string;
+};
+
+export type RehearsedEffects = {
+    /* rows, by cascades and triggers, too */
+    tables: RehearsedTable[];
+    /* of these tables */
+    triggers: RehearsedTrigger[];
+    /* of these tables */
+    constraints: RehearsedConstraint[];
+    locks: RehearsedLock[];
+};
+
+export type RehearsedLock = {
+    relation: string;
+    mode: string;
+    count: number;
+};
+
+export type RehearsedTable = {
+    table: string;
+    inserted: number;
+    updated: number;
+    deleted: number;
+};
+
+export type RehearsedTrigger = {
+    table: string;
+    name: string;
+    function: string;
+};
+
 export type Resource = {
     id: string;
     name: string;
@@ -1112,6 +1205,75 @@ export type ResourceRequest = {
     roles?: RoleRequest[] | null;
 };
 
+export type Review = {
+    id: string;
+    /* by which whoever asked knows it */
+    session: string;
+    /* that ran it */
+    run_session: string | null;
+    type: "onetime" | "jit" | "held";
+    status: "PENDING" | "APPROVED" | "PROCESSING" | "EXECUTED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REVOKED";
+    connection: string;
+    connection_id: string;
+    requester: ReviewPerson;
+    /* nanoseconds */
+    access_duration: number;
+    access_duration_sec: number;
+    runs_when_approved: boolean;
+    metadata: Record<string, string>;
+    created_at: string;
+    updated_at: string;
+    /* of the request */
+    expire_at: string;
+    /* of the grant */
+    revoke_at: string | null;
+    /* emergency access */
+    forced_review: boolean;
+    reason: string;
+    rejection_reason: string;
+    /* the first */
+    time_window: ReviewHours | null;
+    /* all of which hold */
+    time_windows: ReviewHours[];
+    /* of each rule that acts */
+    requirements: ReviewRequirement[];
+    min_approvals: number;
+    /* the first */
+    access_request_rule_name: string | null;
+    review_groups_data: ReviewGroup[];
+    decisions: ReviewBallot[];
+    /* bytes */
+    script_size: number;
+    /* false: only its start is there */
+    script_kept: boolean;
+    /* its start */
+    script?: string;
+    script_truncated?: boolean;
+    /* of all of it */
+    script_sha256?: string;
+    comments?: ReviewComment[];
+    /* of a script */
+    analysis?: StatementAnalysis | null;
+    held: HeldStatement | null;
+    review_url: string;
+};
+
+export type ReviewBallot = {
+    status: "APPROVED" | "REJECTED";
+    reviewed_by: ReviewPerson;
+    review_date: string;
+    /* emergency access */
+    forced_review: boolean;
+    reason: string;
+};
+
+export type ReviewComment = {
+    id: string;
+    author: ReviewPerson;
+    comment: string;
+    created_at: string;
+};
+
 export type ReviewCommentRequest = {
     comment: string;
 };
@@ -1127,6 +1289,56 @@ export type ReviewDecisionRequest = {
     reason?: string | null;
     /* hours of the day in which what is approved may be used */
     time_window?: ReviewTimeWindowRequest | null;
+};
+
+export type ReviewEstimate = {
+    review_id: string;
+    is_available: boolean;
+    why_not: string;
+    writes?: boolean;
+    /* that would be written, or else given */
+    rows?: number;
+    cost?: number;
+    steps_truncated?: boolean;
+    steps: EstimateStep[];
+    asked_at: string;
+};
+
+export type ReviewGroup = {
+    group: string;
+    status: "PENDING" | "APPROVED" | "REJECTED";
+    reviewed_by: ReviewPerson | null;
+    review_date: string | null;
+    forced_review: boolean;
+};
+
+export type ReviewHours = {
+    type: "time_range";
+    configuration: ReviewHoursRange;
+};
+
+export type ReviewHoursRange = {
+    /* HH:MM */
+    start_time: string;
+    /* HH:MM; before 'start_time': on the day after */
+    end_time: string;
+    time_zone: string;
+};
+
+export type ReviewPerson = {
+    id: string;
+    name: string;
+    email: string;
+};
+
+export type ReviewRequirement = {
+    /* null: the connection's own */
+    access_request_rule_name: string | null;
+    reviewers_groups: string[];
+    /* distinct people */
+    min_approvals: number;
+    all_groups_must_approve: boolean;
+    force_approval_groups: string[];
 };
 
 export type ReviewTimeRangeRequest = {
@@ -1408,6 +1620,19 @@ export type SshKeyRequest = {
 export type SshPinRequest = {
     /* of the server's key, as the test of the connection shows it and 'ssh-keygen -l' on the server */
     fingerprint: string;
+};
+
+export type StatementAnalysis = {
+    statements: number;
+    operations: string[];
+    /* relations */
+    reads: string[];
+    /* relations */
+    writes: string[];
+    /* an UPDATE or DELETE of all rows */
+    without_where: boolean;
+    /* what it would do is not known by its text */
+    is_unknown: boolean;
 };
 
 export type SupportedEntityTypes = {
