@@ -317,9 +317,10 @@ static void links(struct engine *engine)
     assert_slice(step.found.links[1].status, "active");
     assert_slice(step.found.links[1].connection_id, "raw");
     assert_int_equal(step.found.links[1].id.len, 36);
-    assert_slice(step.found.links[1].warning,
-                 "the connection 'raw' is of subtype 'tcp': only connections of subtype 'postgres' "
-                 "or 'mysql' are masked");
+    assert_slice(
+        step.found.links[1].warning,
+        "the connection 'raw' is of subtype 'tcp': only connections of subtype 'postgres', "
+        "'mysql' or 'ssh' are masked");
     step.rule.id = SLICE("b");
     assert_int_equal(store_read(engine->store, get_body, &step, NULL), ERR_NONE);
     assert_int_equal(step.rule.warnings.count, 1);
