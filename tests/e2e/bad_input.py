@@ -131,7 +131,7 @@ OPERATIONS = (
     Operation("POST", "/users/groups", (name("new-group", high=180),)),
     Operation("POST", "/apply", (
         Field("operations", "objects", [{"method": "POST", "path": "/api/users/groups",
-                                         "body": '{"name": "new-group"}'}],
+                                         "body": '{"name": "applied-group"}'}],
               required=True, nullable=False, count_max=2000),)),
     Operation("POST", "/saved-queries", saved_query("new-query")),
     Operation("PUT", "/saved-queries/some-query", saved_query("kept-query")),

@@ -38,7 +38,7 @@ LISTS = ("/resources", "/connections", "/attributes", "/users", "/users/groups",
          "/serviceaccounts", "/machineidentities", "/agents", "/datamasking-rules", "/guardrails",
          "/access-requests/rules", "/notifications/sinks",
          "/orgs/hide-role-info", "/connections/kept.connection/access")
-MAKE_NOTHING = ("/test", "-trials", "/attach", "/detach")
+MAKE_NOTHING = ("/test", "-trials", "/attach", "/detach", "/apply")
 INTERNALS = re.compile(
     r"sqlite|postgres|libpq|jansson|constraint|violat|savepoint|transaction|\.[ch]:\d|"
     r"\bselect\b|\binsert\b|errno|/tmp/|near '|assert|0x[0-9a-f]{6}|" + bad_input.HIDDEN, re.I)

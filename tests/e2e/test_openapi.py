@@ -45,6 +45,7 @@ def test_a_property_based_tester_finds_nothing(filled, tools, tmp_path, request)
         [f"{tools}/st", "run", gateway.url("/api/openapi.json"), "--url", gateway.url("/api"),
          "--exclude-path", "/apply",
          "-H", f"Authorization: Bearer {filled.key('admin').token}", "--max-examples", str(examples),
+         "--request-timeout", "60",  # hashing a password on a busy machine
          "--phases", phases, "--checks", CHECKS, "--no-color", "--warnings", "off"],
         cwd=tmp_path, capture_output=True, text=True)
     cases = re.search(r"(\d+) generated", result.stdout)
