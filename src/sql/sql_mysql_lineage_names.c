@@ -103,21 +103,50 @@ static void close_item(struct names_scan *scan, const struct names_item *item)
     }
 }
 
-/* Whatever the server calls it: a column by its own name, a literal as it is written. */
+/* Of nothing but operands, parentheses and signs that change nothing: "(x)" and "+x" are called as
+ * x is, "('a')" as 'a' is. */
+static bool is_bare_operand(const struct names_scan *scan, const struct names_item *item)
+{
+    bool is_bare = true;
+    for (size_t i = item->at; i < item->end && is_bare; i++) {
+        const struct mysql_token *token = names_token(scan, i);
+        switch ((int)token->kind) {
+        case MYSQL_TOKEN_OPEN:
+        case MYSQL_TOKEN_CLOSE:
+        case MYSQL_TOKEN_DOT:
+        case MYSQL_TOKEN_STRING:
+        case MYSQL_TOKEN_NUMBER:
+            break;
+        default:
+            is_bare = names_is_name(token) || slice_equals(names_text(scan, token), SLICE("+"));
+        }
+    }
+    return is_bare;
+}
+
+/* Whatever the server calls it: a column by its own name, a literal as it is written, strings that
+ * stand behind each other by all of them, or by the first. */
 static void close_called(struct names_scan *scan, const struct names_item *item)
 {
-    const struct mysql_token *first = names_token(scan, item->at);
     if (item->at == item->end) {
         return;
     }
     close_item(scan, item);
-    if (names_is_name(first) || first->kind == MYSQL_TOKEN_STRING) {
-        close_given(scan, first);
-    } else if (first->kind == MYSQL_TOKEN_NUMBER) {
-        close_name(scan, names_text(scan, first));
-    }
-    if (names_is_name(names_token(scan, item->end - 1))) {
-        close_given(scan, names_token(scan, item->end - 1));
+    bool is_bare = is_bare_operand(scan, item);
+    for (size_t i = item->at; i < item->end && !scan->is_denied; i++) {
+        const struct mysql_token *token = names_token(scan, i);
+        bool is_string = token->kind == MYSQL_TOKEN_STRING;
+        bool is_outer = i == item->at || (i + 1 == item->end && !is_string);
+        if (!is_bare && !is_outer) {
+            continue;
+        }
+        if (names_is_name(token) || is_string) {
+            close_given(scan, token);
+        } else if (token->kind == MYSQL_TOKEN_NUMBER) {
+            close_name(scan, names_text(scan, token));
+        }
+        scan->is_denied = scan->is_denied || (is_string && i + 1 < item->end &&
+                                              names_token(scan, i + 1)->kind == token->kind);
     }
 }
 
