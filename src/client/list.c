@@ -116,7 +116,7 @@ static enum err list_show_properties(struct client_run *run, struct error *reter
                                              {"resource", "resource_name", {0}},
                                              {"clients", "access_mode_connect", {0}},
                                              {"executions", "access_mode_exec", {0}},
-                                             {"longest (s)", "access_max_duration", {0}},
+                                             {"longest access", "access_max_duration", {0}},
                                              {"metadata", "mandatory_metadata_fields", {0}},
                                              {"reviewers", "reviewers", {0}},
                                              {"tags", "connection_tags", {0}}};
@@ -132,7 +132,7 @@ static enum err list_show_properties(struct client_run *run, struct error *reter
     }
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         pairs[i] = names[i];
-        pairs[i].value = show_text(&connection, names[i].member);
+        pairs[i].value = show_words_in(run->arena, json_member(&connection, names[i].member));
     }
     show_pairs(run, pairs, COUNT_OF(names));
     return ERR_NONE;
@@ -218,31 +218,42 @@ static enum err why_read(struct why *self, struct error *reterr)
     return list_get(run, "/controls", &self->controls, reterr);
 }
 
-static struct slice why_rules_in(struct arena *arena, const struct json *features,
-                                 const char *member)
+static struct slice why_words_in(struct arena *arena, const struct json *object, const char *member)
 {
-    struct json list = json_member(features, member);
-    size_t count = 0;
-    struct slice text = SLICE("");
-    if (json_as_array(list, &count, NULL) != ERR_NONE) {
-        return show_text(features, member);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct json item = json_item(&list, i);
-        struct slice name = show_text(&item, "name");
-        text = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(text), i == 0 ? "" : ", ",
-                            SLICE_ARG(name.len > 0 ? name : json_as_written(item)));
-    }
-    return text;
+    return show_words_in(arena, json_member(object, member));
 }
 
 static struct slice why_groups(const struct why *self)
 {
     if (self->has_access) {
-        struct slice groups = why_rules_in(self->run->arena, &self->access, "groups");
-        return groups.len > 0 ? groups : SLICE("no rule names any");
+        struct slice groups = why_words_in(self->run->arena, &self->access, "groups");
+        return groups.len > 0 ? groups : SLICE("everybody: no group is named");
     }
-    return SLICE("not for you to read: an admin or an auditor sees them");
+    return SLICE("not for you to read: an admin or an auditor sees it");
+}
+
+/* All that can be done there to that degree. */
+static struct slice why_controls_in(struct arena *arena, const struct json *controls,
+                                    const char *degree)
+{
+    struct json_members members = json_members_of(controls);
+    struct slice text = SLICE("");
+    struct slice name;
+    struct json value;
+    while (json_next_member(&members, &name, &value)) {
+        struct slice more = SLICE("");
+        if (json_as_object(value, NULL) == ERR_NONE && slice_equals(name, SLICE("guardrails"))) {
+            more = why_controls_in(arena, &value, degree);
+        } else if (json_is_text(value) &&
+                   slice_equals(json_as_written(value), slice_of_text(degree))) {
+            more = name;
+        }
+        if (more.len > 0) {
+            text = arena_format(arena, "%.*s%s%.*s", SLICE_ARG(text), text.len > 0 ? ", " : "",
+                                SLICE_ARG(more));
+        }
+    }
+    return text;
 }
 
 /* What stands in the way of a native client or a script, in the words of the connection. */
@@ -269,25 +280,23 @@ static void why_print(const struct why *self)
     struct arena *arena = self->run->arena;
     const struct json *connection = &self->connection;
     struct json features = json_member(connection, "effective_features");
-    struct json guards = json_member(&self->controls, "guardrails");
     const struct show_pair pairs[] = {
         {"connection", "connection", show_text(connection, "name")},
         {"you are", "user", show_text(&self->me, "email")},
         {"your role", "role", show_text(&self->me, "role")},
-        {"your groups", "groups", why_rules_in(arena, &self->me, "groups")},
-        {"its groups", "access_groups", why_groups(self)},
+        {"your groups", "groups", why_words_in(arena, &self->me, "groups")},
+        {"open to", "access_groups", why_groups(self)},
         {"clients", "connect", why_way_in(arena, connection, false)},
-        {"executions", "exec", why_way_in(arena, connection, true)},
-        {"must be said", "mandatory_metadata_fields",
-         why_rules_in(arena, connection, "mandatory_metadata_fields")},
-        {"guard rails", "guardrails", why_rules_in(arena, &features, "guardrails")},
-        {"masking", "data_masking", why_rules_in(arena, &features, "data_masking")},
-        {"held", "controls",
-         arena_format(arena, "structure %.*s, text %.*s, masking %.*s, recording %.*s",
-                      SLICE_ARG(show_text(&guards, "structural")),
-                      SLICE_ARG(show_text(&guards, "text")),
-                      SLICE_ARG(show_text(&self->controls, "masking")),
-                      SLICE_ARG(show_text(&self->controls, "recording")))},
+        {"scripts", "exec", why_way_in(arena, connection, true)},
+        {"to be given", "mandatory_metadata_fields",
+         why_words_in(arena, connection, "mandatory_metadata_fields")},
+        {"guard rails", "guardrails",
+         show_is_true(&features, "guardrails") ? SLICE("act here") : SLICE("none")},
+        {"masking", "data_masking",
+         show_is_true(&features, "data_masking") ? SLICE("acts here") : SLICE("none")},
+        {"can be enforced", "enforced", why_controls_in(arena, &self->controls, "enforced")},
+        {"only observed", "observed", why_controls_in(arena, &self->controls, "observed")},
+        {"impossible", "impossible", why_controls_in(arena, &self->controls, "impossible")},
     };
     show_pairs(self->run, pairs, COUNT_OF(pairs));
 }
@@ -307,7 +316,7 @@ enum err client_why(struct client_run *run, struct error *reterr)
                     "'%s' is not there for %.*s: no such connection, or none of your groups (%.*s) "
                     "may use it; ask an admin of %.*s",
                     run->given.words[0], SLICE_ARG(show_text(&self.me, "email")),
-                    SLICE_ARG(slice_sub(why_rules_in(run->arena, &self.me, "groups"), 0, 100)),
+                    SLICE_ARG(slice_sub(why_words_in(run->arena, &self.me, "groups"), 0, 100)),
                     SLICE_ARG(show_text(&self.me, "org_name")));
     }
     why_print(&self);

@@ -317,17 +317,17 @@ enum err client_status(struct client_run *run, struct error *reterr)
     };
     show_pairs(run, pairs, sizeof(pairs) / sizeof(pairs[0]));
     for (size_t i = 0; i < state.credential_count; i++) {
-        struct slice end = show_text(&state.credentials[i], "expire_at");
-        show_line(arena_format(arena, "%-14s %.*s until %.*s", "credential",
+        struct slice end = show_words_in(arena, json_member(&state.credentials[i], "expire_at"));
+        show_line(arena_format(arena, "%-15s %.*s until %.*s", "credential",
                                SLICE_ARG(show_text(&state.credentials[i], "connection_name")),
                                SLICE_ARG(end.len > 0 ? end : SLICE("it is revoked"))));
     }
     for (size_t i = 0; i < state.session_count; i++) {
         const struct json *session = &state.sessions[i];
-        show_line(arena_format(arena, "%-14s %.*s %.*s since %.*s", "session",
-                               SLICE_ARG(show_text(session, "id")),
-                               SLICE_ARG(show_text(session, "connection")),
-                               SLICE_ARG(show_text(session, "start_date"))));
+        show_line(arena_format(
+            arena, "%-15s %.*s %.*s since %.*s", "session", SLICE_ARG(show_text(session, "id")),
+            SLICE_ARG(show_text(session, "connection")),
+            SLICE_ARG(show_words_in(arena, json_member(session, "start_date")))));
     }
     return ERR_NONE;
 }

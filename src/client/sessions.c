@@ -63,12 +63,17 @@ enum err client_sessions_list(struct client_run *run, struct error *reterr)
 
 enum err client_sessions_show(struct client_run *run, struct error *reterr)
 {
-    static const char *const members[] = {"id",        "connection",       "user",     "verb",
-                                          "status",    "start_date",       "end_date", "end_reason",
-                                          "client_ip", "application_name", "metadata", "bytes_in",
-                                          "bytes_out", "guardrails_info",  "metrics"};
+    static const struct show_pair names[] = {
+        {"session", "id", {0}},          {"connection", "connection", {0}},
+        {"user", "user", {0}},           {"verb", "verb", {0}},
+        {"status", "status", {0}},       {"started", "start_date", {0}},
+        {"ended", "end_date", {0}},      {"because", "end_reason", {0}},
+        {"address", "client_ip", {0}},   {"program", "application_name", {0}},
+        {"metadata", "metadata", {0}},   {"bytes in", "bytes_in", {0}},
+        {"bytes out", "bytes_out", {0}}, {"guard rails met", "guardrails_info", {0}},
+        {"figures", "metrics", {0}}};
     struct json session;
-    struct show_pair pairs[COUNT_OF(members)];
+    struct show_pair pairs[COUNT_OF(names)];
     enum err err = client_open(run, reterr);
     if (err == ERR_NONE) {
         err = client_get(&run->client, sessions_path_in(run, ""), &session, reterr);
@@ -81,8 +86,9 @@ enum err client_sessions_show(struct client_run *run, struct error *reterr)
         (void)printf("%.*s\n", SLICE_ARG(written));
         return ERR_NONE;
     }
-    for (size_t i = 0; i < COUNT_OF(members); i++) {
-        pairs[i] = (struct show_pair){members[i], members[i], show_text(&session, members[i])};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        pairs[i] = names[i];
+        pairs[i].value = show_words_in(run->arena, json_member(&session, names[i].member));
     }
     show_pairs(run, pairs, COUNT_OF(pairs));
     return ERR_NONE;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/text.h"
+#include "base/timestamp.h"
 #include "codec/json_writer.h"
 
 #include <stdarg.h>
@@ -26,6 +27,57 @@ struct slice show_text(const struct json *object, const char *member)
     return json_is_given(value) && value.value != NULL && value.wanted == NULL
                ? json_as_written(value)
                : SLICE("");
+}
+
+/* A time of the API, RFC 3339 in UTC with fractions, as people write one. */
+static struct slice show_time_in(struct arena *arena, struct slice text)
+{
+    enum { SECONDS_END = 19 }; /* 2006-01-02T15:04:05 */
+    int64_t time_us = 0;
+    if (text.len <= SECONDS_END || text.at[10] != 'T' || text.at[text.len - 1] != 'Z' ||
+        timestamp_parse(text, &time_us) != ERR_NONE) {
+        return text;
+    }
+    return arena_format(arena, "%.*s %.*s UTC", 10, text.at, SECONDS_END - 11, text.at + 11);
+}
+
+static struct slice show_join_in(struct arena *arena, struct slice before, struct slice name,
+                                 struct slice value)
+{
+    return arena_format(arena, "%.*s%s%.*s%s%.*s", SLICE_ARG(before), before.len > 0 ? ", " : "",
+                        SLICE_ARG(name), name.len > 0 ? " " : "", SLICE_ARG(value));
+}
+
+/* One value in a list or an object: what lies deeper is shown as it was written. */
+static struct slice show_item_in(struct arena *arena, struct json item)
+{
+    struct json name = json_member(&item, "name");
+    return show_time_in(arena, json_as_written(json_is_text(name) ? name : item));
+}
+
+struct slice show_words_in(struct arena *arena, struct json value)
+{
+    struct slice text = SLICE("");
+    size_t count = 0;
+    if (!json_is_given(value) || value.value == NULL || value.wanted != NULL) {
+        return text;
+    }
+    if (json_as_array(value, &count, NULL) == ERR_NONE) {
+        for (size_t i = 0; i < count; i++) {
+            text = show_join_in(arena, text, SLICE(""), show_item_in(arena, json_item(&value, i)));
+        }
+        return text;
+    }
+    if (json_as_object(value, NULL) == ERR_NONE) {
+        struct json_members members = json_members_of(&value);
+        struct slice name;
+        struct json member;
+        while (json_next_member(&members, &name, &member)) {
+            text = show_join_in(arena, text, name, show_item_in(arena, member));
+        }
+        return text;
+    }
+    return show_time_in(arena, json_as_written(value));
 }
 
 bool show_is_true(const struct json *object, const char *member)
@@ -64,10 +116,14 @@ void show_list(const struct client_run *run, const struct json *items, size_t co
     for (size_t i = 0; i < column_count; i++) {
         values[i] = slice_of_text(columns[i].name);
     }
-    table_begin(&table, stdout, show_form(run), values, column_count);
+    enum table_form form = show_form(run);
+    table_begin(&table, stdout, form, values, column_count);
     for (size_t row = 0; row < count; row++) {
         for (size_t i = 0; i < column_count; i++) {
-            values[i] = show_text(&items[row], columns[i].member);
+            const char *member = columns[i].member;
+            values[i] = form == TABLE_CSV
+                            ? show_text(&items[row], member)
+                            : show_words_in(run->arena, json_member(&items[row], member));
         }
         table_row(&table, values);
     }
@@ -78,8 +134,8 @@ void show_pairs(const struct client_run *run, const struct show_pair *pairs, siz
 {
     if (!client_wants_json(run)) {
         for (size_t i = 0; i < count; i++) {
-            show_line(
-                arena_format(run->arena, "%-14s %.*s", pairs[i].name, SLICE_ARG(pairs[i].value)));
+            struct slice value = pairs[i].value.len > 0 ? pairs[i].value : SLICE("-");
+            show_line(arena_format(run->arena, "%-15s %.*s", pairs[i].name, SLICE_ARG(value)));
         }
         return;
     }

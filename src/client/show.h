@@ -12,6 +12,9 @@ enum table_form show_form(const struct client_run *run);
 
 /* A member as it is shown: "" where it is absent or null. */
 struct slice show_text(const struct json *object, const char *member);
+/* The value in words: of a list its items (of those that have a name, the name), of an object its
+ * members, of a time no fractions; "" where it is absent, null or has nothing in it. */
+struct slice show_words_in(struct arena *arena, struct json value);
 bool show_is_true(const struct json *object, const char *member);
 int64_t show_number(const struct json *object, const char *member);
 
@@ -24,7 +27,7 @@ struct show_column {
 void show_list(const struct client_run *run, const struct json *items, size_t count,
                const struct show_column *columns, size_t column_count);
 
-/* "name: value", one below the other; or a JSON object. */
+/* Names and values, one below the other, with a dash for none; or a JSON object. */
 struct show_pair {
     const char *name;   /* for people */
     const char *member; /* in JSON */
