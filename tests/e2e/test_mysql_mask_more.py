@@ -4,13 +4,14 @@ set operations, views, types, joins, windows, variables, sequences, triggers, er
 server shows of itself, old versions of rows, texts that are read in another way."""
 import json
 import struct
+import time
 
 import pymysql
 import pytest
 from pymysql.constants import CLIENT
 
 import mysql_nine
-from mariadb import TARGET_PASSWORD, MariadbServer, MysqlTarget
+from mariadb import TARGET_PASSWORD, MariadbServer, MysqlTarget, connect
 from test_mysql_mask import (MARKS, NUMBER, SECRET, admin, fill, gateway,  # noqa: F401 (fixtures)
                              masked, prepared_rows, text_rows, tried)
 from test_tls import make_certificate
@@ -318,6 +319,53 @@ def test_no_further_way_shows_a_masked_value(made, target, run):
             lost[name] = heard
             fill(target)
     assert not lost, json.dumps(lost, indent=1)
+
+
+SETTINGS = ["sql_select_limit = 0", "sql_select_limit = 1", "sql_select_limit = 2", "sql_big_selects = 0, max_join_size = 1",
+            "sql_auto_is_null = 1", "lock_wait_timeout = 1", "character_set_results = utf32", "collation_connection = utf8mb4_bin",
+            "sql_mode = 'PAD_CHAR_TO_FULL_LENGTH'", "sql_mode = 'ONLY_FULL_GROUP_BY,NO_UNSIGNED_SUBTRACTION'", "div_precision_increment = 0",
+            "optimizer_switch = 'derived_merge=off'", "autocommit = 0", "group_concat_max_len = 4", "max_sort_length = 8"]
+
+
+def test_what_a_session_sets_hides_nothing_from_the_gateway(made, target):
+    """What the gateway asks in the session must be answered in full: of which relations are views. It asks
+    anew when a second has passed."""
+    fill(target)
+    conns = {setting: connect(made, client_flag=CLIENT.MULTI_STATEMENTS, charset="utf8mb4", autocommit=True)
+             for setting in SETTINGS}
+    heard = dict.fromkeys(SETTINGS, "")
+
+    def hear(*texts):
+        for setting, conn in conns.items():
+            for text in texts:
+                try:
+                    heard[setting] += repr(text_rows(conn, text.format(setting=setting)))
+                except (pymysql.MySQLError, UnicodeDecodeError) as error:
+                    heard[setting] += repr(error)
+    hear("SET {setting}")
+    time.sleep(1.1)
+    hear("SELECT b FROM renamed", "SELECT note FROM reversed", "SET sql_select_limit = DEFAULT", "SELECT b FROM renamed",
+         "SELECT UPPER(note) FROM hidden_in", "SELECT note FROM with_cte")
+    for conn in conns.values():
+        conn.close()
+    lost = {setting: told for setting, told in heard.items() if any(mark in told for mark in MORE_MARKS)}
+    assert not lost, json.dumps(lost, indent=1)
+
+
+def test_a_role_shows_what_was_not_there(made, target):
+    """A view that the user sees by a role alone, right behind a question that did not find it."""
+    fill(target)
+    target.server.sql(f"""CREATE ROLE seer; CREATE DATABASE hidden; GRANT SELECT ON hidden.* TO seer; GRANT seer TO {target.user}@'%';
+        CREATE VIEW hidden.v AS SELECT card AS b FROM {target.database}.pay""")
+    conn = connect(made, charset="utf8mb4", autocommit=True)
+    text_rows(conn, "SELECT note FROM pay")
+    with pytest.raises(pymysql.MySQLError):
+        text_rows(conn, "SELECT b FROM hidden.v")
+    text_rows(conn, "SELECT note FROM pay")
+    text_rows(conn, "SET ROLE seer")
+    told = text_rows(conn, "SELECT b FROM hidden.v")
+    conn.close()
+    assert len(told) == 3 and SECRET not in repr(told), told
 
 
 def test_these_are_ways_too(target):

@@ -192,7 +192,7 @@ static enum mysql_filter_outcome take_query(struct mysql_filter *filter, struct 
     filter->may_change_session =
         outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
     if (outcome == MYSQL_FILTER_PASSES) {
-        filter_reach_note(filter, &facts);
+        filter_reach_note(filter, &facts, text);
         filter_limit_note(filter, &facts, text);
     }
     return outcome;
@@ -296,7 +296,7 @@ static enum mysql_filter_outcome take_execute(struct mysql_filter *filter, struc
     filter->reads = may_read(&facts);
     filter->executed = statement->id;
     if (outcome == MYSQL_FILTER_PASSES) {
-        filter_reach_note(filter, &facts);
+        filter_reach_note(filter, &facts, text);
         filter_limit_note(filter, &facts, text);
     }
     return outcome;
@@ -357,7 +357,7 @@ static enum mysql_filter_outcome take_other(struct mysql_filter *filter, struct 
         verdict.max_rows >= 0
             ? filter_refuse(filter, "a limit on rows cannot be held for this command", words)
             : admit(filter, &subject, &verdict, words);
-    filter_reach_note(filter, &facts);
+    filter_reach_note(filter, &facts, text);
     filter->may_change_session =
         outcome == MYSQL_FILTER_PASSES && filter_changes_session(text, &facts);
     return outcome;
@@ -441,6 +441,7 @@ enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct
         filter_remove_all(filter);
         filter->is_late = false;
         filter->may_change_session = true;
+        filter->views.asked_at_us = 0; /* its role may be another one */
         return MYSQL_FILTER_PASSES;
     default:
         return take_other(filter, command, words);

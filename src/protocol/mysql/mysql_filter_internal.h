@@ -127,7 +127,8 @@ enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
 /* SHOW WARNINGS and SHOW ERRORS, before which nothing is asked: why they are refused, or NULL. */
 const char *filter_reach_errors(struct mysql_filter *filter);
 /* A statement that passes. */
-void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts);
+void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts,
+                       struct slice text);
 void filter_reach_set(struct mysql_filter *filter, const struct passage_policy *policy,
                       bool is_late);
 

@@ -61,7 +61,7 @@ static const char *write_question(struct mysql_filter *filter, struct arena *are
             }
         }
     }
-    return count == 0 || buf_append(&filter->limit_question, SLICE(")")) != ERR_NONE
+    return count == 0 || buf_append(&filter->limit_question, SLICE(") LIMIT 1")) != ERR_NONE
                ? "the limit on rows cannot be held: the statement's tables are not known"
                : NULL;
 }

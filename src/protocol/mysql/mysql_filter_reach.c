@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules for columns, as far as statements go: see mysql_reach.h. */
 #include "base/limits.h"
+#include "base/text.h"
 #include "protocol/mysql/mysql_filter_internal.h"
 
 #define LATE                                                                                       \
@@ -18,12 +19,15 @@ bool filter_wants_views(const struct mysql_filter *filter)
            !filter_knows_views(filter);
 }
 
-/* What changes which relations there are. */
-void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts)
+/* What changes which relations there are, or which of them the user sees. */
+void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *facts,
+                       struct slice text)
 {
     const uint64_t changes =
         SQL_BIT(SQL_CREATE) | SQL_BIT(SQL_ALTER) | SQL_BIT(SQL_RENAME) | SQL_BIT(SQL_DROP);
-    if (facts->is_unknown || (facts->operations & changes) != 0) {
+    bool sets_role =
+        (facts->operations & SQL_BIT(SQL_SET)) != 0 && slice_has_nocase(text, SLICE("role"));
+    if (facts->is_unknown || sets_role || (facts->operations & changes) != 0) {
         filter->views.asked_at_us = 0;
     }
 }

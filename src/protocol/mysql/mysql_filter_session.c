@@ -5,7 +5,9 @@
 #include "protocol/mysql/mysql_filter_internal.h"
 #include "wire/mysqlwire_value.h"
 
-#define QUESTION  "SELECT @@sql_mode, @@character_set_client, DATABASE()"
+/* Questions have a limit of their own: without one the session's sql_select_limit would be theirs.
+ */
+#define QUESTION  "SELECT @@sql_mode, @@character_set_client, DATABASE() LIMIT 1"
 #define READ_ONLY "SET SESSION TRANSACTION READ ONLY"
 /* The setting's name differs: MySQL's servers have the one, and MariaDB's take it for a comment. */
 #define AS_BEFORE                                                                                  \
@@ -20,7 +22,7 @@ static const char views_question[] =
     "WHERE TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys') "
     "AND (TABLE_TYPE NOT IN ('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') OR ENGINE IS NULL "
     "OR ENGINE NOT IN ('InnoDB', 'MyISAM', 'Aria', 'MEMORY', 'ARCHIVE', 'CSV', 'BLACKHOLE', "
-    "'ROCKSDB', 'SEQUENCE', 'Columnstore', 'S3'))";
+    "'ROCKSDB', 'SEQUENCE', 'Columnstore', 'S3')) LIMIT 18446744073709551615";
 
 bool filter_settings(const struct mysql_filter *filter, struct sql_settings *ret_settings)
 {
