@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/must.h"
+#include "base/reader.h"
 #include "protocol/ssh/ssh.h"
 #include "protocol/ssh/ssh_link_internal.h"
 
@@ -60,9 +61,6 @@ static bool link_feed(struct sshd_link *link)
 {
     size_t given = link_give(link, buf_view(&link->raw_in));
     buf_consume(&link->raw_in, given);
-    if (link->raw_in.len == 0) {
-        buf_clear(&link->raw_in);
-    }
     return given > 0;
 }
 
@@ -87,23 +85,23 @@ static bool link_receive(struct sshd_link *link)
     return true;
 }
 
-/* What waits goes out. */
-static bool link_flush(struct sshd_link *link)
+/* How much of it went out. */
+static size_t link_send(struct sshd_link *link, struct slice bytes)
 {
-    struct slice bytes = buf_view(&link->raw_out);
     size_t len = 0;
-    if (bytes.len == 0) {
-        return false;
-    }
     enum err err = link->is_deaf ? ERR_NONE : stream_write(link->stream, &bytes, 1, &len);
     if (err != ERR_NONE && err != ERR_AGAIN) {
         link->is_deaf = true;
     }
-    buf_consume(&link->raw_out, link->is_deaf ? bytes.len : len);
-    if (link->raw_out.len == 0) {
-        buf_clear(&link->raw_out);
-    }
-    return link->is_deaf || len > 0;
+    return link->is_deaf ? bytes.len : err == ERR_NONE ? len : 0;
+}
+
+/* What waits goes out. */
+static bool link_flush(struct sshd_link *link)
+{
+    size_t len = link->raw_out.len == 0 ? 0 : link_send(link, buf_view(&link->raw_out));
+    buf_consume(&link->raw_out, len);
+    return len > 0;
 }
 
 static bool link_drain(struct sshd_link *link)
@@ -111,11 +109,13 @@ static bool link_drain(struct sshd_link *link)
     char piece[PIECE_SIZE];
     bool moves = link_flush(link);
     ssize_t len = 1;
-    while (link->raw_out.len == 0 && len > 0) {
+    /* What libssh has written is counted, so that nobody has to ask for nothing. */
+    while (link->raw_out.len == 0 && len > 0 && link->drained != link->counter.out_bytes) {
         len = recv(link->fd, piece, sizeof(piece), 0);
         if (len > 0) {
-            must(buf_append(&link->raw_out, slice_of(piece, (size_t)len)) == ERR_NONE);
-            (void)link_flush(link);
+            link->drained += (uint64_t)len;
+            struct slice bytes = slice_of(piece, (size_t)len);
+            must(buf_append(&link->raw_out, slice_from(bytes, link_send(link, bytes))) == ERR_NONE);
             moves = true;
         }
     }
@@ -133,19 +133,24 @@ static void link_again(struct sshd_link *link)
     }
 }
 
-/* libssh reads what it was given, and writes what waits. Everything that came is in messages and
- * channels after this. */
+/* libssh reads what it was given, a page at a time, and writes what waits. Everything that came is
+ * in messages and channels after this. */
 static bool link_run_session(struct sshd_link *link)
 {
-    uint64_t in = link->counter.in_bytes;
-    uint64_t out = link->counter.out_bytes;
-    ssh_message message = ssh_message_get(link->session);
-    bool moves = message != NULL;
-    while (message != NULL) {
-        sshd_link_take_message(link, message);
-        message = link_is_dead(link) ? NULL : ssh_message_get(link->session);
+    bool moves = false;
+    bool goes_on = true;
+    while (goes_on) {
+        uint64_t in = link->counter.in_bytes;
+        uint64_t out = link->counter.out_bytes;
+        ssh_message message = ssh_message_get(link->session);
+        if (message != NULL) {
+            sshd_link_take_message(link, message);
+        }
+        goes_on = message != NULL || link->counter.in_bytes != in || link->counter.out_bytes != out;
+        moves = moves || goes_on;
+        goes_on = goes_on && !link_is_dead(link);
     }
-    return moves || link->counter.in_bytes != in || link->counter.out_bytes != out;
+    return moves;
 }
 
 static bool link_round(struct sshd_link *link)
@@ -291,6 +296,31 @@ static void link_on_event(void *owner, unsigned events)
     link_turn(owner);
 }
 
+static void link_rest_buf(struct buf *buf)
+{
+    if (buf->len == 0) {
+        buf_clear(buf);
+    }
+}
+
+/* Buffers are kept while something moves, for their memory would have to be found for each turn;
+ * now and then those that are empty are given back. */
+static void link_rest(struct sshd_link *link)
+{
+    link_rest_buf(&link->raw_in);
+    link_rest_buf(&link->raw_out);
+    link_rest_buf(&link->in);
+    link_rest_buf(&link->out);
+    for (size_t i = 0; i < link->channel_count; i++) {
+        struct sshd_channel *channel = link->channels[i];
+        if (channel != NULL) {
+            link_rest_buf(&channel->queue);
+            link_rest_buf(&channel->held[0]);
+            link_rest_buf(&channel->held[1]);
+        }
+    }
+}
+
 static void link_on_timer(void *owner)
 {
     struct sshd_link *link = owner;
@@ -301,6 +331,7 @@ static void link_on_timer(void *owner)
     if (link->is_finishing) {
         link_say_good_bye(link);
     } else if (link->is_open && !link->is_ended && sshd_link_has_room(link)) {
+        link_rest(link);
         (void)ssh_send_keepalive(link->session);
         timer_start(link->loop, &link->timer, LIMIT_SSH_KEEP_ALIVE_MS);
     }
@@ -309,19 +340,36 @@ static void link_on_timer(void *owner)
 
 /* The frames' stream -------------------------------------------------------------------------- */
 
+/* How much is read: whole frames, if one fits, so that who reads need not put them together. */
+static size_t link_size_to_read(struct sshd_link *link, size_t size)
+{
+    struct slice out = buf_view(&link->out);
+    size_t end = link->cut;
+    size_t next = end;
+    while (next <= size && next < out.len) {
+        struct reader reader = reader_of(slice_from(out, next));
+        end = next;
+        next += SSHWIRE_HEAD_SIZE + (size_t)reader_u32(&reader);
+    }
+    end = next <= size ? next : end;
+    if (end > 0 && end <= size) {
+        link->cut = 0;
+        return end;
+    }
+    link->cut = next - size;
+    return size;
+}
+
 static enum err link_read(struct stream *stream, char *at, size_t size, size_t *ret_len)
 {
     struct sshd_link *link = link_of(stream);
-    struct slice bytes = slice_sub(buf_view(&link->out), 0, size);
-    if (bytes.len == 0) {
+    if (link->out.len == 0) {
         return !link->is_ended ? ERR_AGAIN : link->is_broken ? ERR_IO : ERR_CLOSED;
     }
+    struct slice bytes = slice_sub(buf_view(&link->out), 0, link_size_to_read(link, size));
     memcpy(at, bytes.at, bytes.len);
     *ret_len = bytes.len;
     buf_consume(&link->out, bytes.len);
-    if (link->out.len == 0) {
-        buf_clear(&link->out);
-    }
     link_again(link);
     return ERR_NONE;
 }

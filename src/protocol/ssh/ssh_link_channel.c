@@ -50,6 +50,25 @@ void sshd_channel_say_request(struct sshd_channel *channel, const struct sshwire
 
 /* What libssh tells of a channel --------------------------------------------------------------- */
 
+/* As much as the other end takes now. */
+static void sshd_channel_pass(struct sshd_channel *channel, int is_stderr, struct slice *bytes)
+{
+    struct sshd_link *link = channel->link;
+    while (bytes->len > 0 && channel->peer_window > 0 && link->out.len < LIMIT_SSH_OUT_SIZE) {
+        size_t room =
+            channel->peer_window < SSHD_PIECE_SIZE ? channel->peer_window : SSHD_PIECE_SIZE;
+        struct slice piece = slice_sub(*bytes, 0, room);
+        const struct sshwire_message message = {.type = is_stderr != 0 ? SSHWIRE_EXTENDED_DATA
+                                                                       : SSHWIRE_DATA,
+                                                .channel = channel->peer,
+                                                .code = is_stderr != 0 ? SSHWIRE_STDERR : 0,
+                                                .body = piece};
+        channel->peer_window -= (uint32_t)piece.len;
+        *bytes = slice_from(*bytes, piece.len);
+        sshd_link_say(link, &message);
+    }
+}
+
 /* libssh grants a window of its own as soon as it has got rid of its bytes, whatever else is held:
  * so it is rid of them as long as few are held here, and then not before all here are gone. What
  * comes is said only after the requests before it, which are asked for when all was read. */
@@ -71,7 +90,11 @@ static int sshd_channel_on_data(ssh_session session, ssh_channel handle, void *d
         channel->is_stuck[is_stderr != 0 ? 1 : 0] = true;
         return 0;
     }
-    must(buf_append(held, slice_of(data, len)) == ERR_NONE); /* it has room for both */
+    struct slice bytes = slice_of(data, len);
+    if (held->len == 0 && !channel->link->is_server && channel->is_open && !channel->told_close) {
+        sshd_channel_pass(channel, is_stderr != 0 ? 1 : 0, &bytes); /* a server asks for nothing */
+    }
+    must(buf_append(held, bytes) == ERR_NONE); /* it has room for both */
     return (int)len;
 }
 
@@ -320,6 +343,27 @@ static bool sshd_channel_do_data(struct sshd_channel *channel,
     return channel->offset == message->body.len;
 }
 
+static void sshd_channel_grant(struct sshd_channel *channel)
+{
+    if (channel->taken >= LIMIT_SSH_WINDOW / 2) {
+        const struct sshwire_message message = {
+            .type = SSHWIRE_WINDOW_ADJUST, .channel = channel->peer, .window = channel->taken};
+        channel->window += channel->taken;
+        channel->taken = 0;
+        sshd_channel_say_message(channel, &message);
+    }
+}
+
+bool sshd_channel_write(struct sshd_channel *channel, const struct sshwire_message *message)
+{
+    bool is_done = channel->handle == NULL || sshd_channel_do_data(channel, message);
+    if (is_done) {
+        channel->offset = 0;
+        sshd_channel_grant(channel);
+    }
+    return is_done;
+}
+
 /* False: it waits. */
 static bool sshd_channel_do(struct sshd_channel *channel, const struct sshwire_message *message)
 {
@@ -353,17 +397,6 @@ static bool sshd_channel_do(struct sshd_channel *channel, const struct sshwire_m
     return true;
 }
 
-static void sshd_channel_grant(struct sshd_channel *channel)
-{
-    if (channel->taken >= LIMIT_SSH_WINDOW / 2) {
-        const struct sshwire_message message = {
-            .type = SSHWIRE_WINDOW_ADJUST, .channel = channel->peer, .window = channel->taken};
-        channel->window += channel->taken;
-        channel->taken = 0;
-        sshd_channel_say_message(channel, &message);
-    }
-}
-
 static void sshd_channel_apply(struct sshd_channel *channel)
 {
     struct sshwire_message message;
@@ -376,32 +409,10 @@ static void sshd_channel_apply(struct sshd_channel *channel)
             buf_consume(&channel->queue, taken);
         }
     }
-    if (channel->queue.len == 0) {
-        buf_clear(&channel->queue);
-    }
     sshd_channel_grant(channel);
 }
 
 /* From libssh to frames ------------------------------------------------------------------------ */
-
-/* As much as the other end takes now. */
-static void sshd_channel_pass(struct sshd_channel *channel, int is_stderr, struct slice *bytes)
-{
-    struct sshd_link *link = channel->link;
-    while (bytes->len > 0 && channel->peer_window > 0 && link->out.len < LIMIT_SSH_OUT_SIZE) {
-        size_t room =
-            channel->peer_window < SSHD_PIECE_SIZE ? channel->peer_window : SSHD_PIECE_SIZE;
-        struct slice piece = slice_sub(*bytes, 0, room);
-        const struct sshwire_message message = {.type = is_stderr != 0 ? SSHWIRE_EXTENDED_DATA
-                                                                       : SSHWIRE_DATA,
-                                                .channel = channel->peer,
-                                                .code = is_stderr != 0 ? SSHWIRE_STDERR : 0,
-                                                .body = piece};
-        channel->peer_window -= (uint32_t)piece.len;
-        *bytes = slice_from(*bytes, piece.len);
-        sshd_link_say(link, &message);
-    }
-}
 
 /* What libssh has kept meanwhile; all of it, for it grants a new window for the first byte. */
 static void sshd_channel_take_kept(struct sshd_channel *channel, int is_stderr)
@@ -434,9 +445,6 @@ static void sshd_channel_collect_data(struct sshd_channel *channel, int is_stder
         if (goes_on) {
             sshd_channel_take_kept(channel, is_stderr);
         }
-    }
-    if (held->len == 0) {
-        buf_clear(held);
     }
 }
 

@@ -76,11 +76,13 @@ struct sshd_link {
     unsigned watched;   /* of the frames' owner */
     struct ssh_counter_struct counter;
     struct ssh_counter_struct packets;
-    uint64_t fed; /* bytes given to libssh */
+    uint64_t fed;     /* bytes given to libssh */
+    uint64_t drained; /* bytes taken of it */
     struct buf raw_in;
     struct buf raw_out;
     struct buf in;  /* frames to take */
     struct buf out; /* frames to be read */
+    size_t cut;     /* what the reader lacks of a frame that it has half of */
     struct sshd_channel *channels[LIMIT_SSH_CHANNELS];
     size_t channel_count; /* places that were ever used */
     struct buf forward;   /* patterns: see sshd_link_allow() */
@@ -113,6 +115,9 @@ struct sshd_channel *sshd_channel_new(struct sshd_link *link);
 void sshd_channel_free(struct sshd_channel *channel);
 /* NULL: it is none of these. */
 struct sshd_channel *sshd_channel_of(struct sshd_link *link, ssh_channel handle);
+/* Data, before it is put into the queue, which is empty. False: it is to be, and what of it went is
+ * remembered. */
+bool sshd_channel_write(struct sshd_channel *channel, const struct sshwire_message *message);
 /* libssh tells of it from now on. */
 void sshd_channel_listen(struct sshd_channel *channel);
 void sshd_channel_say(struct sshd_channel *channel, enum sshwire_type type);

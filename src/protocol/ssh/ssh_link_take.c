@@ -279,6 +279,10 @@ static enum err sshd_channel_queue(struct sshd_channel *channel,
         return ERR_INPUT;
     }
     channel->window -= is_data ? (uint32_t)message->body.len : 0;
+    if (is_data && channel->is_open && channel->queue.len == 0 &&
+        sshd_channel_write(channel, message)) {
+        return ERR_NONE;
+    }
     return buf_append(&channel->queue, frame);
 }
 
@@ -389,8 +393,5 @@ void sshd_link_take_frames(struct sshd_link *link)
     }
     if (err != ERR_NONE && err != ERR_MORE) {
         link->is_broken = true;
-    }
-    if (link->in.len == 0) {
-        buf_clear(&link->in);
     }
 }

@@ -11,6 +11,7 @@
 
 #define OUT_SIZE_MAX  LIMIT_MIB(9)
 #define DATA_SIZE_MAX LIMIT_KIB(32) /* of one message of ours */
+#define SMALL_SIZE    LIMIT_KIB(1)  /* a key that is typed, or a window */
 #define BLOCKED_CODE  126           /* what shells have for a command that may not run */
 
 static struct sshd_passage *sshd_passage_of(struct passage *passage)
@@ -159,17 +160,20 @@ void sshd_record_done(struct sshd_passage *self, struct sshd_followed *channel, 
 
 /* The table's functions ----------------------------------------------------------------------- */
 
-static enum err sshd_take_frames(struct sshd_passage *self, enum pump_side side)
+/* What is whole of them; *ret_taken: how much that is. */
+static enum err sshd_take_frames(struct sshd_passage *self, enum pump_side side, struct slice bytes,
+                                 size_t *ret_taken)
 {
-    struct buf *in = &self->in[side];
     enum err err = ERR_NONE;
+    *ret_taken = 0;
     while (err == ERR_NONE) {
         struct sshwire_message message;
         size_t taken = 0;
-        err = sshwire_read(buf_view(in), &taken, &message);
+        err = sshwire_read(slice_from(bytes, *ret_taken), &taken, &message);
         if (err == ERR_NONE) {
-            err = sshd_take(self, side, &message, slice_sub(buf_view(in), 0, taken));
-            buf_consume(in, taken);
+            err =
+                sshd_take(self, side, &message, slice_sub(slice_from(bytes, *ret_taken), 0, taken));
+            *ret_taken += taken;
             err = err == ERR_MORE ? ERR_INPUT : err;
         } else if (err == ERR_MORE) {
             return ERR_NONE;
@@ -178,17 +182,41 @@ static enum err sshd_take_frames(struct sshd_passage *self, enum pump_side side)
     return err;
 }
 
+/* Mostly what comes is whole frames, which need not be put together. */
+static enum err sshd_take_bytes(struct sshd_passage *self, enum pump_side side, struct slice bytes)
+{
+    struct buf *in = &self->in[side];
+    size_t taken = 0;
+    enum err err = ERR_NONE;
+    if (in->len == 0) {
+        err = sshd_take_frames(self, side, bytes, &taken);
+        return err == ERR_NONE ? buf_append(in, slice_from(bytes, taken)) : err;
+    }
+    err = buf_append(in, bytes);
+    err = err == ERR_NONE ? sshd_take_frames(self, side, buf_view(in), &taken) : err;
+    buf_consume(in, taken);
+    return err;
+}
+
+/* Its memory is kept while much passes, and given back when little does. */
+static void sshd_empty(struct buf *buf, size_t size)
+{
+    if (size <= SMALL_SIZE && buf->capacity > 4 * SMALL_SIZE) {
+        buf_clear(buf);
+    }
+    buf_truncate(buf, 0);
+}
+
 static enum err sshd_pass(struct passage *passage, enum pump_side side, struct slice *bytes,
                           struct slice *ret_back, struct error *reterr)
 {
     struct sshd_passage *self = sshd_passage_of(passage);
     self->side = side;
     self->counts.bytes[side] += bytes->len;
-    buf_truncate(&self->out[side], 0);
-    buf_truncate(&self->back, 0);
+    sshd_empty(&self->out[side], bytes->len);
+    sshd_empty(&self->back, bytes->len);
     enum err err = side == PUMP_TARGET ? sshd_hold_go_on(self) : ERR_NONE;
-    err = err == ERR_NONE ? buf_append(&self->in[side], *bytes) : err;
-    err = err == ERR_NONE ? sshd_take_frames(self, side) : err;
+    err = err == ERR_NONE ? sshd_take_bytes(self, side, *bytes) : err;
     *bytes = buf_view(&self->out[side]);
     *ret_back = buf_view(&self->back);
     return err == ERR_NONE ? ERR_NONE

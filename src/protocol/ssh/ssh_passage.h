@@ -214,8 +214,9 @@ void sshd_refuse(struct sshd_passage *self, struct buf *words, const char *why);
 /* ssh_sftp.c */
 struct sshd_sftp *sshd_sftp_new(void);
 void sshd_sftp_free(struct sshd_sftp *sftp);
+/* 'data' and the frame that it came in, which goes on as it is when all of it passes. */
 enum err sshd_sftp_pass(struct sshd_passage *self, struct sshd_followed *channel,
-                        enum pump_side side, struct slice data) MUST_USE;
+                        enum pump_side side, struct slice data, struct slice frame) MUST_USE;
 /* There is more room in the client's window: what waits for it goes. */
 enum err sshd_sftp_answer(struct sshd_passage *self, struct sshd_followed *channel) MUST_USE;
 /* What is open is recorded. */
@@ -227,7 +228,7 @@ void sshd_scp_free(struct sshd_scp *scp);
 bool sshd_scp_is_upload(const struct sshd_scp *scp);
 struct slice sshd_scp_path(const struct sshd_scp *scp);
 enum err sshd_scp_pass(struct sshd_passage *self, struct sshd_followed *channel,
-                       enum pump_side side, struct slice data) MUST_USE;
+                       enum pump_side side, struct slice data, struct slice frame) MUST_USE;
 
 /* ssh_path.c: into 'buf', without ".", ".." and "//"; false: what ".." leaves is not known. 'home'
  * is where paths begin that do not begin with "/"; empty: not known. */

@@ -76,9 +76,9 @@ static enum err data_of_client(struct sshd_passage *self, struct sshd_followed *
 {
     switch (channel->kind) {
     case SSHD_SFTP:
-        return sshd_sftp_pass(self, channel, PUMP_CLIENT, message->body);
+        return sshd_sftp_pass(self, channel, PUMP_CLIENT, message->body, frame);
     case SSHD_SCP:
-        return sshd_scp_pass(self, channel, PUMP_CLIENT, message->body);
+        return sshd_scp_pass(self, channel, PUMP_CLIENT, message->body, frame);
     case SSHD_COMMAND:
     case SSHD_SHELL:
         if (channel->typed != NULL) {
@@ -217,10 +217,10 @@ static enum err data_of_target(struct sshd_passage *self, struct sshd_followed *
     bool is_error = message->type == SSHWIRE_EXTENDED_DATA;
     bool is_output = channel->kind == SSHD_COMMAND || channel->kind == SSHD_SHELL;
     if (channel->kind == SSHD_SFTP && !is_error) {
-        return sshd_sftp_pass(self, channel, PUMP_TARGET, message->body);
+        return sshd_sftp_pass(self, channel, PUMP_TARGET, message->body, frame);
     }
     if (channel->kind == SSHD_SCP && !is_error) {
-        return sshd_scp_pass(self, channel, PUMP_TARGET, message->body);
+        return sshd_scp_pass(self, channel, PUMP_TARGET, message->body, frame);
     }
     if (!is_output && !(is_error && channel->item != 0)) {
         return buf_append(&self->out[PUMP_TARGET], frame);

@@ -5,10 +5,8 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "codec/hex.h"
+#include "protocol/ssh/ssh_contents.h"
 #include "protocol/ssh/ssh_passage.h"
-
-#include <sodium/crypto_hash_sha256.h>
 
 struct sshd_scp {
     bool is_upload;
@@ -20,8 +18,7 @@ struct sshd_scp {
     bool has_file;
     bool was_sent; /* its contents were, and the line behind them */
     uint64_t left; /* of its contents */
-    uint64_t bytes;
-    crypto_hash_sha256_state hash;
+    struct sshd_contents contents;
 };
 
 struct sshd_scp *sshd_scp_new(const struct slice *words, size_t count)
@@ -63,6 +60,7 @@ void sshd_scp_free(struct sshd_scp *scp)
         buf_release(&scp->name);
         buf_release(&scp->lines[0]);
         buf_release(&scp->lines[1]);
+        sshd_contents_release(&scp->contents);
         memory_free(scp);
     }
 }
@@ -81,21 +79,19 @@ struct slice sshd_scp_path(const struct sshd_scp *scp)
 
 static void scp_record(struct sshd_passage *self, struct sshd_scp *scp, struct slice result)
 {
-    unsigned char digest[crypto_hash_sha256_BYTES];
     struct arena arena;
     if (!scp->has_file) {
         return;
     }
     arena_init(&arena);
-    (void)crypto_hash_sha256_final(&scp->hash, digest);
     const struct sshd_entry entry = {
         .type = SSHD_ENTRY_FILE,
         .item = ++self->items,
         .file = {.operation = scp->is_upload ? SLICE("scp write") : SLICE("scp read"),
                  .path = buf_view(&scp->name),
                  .other = SLICE(""),
-                 .bytes = scp->bytes,
-                 .hash = hex_encode(&arena, slice_of(digest, sizeof(digest))),
+                 .bytes = scp->contents.bytes,
+                 .hash = sshd_contents_hash(&scp->contents, &arena),
                  .is_whole = scp->left == 0,
                  .result = result},
     };
@@ -130,8 +126,7 @@ static enum err scp_take_line(struct sshd_passage *self, struct sshd_scp *scp,
         scp->has_file = true;
         scp->was_sent = false;
         scp->left = line->size;
-        scp->bytes = 0;
-        (void)crypto_hash_sha256_init(&scp->hash);
+        sshd_contents_release(&scp->contents);
         break;
     case SCP_FOLDER:
         err = scp_name_file(scp, line->name);
@@ -183,14 +178,13 @@ static bool scp_blocks(struct sshd_passage *self, struct sshd_scp *scp, const st
     return is_blocked;
 }
 
-static enum err scp_lose(struct sshd_passage *self, struct sshd_followed *channel, bool is_sender)
+static enum err scp_lose(struct sshd_passage *self, struct sshd_followed *channel)
 {
     struct buf words;
     enum err err = ERR_NONE;
     channel->scp->is_lost = true;
     SSHD_WORDS_INIT(&words);
-    if (is_sender && channel->scp->is_upload &&
-        (sshd_stops_input(self) || sshd_is_read_only(self))) {
+    if (channel->scp->is_upload && (sshd_stops_input(self) || sshd_is_read_only(self))) {
         sshd_refuse(self, &words, "what is copied is not as scp copies");
         err = sshd_cut(self, channel, buf_view(&words));
     }
@@ -212,9 +206,8 @@ static enum err scp_take_sender(struct sshd_passage *self, struct sshd_followed 
         if (scp->left > 0) {
             struct slice data =
                 slice_sub(rest, 0, scp->left < rest.len ? (size_t)scp->left : rest.len);
-            (void)crypto_hash_sha256_update(&scp->hash, (const unsigned char *)data.at, data.len);
+            sshd_contents_add(&scp->contents, data);
             scp->left -= data.len;
-            scp->bytes += data.len;
             *ret_size += data.len;
             continue;
         }
@@ -261,31 +254,44 @@ static void scp_take_receiver(struct sshd_passage *self, struct sshd_scp *scp, s
     }
 }
 
+static enum err scp_pass_sender(struct sshd_passage *self, struct sshd_followed *channel,
+                                enum pump_side side, struct slice data, struct slice frame)
+{
+    struct buf *lines = &channel->scp->lines[side];
+    bool was_whole = lines->len == 0; /* then nothing has to be put together */
+    size_t size = 0;
+    enum err err = was_whole ? ERR_NONE : buf_append(lines, data);
+    struct slice bytes = was_whole ? data : buf_view(lines);
+    err = err == ERR_NONE ? scp_take_sender(self, channel, bytes, &size) : err;
+    if (err == ERR_INPUT || err == ERR_LIMIT) {
+        err = scp_lose(self, channel);
+        size = bytes.len;
+    }
+    err = err == ERR_MORE ? ERR_NONE : err;
+    if (err != ERR_NONE || channel->is_cut) {
+        return err;
+    }
+    if (was_whole && size == data.len) {
+        return buf_append(&self->out[side], frame);
+    }
+    err = sshd_say_data(self, channel, sshd_other(side), 0, slice_sub(bytes, 0, size));
+    if (was_whole) {
+        return err == ERR_NONE ? buf_append(lines, slice_from(data, size)) : err;
+    }
+    buf_consume(lines, size);
+    return err;
+}
+
 enum err sshd_scp_pass(struct sshd_passage *self, struct sshd_followed *channel,
-                       enum pump_side side, struct slice data)
+                       enum pump_side side, struct slice data, struct slice frame)
 {
     struct sshd_scp *scp = channel->scp;
     bool is_sender = scp->is_upload == (side == PUMP_CLIENT);
-    enum pump_side to = sshd_other(side);
-    if (scp->is_lost) {
-        return sshd_say_data(self, channel, to, 0, data);
+    if (is_sender && !scp->is_lost) {
+        return scp_pass_sender(self, channel, side, data, frame);
     }
-    if (!is_sender) {
+    if (!scp->is_lost) {
         scp_take_receiver(self, scp, data);
-        return sshd_say_data(self, channel, to, 0, data);
     }
-    struct buf *lines = &scp->lines[side];
-    size_t size = 0;
-    enum err err = buf_append(lines, data);
-    err = err == ERR_NONE ? scp_take_sender(self, channel, buf_view(lines), &size) : err;
-    if (err == ERR_INPUT || err == ERR_LIMIT) {
-        err = scp_lose(self, channel, is_sender);
-        size = lines->len;
-    }
-    err = err == ERR_MORE ? ERR_NONE : err;
-    if (err == ERR_NONE && !channel->is_cut) {
-        err = sshd_say_data(self, channel, to, 0, slice_sub(buf_view(lines), 0, size));
-        buf_consume(lines, size);
-    }
-    return err;
+    return buf_append(&self->out[side], frame);
 }

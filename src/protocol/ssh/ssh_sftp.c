@@ -4,7 +4,6 @@
  * are hashed as they pass and held nowhere. */
 #include "base/limits.h"
 #include "base/memory.h"
-#include "codec/hex.h"
 #include "protocol/ssh/ssh_sftp_internal.h"
 
 #define ANSWERS_SIZE_MAX LIMIT_KIB(64)
@@ -37,6 +36,8 @@ void sftp_open_free(struct sftp_open *open)
 {
     sftp_forget(open->handle);
     sftp_forget(open->path);
+    sshd_contents_release(&open->contents[0].passed);
+    sshd_contents_release(&open->contents[1].passed);
     memory_free(open);
 }
 
@@ -82,14 +83,10 @@ struct sftp_open *sftp_open_find(struct sshd_sftp *sftp, struct slice handle)
 
 void sftp_contents_add(struct sftp_contents *contents, uint64_t offset, struct slice data)
 {
-    if (contents->bytes == 0 && contents->next == 0) {
-        (void)crypto_hash_sha256_init(&contents->hash);
-        contents->is_whole = true;
-    }
-    contents->is_whole = contents->is_whole && offset == contents->next;
+    contents->is_whole =
+        (contents->is_whole || contents->passed.hash == NULL) && offset == contents->next;
     contents->next = offset + data.len;
-    contents->bytes += data.len;
-    (void)crypto_hash_sha256_update(&contents->hash, (const unsigned char *)data.at, data.len);
+    sshd_contents_add(&contents->passed, data);
 }
 
 static void sftp_record_file(struct sshd_passage *self, const struct sshd_file *file)
@@ -117,22 +114,19 @@ void sftp_record_open(struct sshd_passage *self, const struct sftp_open *open, s
     arena_init(&arena);
     for (int side = 0; side < 2; side++) {
         const struct sftp_contents *contents = &open->contents[side];
-        bool has_any = open->contents[0].bytes > 0 || open->contents[1].bytes > 0;
+        bool has_any = open->contents[0].passed.bytes > 0 || open->contents[1].passed.bytes > 0;
         struct sshd_file file = {.path = open->path,
                                  .other = SLICE(""),
-                                 .bytes = contents->bytes,
+                                 .bytes = contents->passed.bytes,
                                  .is_whole = contents->is_whole,
                                  .hash = SLICE(""),
                                  .result = result};
-        unsigned char digest[crypto_hash_sha256_BYTES];
-        file.operation = open->is_folder       ? SLICE("sftp list")
-                         : side == PUMP_CLIENT ? SLICE("sftp written")
-                         : contents->bytes > 0 ? SLICE("sftp read")
-                                               : SLICE("sftp opened");
-        if (contents->bytes > 0) {
-            crypto_hash_sha256_state state = contents->hash;
-            (void)crypto_hash_sha256_final(&state, digest);
-            file.hash = hex_encode(&arena, slice_of(digest, sizeof(digest)));
+        file.operation = open->is_folder              ? SLICE("sftp list")
+                         : side == PUMP_CLIENT        ? SLICE("sftp written")
+                         : contents->passed.bytes > 0 ? SLICE("sftp read")
+                                                      : SLICE("sftp opened");
+        if (contents->passed.bytes > 0) {
+            file.hash = sshd_contents_hash(&contents->passed, &arena);
         } else if (has_any || side == PUMP_CLIENT) {
             continue;
         }
@@ -228,16 +222,44 @@ static enum err sftp_take_request(struct sshd_passage *self, struct sshd_followe
     return err;
 }
 
+/* What goes on to the server: 'same' bytes as they came, or a copy once something is left out. */
+struct sftp_forward {
+    struct slice data;
+    size_t same;
+    bool is_copy;
+    struct buf copy;
+    size_t dropped;
+};
+
+static enum err sftp_forward_differs(struct sftp_forward *forward)
+{
+    if (forward->is_copy) {
+        return ERR_NONE;
+    }
+    forward->is_copy = true;
+    return buf_append(&forward->copy, slice_sub(forward->data, 0, forward->same));
+}
+
+static enum err sftp_forward_add(struct sftp_forward *forward, struct slice bytes)
+{
+    if (!forward->is_copy) {
+        forward->same += bytes.len;
+        return ERR_NONE;
+    }
+    return buf_append(&forward->copy, bytes);
+}
+
 /* A version that both sides here know: higher ones have other packets. */
-static enum err sftp_say_init(struct buf *forward, const struct sftp_packet *packet)
+static enum err sftp_say_init(struct sftp_forward *forward, const struct sftp_packet *packet)
 {
     struct sftp_packet init = *packet;
     init.version = init.version > SFTP_VERSION_3 ? SFTP_VERSION_3 : init.version;
-    return sftp_packet_write(forward, &init);
+    enum err err = sftp_forward_differs(forward);
+    return err == ERR_NONE ? sftp_packet_write(&forward->copy, &init) : err;
 }
 
 static enum err sftp_take_client(struct sshd_passage *self, struct sshd_followed *channel,
-                                 struct sftp_piece *piece, struct buf *forward, size_t *dropped)
+                                 struct sftp_piece *piece, struct sftp_forward *forward)
 {
     struct sshd_sftp *sftp = channel->sftp;
     bool passes = true;
@@ -263,8 +285,11 @@ static enum err sftp_take_client(struct sshd_passage *self, struct sshd_followed
         }
         sftp->written_at += piece->bytes.len;
     }
-    *dropped += passes ? 0 : piece->bytes.len;
-    return err == ERR_NONE && passes ? buf_append(forward, piece->bytes) : err;
+    if (err != ERR_NONE || passes) {
+        return err == ERR_NONE ? sftp_forward_add(forward, piece->bytes) : err;
+    }
+    forward->dropped += piece->bytes.len;
+    return sftp_forward_differs(forward);
 }
 
 /* Answers ------------------------------------------------------------------------------------- */
@@ -465,29 +490,43 @@ enum err sshd_sftp_answer(struct sshd_passage *self, struct sshd_followed *chann
 }
 
 static enum err sftp_pass_client(struct sshd_passage *self, struct sshd_followed *channel,
-                                 struct slice data)
+                                 struct slice data, struct slice frame)
 {
-    struct buf forward;
+    struct sftp_stream *stream = &channel->sftp->streams[PUMP_CLIENT];
+    struct sftp_forward forward = {.data = data,
+                                   .is_copy = stream->held.len > 0 && !stream->was_told};
     struct sftp_piece piece;
-    size_t dropped = 0;
-    buf_init(&forward, LIMIT_SFTP_REQUEST_SIZE + LIMIT_SSH_FRAME_SIZE);
-    enum err err = sftp_stream_next(&channel->sftp->streams[PUMP_CLIENT], &data, &piece);
+    buf_init(&forward.copy, LIMIT_SFTP_REQUEST_SIZE + LIMIT_SSH_FRAME_SIZE);
+    enum err err = sftp_stream_next(stream, &data, &piece);
     while (err == ERR_NONE) {
-        err = sftp_take_client(self, channel, &piece, &forward, &dropped);
-        err = err == ERR_NONE
-                  ? sftp_stream_next(&channel->sftp->streams[PUMP_CLIENT], &data, &piece)
-                  : err;
+        err = sftp_take_client(self, channel, &piece, &forward);
+        err = err == ERR_NONE ? sftp_stream_next(stream, &data, &piece) : err;
     }
     err = err == ERR_MORE ? ERR_NONE : err;
-    err = err == ERR_NONE ? sshd_say_data(self, channel, PUMP_TARGET, 0, buf_view(&forward)) : err;
-    err = err == ERR_NONE ? sshd_say_window(self, channel, PUMP_CLIENT, dropped) : err;
-    buf_release(&forward);
+    struct slice bytes =
+        forward.is_copy ? buf_view(&forward.copy) : slice_sub(forward.data, 0, forward.same);
+    if (err == ERR_NONE && !forward.is_copy && forward.same == forward.data.len) {
+        err = buf_append(&self->out[PUMP_CLIENT], frame);
+    } else if (err == ERR_NONE) {
+        err = sshd_say_data(self, channel, PUMP_TARGET, 0, bytes);
+    }
+    err = err == ERR_NONE ? sshd_say_window(self, channel, PUMP_CLIENT, forward.dropped) : err;
+    buf_release(&forward.copy);
     return err == ERR_NONE ? sshd_sftp_answer(self, channel) : err;
 }
 
 /* What a server says is only looked at: a broken one is the client's matter. */
-static enum err sftp_pass_target(struct sshd_passage *self, struct sshd_followed *channel,
-                                 struct slice data)
+static enum err sftp_look(struct sshd_passage *self, struct sshd_sftp *sftp, struct slice *data)
+{
+    struct sftp_piece piece;
+    enum err err = sftp_stream_next(&sftp->streams[PUMP_TARGET], data, &piece);
+    sftp->is_lost = err == ERR_INPUT || err == ERR_LIMIT;
+    return err == ERR_NONE ? sftp_take_target(self, sftp, &piece) : err;
+}
+
+/* With answers of the gateway between those of the server. */
+static enum err sftp_pass_among(struct sshd_passage *self, struct sshd_followed *channel,
+                                struct slice data)
 {
     struct sshd_sftp *sftp = channel->sftp;
     struct buf forward;
@@ -496,10 +535,7 @@ static enum err sftp_pass_target(struct sshd_passage *self, struct sshd_followed
     size_t told = 0;
     buf_init(&forward, LIMIT_SSH_FRAME_SIZE + ANSWERS_SIZE_MAX);
     while (err == ERR_NONE && !sftp->is_lost) {
-        struct sftp_piece piece;
-        err = sftp_stream_next(&sftp->streams[PUMP_TARGET], &data, &piece);
-        sftp->is_lost = err == ERR_INPUT || err == ERR_LIMIT;
-        err = err == ERR_NONE ? sftp_take_target(self, sftp, &piece) : err;
+        err = sftp_look(self, sftp, &data);
         if (err == ERR_NONE && sftp_stream_is_boundary(&sftp->streams[PUMP_TARGET])) {
             size_t behind = all.len - data.len;
             err = buf_append(&forward, slice_sub(all, told, behind - told));
@@ -514,9 +550,25 @@ static enum err sftp_pass_target(struct sshd_passage *self, struct sshd_followed
     return err;
 }
 
-enum err sshd_sftp_pass(struct sshd_passage *self, struct sshd_followed *channel,
-                        enum pump_side side, struct slice data)
+static enum err sftp_pass_target(struct sshd_passage *self, struct sshd_followed *channel,
+                                 struct slice data, struct slice frame)
 {
-    return side == PUMP_CLIENT ? sftp_pass_client(self, channel, data)
-                               : sftp_pass_target(self, channel, data);
+    struct sshd_sftp *sftp = channel->sftp;
+    enum err err = ERR_NONE;
+    if (sftp->answers.len > 0) {
+        return sftp_pass_among(self, channel, data);
+    }
+    while (err == ERR_NONE && !sftp->is_lost) {
+        err = sftp_look(self, sftp, &data);
+    }
+    return err == ERR_NONE || err == ERR_MORE || sftp->is_lost
+               ? buf_append(&self->out[PUMP_TARGET], frame)
+               : err;
+}
+
+enum err sshd_sftp_pass(struct sshd_passage *self, struct sshd_followed *channel,
+                        enum pump_side side, struct slice data, struct slice frame)
+{
+    return side == PUMP_CLIENT ? sftp_pass_client(self, channel, data, frame)
+                               : sftp_pass_target(self, channel, data, frame);
 }

@@ -3,15 +3,13 @@
 #ifndef GH_SSH_SFTP_INTERNAL_H
 #define GH_SSH_SFTP_INTERNAL_H
 
+#include "protocol/ssh/ssh_contents.h"
 #include "protocol/ssh/ssh_passage.h"
 #include "wire/sftp.h"
 
-#include <sodium/crypto_hash_sha256.h>
-
 /* Contents that passed, one way. */
 struct sftp_contents {
-    crypto_hash_sha256_state hash;
-    uint64_t bytes;
+    struct sshd_contents passed;
     uint64_t next; /* the offset behind what passed last */
     bool is_whole; /* all of it came in order */
 };

@@ -428,6 +428,7 @@ enum err sshd_place_prepare(struct arena *arena, struct place *place, struct err
     char *text = NULL;
     const char *passphrase =
         place->passphrase.len == 0 ? NULL : arena_text(arena, place->passphrase);
+    place->mode = PLACE_TLS_DISABLE; /* nothing here needs settings of TLS, 8 KB of each session */
     enum err err = sshd_forward_check(place->forward, reterr);
     err = err == ERR_NONE ? sshd_environment_check(place->accept_env, reterr) : err;
     err = err == ERR_NONE ? sshd_login_check(place->logins, reterr) : err;
