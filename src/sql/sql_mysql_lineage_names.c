@@ -137,7 +137,8 @@ static void close_called(struct names_scan *scan, const struct names_item *item)
         const struct mysql_token *token = names_token(scan, i);
         bool is_string = token->kind == MYSQL_TOKEN_STRING;
         bool is_outer = i == item->at || (i + 1 == item->end && !is_string);
-        if (!is_bare && !is_outer) {
+        bool is_qualifier = i + 1 < item->end && names_token(scan, i + 1)->kind == MYSQL_TOKEN_DOT;
+        if ((!is_bare && !is_outer) || is_qualifier || token->word == MYSQL_WORD_AS) {
             continue;
         }
         if (names_is_name(token) || is_string) {

@@ -118,9 +118,8 @@ static void judge_read(struct mysql_filter *filter, const struct sql_settings *s
     }
 }
 
-/* As it was read when it was prepared; a server that reads it again does so by what holds now. */
-static void settings_of(const struct mysql_filter *filter, const struct filter_statement *statement,
-                        struct filter_subject *ret_subject)
+void filter_subject_of(const struct mysql_filter *filter, const struct filter_statement *statement,
+                       struct filter_subject *ret_subject)
 {
     struct sql_settings now;
     struct sql_settings settings = statement->settings;
@@ -147,8 +146,7 @@ static enum mysql_filter_outcome follow(struct mysql_filter *filter,
                                         const struct filter_subject *subject, struct buf *words)
 {
     const char *why = "";
-    enum mysql_filter_outcome outcome =
-        filter_reach(filter, &subject->settings, subject->is_read, subject->text, &why);
+    enum mysql_filter_outcome outcome = filter_reach(filter, subject, &why);
     return outcome == MYSQL_FILTER_REFUSES ? filter_refuse(filter, why, words) : outcome;
 }
 
@@ -258,6 +256,13 @@ static void end_execute(struct mysql_filter *filter, struct filter_statement *st
     }
 }
 
+struct filter_statement *filter_executed_by(struct mysql_filter *filter, struct slice body)
+{
+    struct reader reader = reader_of(body);
+    uint32_t id = mysqlwire_read_u32(&reader);
+    return reader.failed ? NULL : filter_find(filter, id == UINT32_MAX ? filter->last_id : id);
+}
+
 /* As the text would be judged now; and the values, where rules look for text. */
 static enum mysql_filter_outcome take_execute(struct mysql_filter *filter, struct slice body,
                                               struct buf *words)
@@ -269,15 +274,14 @@ static enum mysql_filter_outcome take_execute(struct mysql_filter *filter, struc
     if (reader.failed || (id == UINT32_MAX && filter->last_id == 0)) {
         return filter_refuse(filter, "there is no statement that was prepared", words);
     }
-    struct filter_statement *statement =
-        filter_find(filter, id == UINT32_MAX ? filter->last_id : id);
+    struct filter_statement *statement = filter_executed_by(filter, body);
     if (statement == NULL) {
         return take_unseen(filter, words);
     }
     struct slice text = buf_view(&statement->text);
     struct filter_subject subject = {
         .text = text, .facts = &facts, .statement = statement, .values = body};
-    settings_of(filter, statement, &subject);
+    filter_subject_of(filter, statement, &subject);
     judge_read(filter, &subject.settings, subject.is_read, text, &verdict, &facts);
     if (statement->is_broken) {
         return filter_refuse(filter, "values that are longer than what rules can look through",
@@ -403,6 +407,9 @@ enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct
         filter->wants = FILTER_ASK_VIEWS;
         return MYSQL_FILTER_ASKS;
     }
+    if (has_text(kind) && filter_wants_view(filter, kind, body)) {
+        return MYSQL_FILTER_ASKS;
+    }
     if (has_text(kind) && filter_read_only_asks(filter)) {
         return MYSQL_FILTER_ASKS;
     }
@@ -512,7 +519,7 @@ struct mysql_filter *mysql_filter_new(const struct mysql_filter_settings *settin
     buf_init(&filter->limit_question, LIMIT_MIB(1));
     filter->read_only.covers = !settings->is_late;
     filter_read_only_set(filter, settings->policy);
-    buf_init(&filter->views.names, LIMIT_MYSQL_VIEWS_SIZE);
+    mysql_views_init(&filter->views);
     mysql_reach_init(&filter->reach);
     filter->is_late = settings->is_late && settings->policy->masking != NULL &&
                       mask_rules_columns_id(settings->policy->masking) != 0;
@@ -532,7 +539,7 @@ void mysql_filter_free(struct mysql_filter *filter)
     mysql_aside_release(&filter->question.aside);
     buf_release(&filter->hold.words);
     buf_release(&filter->limit_question);
-    buf_release(&filter->views.names);
+    mysql_views_release(&filter->views);
     mysql_reach_release(&filter->reach);
     memory_free(filter);
 }

@@ -38,8 +38,9 @@ struct filter_session {
 
 /* What the gateway has the target say, or do, before a command. */
 enum filter_ask {
-    FILTER_ASK_SESSION, /* how it reads texts */
-    FILTER_ASK_VIEWS,
+    FILTER_ASK_SESSION,   /* how it reads texts */
+    FILTER_ASK_VIEWS,     /* which relations are */
+    FILTER_ASK_VIEW,      /* what one of them is */
     FILTER_ASK_READ_ONLY, /* to become one that only reads */
     FILTER_ASK_WRITABLE,  /* to be as it was */
 };
@@ -96,8 +97,10 @@ struct mysql_filter {
     struct mysql_views views;
     enum filter_ask wants; /* what the next question is about */
     bool has_new_views;    /* since the command was first judged */
-    bool is_tainted;       /* words of errors may have values in them */
-    bool is_late;          /* what the session keeps may be of the time before the rules */
+    bool has_reach;        /* its text was judged by rules for columns already: so */
+    enum mysql_reach_outcome reach_outcome;
+    bool is_tainted; /* words of errors may have values in them */
+    bool is_late;    /* what the session keeps may be of the time before the rules */
     uint32_t executed;
     bool reads;
     uint16_t status; /* as the target said last */
@@ -120,10 +123,12 @@ bool filter_knows_views(const struct mysql_filter *filter);
 /* mysql_filter_reach.c */
 /* Whether rules for columns need to know of views what is not known. */
 bool filter_wants_views(const struct mysql_filter *filter);
+/* Likewise what a view is that the command's text names: that is asked first. */
+bool filter_wants_view(struct mysql_filter *filter, uint8_t command, struct slice body);
 /* By the rules for columns. */
+struct filter_subject;
 enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
-                                       const struct sql_settings *settings, bool is_read,
-                                       struct slice text, const char **ret_why);
+                                       const struct filter_subject *subject, const char **ret_why);
 /* SHOW WARNINGS and SHOW ERRORS, before which nothing is asked: why they are refused, or NULL. */
 const char *filter_reach_errors(struct mysql_filter *filter);
 /* A statement that passes. */
@@ -147,6 +152,12 @@ struct filter_subject {
     struct filter_statement *statement; /* NULL: a query */
     struct slice values;                /* an EXECUTE's body */
 };
+
+/* As it was read when it was prepared; a server that reads it again does so by what holds now. */
+void filter_subject_of(const struct mysql_filter *filter, const struct filter_statement *statement,
+                       struct filter_subject *ret_subject);
+/* What an EXECUTE, without its first byte, runs; NULL: it is not known. */
+struct filter_statement *filter_executed_by(struct mysql_filter *filter, struct slice body);
 
 /* mysql_filter_read_only.c */
 void filter_read_only_set(struct mysql_filter *filter, const struct passage_policy *policy);

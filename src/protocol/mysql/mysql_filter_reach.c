@@ -8,6 +8,8 @@
     "columns are masked now that were not when this session began, and it may have kept some: "    \
     "connect anew, or reset the connection"
 
+#define MANY "where columns are masked a session names fewer views in a second"
+
 static uint64_t columns_id(const struct mask_rules *rules)
 {
     return rules == NULL ? 0 : mask_rules_columns_id(rules);
@@ -32,9 +34,9 @@ void filter_reach_note(struct mysql_filter *filter, const struct guard_facts *fa
     }
 }
 
-enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
-                                       const struct sql_settings *settings, bool is_read,
-                                       struct slice text, const char **ret_why)
+static enum mysql_reach_outcome judge(struct mysql_filter *filter,
+                                      const struct sql_settings *settings, bool is_read,
+                                      struct slice text)
 {
     const struct mysql_reach_request request = {
         .rules = filter->policy.masking,
@@ -44,22 +46,58 @@ enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
         .analyze = filter->policy.analyze,
         .text = text,
     };
-    *ret_why = "";
-    mysql_reach_clear(&filter->reach);
-    if (columns_id(filter->policy.masking) == 0) {
-        return MYSQL_FILTER_PASSES;
+    return mysql_reach_judge(&filter->reach, &request);
+}
+
+/* Of what it finds filter_reach() makes use, right behind. */
+bool filter_wants_view(struct mysql_filter *filter, uint8_t command, struct slice body)
+{
+    struct sql_settings settings;
+    struct filter_subject subject = {.text = body};
+    filter->has_reach = false;
+    if (columns_id(filter->policy.masking) == 0 || filter->is_late ||
+        filter->views.names.len == 0) {
+        return false;
     }
-    if (filter->is_late) {
-        *ret_why = LATE;
-        return MYSQL_FILTER_REFUSES;
+    if (command == MYSQLWIRE_STMT_EXECUTE) {
+        struct filter_statement *statement = filter_executed_by(filter, body);
+        if (statement == NULL) {
+            return false;
+        }
+        filter_subject_of(filter, statement, &subject);
+        subject.text = buf_view(&statement->text);
+    } else {
+        subject.is_read = filter_settings(filter, &settings);
+        subject.settings = settings;
+    }
+    filter->reach_outcome = judge(filter, &subject.settings, subject.is_read, subject.text);
+    filter->has_reach = true;
+    filter->wants = FILTER_ASK_VIEW;
+    return filter->reach_outcome == MYSQL_REACH_ASKS &&
+           mysql_views_ask(&filter->views, &filter->reach.wanted);
+}
+
+enum mysql_filter_outcome filter_reach(struct mysql_filter *filter,
+                                       const struct filter_subject *subject, const char **ret_why)
+{
+    *ret_why = "";
+    if (columns_id(filter->policy.masking) == 0 || filter->is_late) {
+        bool is_late = filter->is_late && columns_id(filter->policy.masking) != 0;
+        mysql_reach_clear(&filter->reach);
+        *ret_why = is_late ? LATE : "";
+        return is_late ? MYSQL_FILTER_REFUSES : MYSQL_FILTER_PASSES;
     }
     if (!filter_knows_views(filter)) {
         filter->wants = FILTER_ASK_VIEWS;
         return MYSQL_FILTER_ASKS;
     }
     filter->has_new_views = false;
-    if (mysql_reach_judge(&filter->reach, &request) == MYSQL_REACH_REFUSES) {
-        *ret_why = filter->reach.why;
+    if (!filter->has_reach) {
+        filter->reach_outcome = judge(filter, &subject->settings, subject->is_read, subject->text);
+    }
+    filter->has_reach = false;
+    if (filter->reach_outcome != MYSQL_REACH_PASSES) {
+        *ret_why = filter->reach_outcome == MYSQL_REACH_REFUSES ? filter->reach.why : MANY;
         return MYSQL_FILTER_REFUSES;
     }
     filter->is_tainted = filter->is_tainted || filter->reach.reaches;

@@ -14,16 +14,6 @@
     "SET SESSION /*!50720 transaction_read_only = DEFAULT */ /*M! tx_read_only = DEFAULT */"
 #define AGE_US 1000000 /* of what is known of views, which others make */
 
-/* In hexadecimal, whatever character set the session's results are in. A table that is neither of
- * these engines may show another one. */
-static const char views_question[] =
-    "SELECT HEX(CONVERT(LOWER(TABLE_SCHEMA) USING utf8mb4)), "
-    "HEX(CONVERT(LOWER(TABLE_NAME) USING utf8mb4)) FROM information_schema.TABLES "
-    "WHERE TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys') "
-    "AND (TABLE_TYPE NOT IN ('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') OR ENGINE IS NULL "
-    "OR ENGINE NOT IN ('InnoDB', 'MyISAM', 'Aria', 'MEMORY', 'ARCHIVE', 'CSV', 'BLACKHOLE', "
-    "'ROCKSDB', 'SEQUENCE', 'Columnstore', 'S3')) LIMIT 18446744073709551615";
-
 bool filter_settings(const struct mysql_filter *filter, struct sql_settings *ret_settings)
 {
     const struct filter_session *session = &filter->session;
@@ -65,11 +55,10 @@ bool filter_changes_session(struct slice text, const struct guard_facts *facts)
 
 struct slice mysql_filter_question(const struct mysql_filter *filter)
 {
-    static const struct slice texts[] = {
-        [FILTER_ASK_SESSION] = SLICE_INIT(QUESTION),
-        [FILTER_ASK_VIEWS] = {views_question, sizeof(views_question) - 1},
-        [FILTER_ASK_READ_ONLY] = SLICE_INIT(READ_ONLY),
-        [FILTER_ASK_WRITABLE] = SLICE_INIT(AS_BEFORE),
+    const struct slice texts[] = {
+        [FILTER_ASK_SESSION] = SLICE(QUESTION),     [FILTER_ASK_VIEWS] = mysql_views_question(),
+        [FILTER_ASK_VIEW] = filter->views.question, [FILTER_ASK_READ_ONLY] = SLICE(READ_ONLY),
+        [FILTER_ASK_WRITABLE] = SLICE(AS_BEFORE),
     };
     return texts[filter->wants];
 }
@@ -92,11 +81,9 @@ void mysql_filter_ask(struct mysql_filter *filter)
     question->about = filter->wants;
     mysql_aside_ask(&question->aside, MYSQLWIRE_QUERY, on_row, filter);
     if (question->about == FILTER_ASK_VIEWS) {
-        filter->views.is_known = false;
-        filter->views.is_cut = false;
+        mysql_views_clear(&filter->views);
         filter->views.asked_at_us =
             filter->events->on_stamp == NULL ? 0 : filter->events->on_stamp(filter->owner).at_us;
-        buf_clear(&filter->views.names);
     } else if (question->about == FILTER_ASK_SESSION) {
         question->has_row = false;
         filter->session.is_known = true; /* as soon as it is answered, however */
@@ -184,44 +171,16 @@ static void read_row(struct mysql_filter *filter, struct slice body)
     }
 }
 
-static bool read_digit(char byte, unsigned *ret_digit)
-{
-    bool is_number = byte >= '0' && byte <= '9';
-    bool is_letter = byte >= 'A' && byte <= 'F';
-    *ret_digit = (unsigned)(byte - (is_number ? '0' : 'A' - 10));
-    return is_number || is_letter;
-}
-
-static bool append_hex(struct buf *buf, struct slice digits)
-{
-    bool is_good = digits.at != NULL && digits.len % 2 == 0;
-    for (size_t i = 0; i + 1 < digits.len && is_good; i += 2) {
-        unsigned high = 0;
-        unsigned low = 0;
-        is_good = read_digit(digits.at[i], &high) && read_digit(digits.at[i + 1], &low);
-        char byte = (char)(high << 4 | low);
-        is_good = is_good && buf_append(buf, slice_of(&byte, 1)) == ERR_NONE;
-    }
-    return is_good;
-}
-
-/* One of which not all is there is any. */
-static void read_view(struct mysql_filter *filter, struct slice body)
-{
-    struct buf *names = &filter->views.names;
-    struct reader reader = reader_of(body);
-    struct slice schema = mysqlwire_text_value_read(&reader);
-    struct slice name = mysqlwire_text_value_read(&reader);
-    bool is_good = !reader.failed && buf_append(names, SLICE("\n")) == ERR_NONE &&
-                   append_hex(names, schema) && buf_append(names, SLICE("\0")) == ERR_NONE &&
-                   append_hex(names, name) && buf_append(names, SLICE("\n")) == ERR_NONE;
-    filter->views.is_cut = filter->views.is_cut || !is_good;
-}
-
 static void on_row(void *owner, struct slice row)
 {
     struct mysql_filter *filter = owner;
-    (filter->question.about == FILTER_ASK_VIEWS ? read_view : read_row)(filter, row);
+    if (filter->question.about == FILTER_ASK_VIEWS) {
+        mysql_views_take_name(&filter->views, row);
+    } else if (filter->question.about == FILTER_ASK_VIEW) {
+        mysql_views_take_part(&filter->views, row);
+    } else {
+        read_row(filter, row);
+    }
 }
 
 static void take_answer(struct mysql_filter *filter)
@@ -230,6 +189,8 @@ static void take_answer(struct mysql_filter *filter)
     if (question->about == FILTER_ASK_VIEWS) {
         filter->views.is_known = !question->aside.has_failed;
         filter->has_new_views = true;
+    } else if (question->about == FILTER_ASK_VIEW) {
+        filter->has_new_views = true; /* however long it took */
     } else if (question->about != FILTER_ASK_SESSION) {
         filter_read_only_answered(filter, question->about, question->aside.has_failed);
     }

@@ -14,8 +14,10 @@ struct reach_scan {
     struct sql_mysql_signs signs;
     bool reads_masked; /* a relation with a masked column is read, or may be */
     bool is_plain;     /* the text is one statement, and reads alike everywhere */
-    bool has_view;     /* a relation is no table that stands for itself */
-    bool reads_whole;  /* all columns of one that is read are masked */
+    struct mysql_views_scan views;
+    bool has_view;      /* a relation is no table that stands for itself */
+    bool has_dark_view; /* and it is not known what it shows */
+    bool reads_whole;   /* all columns of one that is read are masked */
 };
 
 static enum mysql_reach_outcome refuse(struct mysql_reach *reach, const char *why)
@@ -35,68 +37,15 @@ static bool is_one_of(struct slice name, const char *const *names, size_t count)
 
 /* Relations ------------------------------------------------------------------------------------ */
 
-static bool is_system(struct slice schema)
+/* Of a view: whether something masked is in it, or nobody knows. */
+static enum mysql_reach_outcome take_view(struct reach_scan *scan, const struct sql_name *name,
+                                          bool *ret_is_masked)
 {
-    static const char *const names[] = {"information_schema", "mysql", "performance_schema", "sys"};
-    return is_one_of(schema, names, COUNT_OF(names));
-}
-
-/* What holds definitions and settings, and no values of columns nor texts of statements. */
-static bool is_harmless_system(const struct sql_name *name)
-{
-    static const char *const tables[] = {
-        "schemata",
-        "tables",
-        "columns",
-        "statistics",
-        "key_column_usage",
-        "table_constraints",
-        "referential_constraints",
-        "check_constraints",
-        "views",
-        "routines",
-        "parameters",
-        "triggers",
-        "events",
-        "engines",
-        "character_sets",
-        "collations",
-        "collation_character_set_applicability",
-        "partitions",
-        "plugins",
-        "all_plugins",
-        "global_variables",
-        "session_variables",
-        "system_variables",
-        "global_status",
-        "session_status",
-        "schema_privileges",
-        "table_privileges",
-        "column_privileges",
-        "user_privileges",
-        "applicable_roles",
-        "enabled_roles",
-        "keywords",
-        "sql_functions",
-        "files",
-        "tablespaces",
-        "spatial_ref_sys",
-        "geometry_columns",
-    };
-    return slice_equals_nocase(name->schema, SLICE("information_schema")) &&
-           is_one_of(name->name, tables, COUNT_OF(tables));
-}
-
-static bool is_view(const struct mysql_views *views, const struct sql_name *name)
-{
-    struct buf line CLEANUP(buf_release);
-    buf_init(&line, 1024);
-    const struct slice parts[] = {SLICE("\n"), name->schema, SLICE("\0"), name->name, SLICE("\n")};
-    if (!views->is_known || views->is_cut || buf_append_parts(&line, parts, 5) != ERR_NONE) {
-        return true;
-    }
-    struct slice names = buf_view(&views->names);
-    return names.len > 0 && slice_find(names, buf_view(&line)) < names.len;
+    enum mysql_views_answer answer = mysql_views_look(&scan->views, name);
+    scan->has_view = true;
+    *ret_is_masked = answer != MYSQL_VIEWS_OPEN;
+    scan->has_dark_view = scan->has_dark_view || answer == MYSQL_VIEWS_DARK;
+    return answer == MYSQL_VIEWS_ASK ? MYSQL_REACH_ASKS : MYSQL_REACH_PASSES;
 }
 
 /* Without a schema it is in any: then nothing is known of it. */
@@ -105,22 +54,29 @@ static enum mysql_reach_outcome take_relation(struct reach_scan *scan,
 {
     const struct sql_name *name = &relation->name;
     const struct mask_rules *rules = scan->request->rules;
-    if (is_system(name->schema)) {
-        return is_harmless_system(name)
+    enum mysql_reach_outcome outcome = MYSQL_REACH_PASSES;
+    bool is_somewhere = relation->is_all || name->schema.len == 0;
+    bool is_masked = is_somewhere;
+    if (mysql_views_is_system(name->schema)) {
+        return mysql_views_is_harmless_system(name)
                    ? MYSQL_REACH_PASSES
                    : refuse(scan->reach, NO "this table of the server is not shown: it may hold "
                                             "values, or texts of statements");
     }
-    bool is_somewhere = relation->is_all || name->schema.len == 0;
-    bool is_a_view = is_somewhere || is_view(scan->request->views, name);
-    bool is_masked = is_a_view || mask_rules_cover_some_of(rules, name->schema, name->name);
-    scan->has_view = scan->has_view || is_a_view;
+    if (is_somewhere) {
+        scan->has_view = true;
+        scan->has_dark_view = true;
+    } else if (mysql_views_has(scan->request->views, name)) {
+        outcome = take_view(scan, name, &is_masked);
+    } else {
+        is_masked = mask_rules_cover_some_of(rules, name->schema, name->name);
+    }
     scan->reads_masked = scan->reads_masked || (is_masked && relation->is_read);
     scan->reads_whole =
         scan->reads_whole ||
         (relation->is_read && mask_rules_cover_table(rules, name->schema, name->name));
     scan->reach->reaches = scan->reach->reaches || is_masked;
-    return MYSQL_REACH_PASSES;
+    return outcome;
 }
 
 /* Functions ------------------------------------------------------------------------------------ */
@@ -310,20 +266,16 @@ static enum mysql_reach_outcome take_script(struct reach_scan *scan,
     return outcome;
 }
 
-static bool is_covered(const void *context, struct slice name)
-{
-    return mask_rules_cover_name(context, name);
-}
-
 enum mysql_reach_outcome mysql_reach_judge(struct mysql_reach *reach,
                                            const struct mysql_reach_request *request)
 {
-    const struct sql_mysql_asked asked = {
-        .is_asked = is_covered,
-        .context = request->rules,
-    };
     mysql_reach_clear(reach);
     struct reach_scan scan = {.reach = reach, .request = request};
+    scan.views = (struct mysql_views_scan){.views = request->views,
+                                           .rules = request->rules,
+                                           .analyze = request->analyze,
+                                           .arena = &reach->arena};
+    const struct sql_mysql_asked asked = {.is_asked = mysql_views_is_asked, .context = &scan.views};
     scan.signs = sql_mysql_signs(&reach->arena, request->settings, request->text, &asked);
     struct sql_script script = request->analyze(&reach->arena, request->settings, request->text);
     if (!request->is_read || !scan.signs.is_read) {
@@ -337,7 +289,10 @@ enum mysql_reach_outcome mysql_reach_judge(struct mysql_reach *reach,
     if (scan.has_view || scan.signs.makes_relations) {
         reach->proven_count = 0;
     }
-    if (reach->reaches && scan.is_plain && !scan.has_view && !scan.reads_whole) {
+    reach->closed = scan.views.closed;
+    reach->closed_count = scan.views.closed_count;
+    reach->wanted = scan.views.wanted;
+    if (reach->reaches && scan.is_plain && !scan.has_dark_view && !scan.reads_whole) {
         reach->lineage =
             sql_mysql_lineage_of(&reach->arena, request->settings, request->text, &asked);
     }
@@ -363,7 +318,9 @@ static bool is_origin_proven(const struct mysql_reach *reach, const struct mask_
 bool mysql_reach_proves(const struct mysql_reach *reach, const struct mask_rules *rules,
                         const struct mask_origin *origin, const struct sql_mysql_place *place)
 {
-    const struct sql_mysql_asked asked = {.is_asked = is_covered, .context = rules};
+    const struct mysql_views_scan names = {
+        .rules = rules, .closed = reach->closed, .closed_count = reach->closed_count};
+    const struct sql_mysql_asked asked = {.is_asked = mysql_views_is_asked, .context = &names};
     return is_origin_proven(reach, origin) ||
            sql_mysql_lineage_is_open(&reach->lineage, &asked, place);
 }

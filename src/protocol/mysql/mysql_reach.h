@@ -5,27 +5,18 @@
  *
  * MariaDB's columns say where they come from, but a query in FROM or a view can have them say the
  * name of any table: so that is a proof only where all that stands in FROM are tables. Which are
- * not, the target is asked. What is computed, and what comes of a query in FROM, is proven by the
- * names in the text (see sql_mysql_lineage.h). */
+ * not, the target is asked, and of views what they select. What is computed, and what comes of a
+ * query in FROM or of a view, is proven by the names in the text (see sql_mysql_lineage.h). */
 #ifndef GH_MYSQL_MYSQL_REACH_H
 #define GH_MYSQL_MYSQL_REACH_H
 
-#include "policy/mask.h"
-#include "sql/sql.h"
+#include "protocol/mysql/mysql_views.h"
 #include "sql/sql_mysql_lineage.h"
-
-/* Which relations of a target are views, or tables that show others: in lower case, each as
- * "\nschema\0name\n". */
-struct mysql_views {
-    struct buf names;
-    bool is_known;
-    bool is_cut; /* there are more than are kept: any relation may be one */
-    int64_t asked_at_us;
-};
 
 enum mysql_reach_outcome {
     MYSQL_REACH_PASSES,
     MYSQL_REACH_REFUSES,
+    MYSQL_REACH_ASKS, /* the target is to be asked about the view that is 'wanted' */
 };
 
 struct mysql_reach_request {
@@ -33,8 +24,7 @@ struct mysql_reach_request {
     const struct sql_settings *settings;
     bool is_read;                    /* it is known that the target reads texts so */
     const struct mysql_views *views; /* as they are known now */
-    struct sql_script (*analyze)(struct arena *arena, const struct sql_settings *settings,
-                                 struct slice text);
+    mysql_views_analyze_fn analyze;
     struct slice text;
 };
 
@@ -45,7 +35,10 @@ struct mysql_reach {
     const struct sql_name *proven; /* the tables that origins are believed of */
     size_t proven_count;
     struct sql_mysql_lineage lineage; /* of the one query that the text is */
-    const char *why;                  /* it is refused */
+    struct slice *closed;             /* names of columns of views, which may be masked ones' */
+    size_t closed_count;
+    struct sql_name wanted;
+    const char *why; /* it is refused */
 };
 
 void mysql_reach_init(struct mysql_reach *reach);

@@ -92,6 +92,7 @@ static const struct lineage_case cases[] = {
     {"SELECT 1, a FROM (SELECT (_latin1'a') UNION SELECT card FROM pay) d", "xx", ""},
     {"SELECT 1, `2`, y FROM (SELECT +2, 3 AS y UNION SELECT card, 4 FROM pay) d", "xxx", ""},
     {"SELECT 1, ab FROM (SELECT 'a' 'b' UNION SELECT card FROM pay) d", "?", ""},
+    {"SELECT p.id, p.note AS v FROM p UNION ALL SELECT p.id AS id, p.card FROM p", "ox", ""},
     {"SELECT 1, y FROM (SELECT CONCAT(y, 'b'), y FROM o UNION SELECT card, note FROM pay) d", "xo",
      ""},
     {"SELECT 1, y FROM (SELECT x 'b', 'a' 'c' AS y FROM o UNION SELECT card, y FROM o) d", "xo",
