@@ -130,6 +130,7 @@ HANDLER(reviews_list);
 HANDLER(reviews_get);
 HANDLER(reviews_get_script);
 HANDLER(reviews_get_estimate);
+HANDLER(reviews_get_sample);
 HANDLER(reviews_put);
 HANDLER(reviews_comment);
 HANDLER(access_rules_list);
@@ -140,6 +141,7 @@ HANDLER(access_rules_delete);
 extern const struct shape review_query_shape;
 extern const struct shape review_shape;
 extern const struct shape review_estimate_shape;
+extern const struct shape review_sample_shape;
 extern const struct shape access_rule_query_shape;
 
 /* datamasking_rules.c, datamasking_links.c, datamasking_trial.c, datamasking_types.c */

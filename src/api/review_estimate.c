@@ -4,15 +4,10 @@
  * and the numbers are of now. The statement is never run, and not even planned when anything could
  * run then. Numbers and names of relations are shown, no values. */
 #include "api/handlers.h"
-#include "api/review_answer.h"
-#include "api/review_look.h"
+#include "api/review_target.h"
 #include "base/text.h"
 #include "codec/hex.h"
-#include "gate/target_call.h"
 #include "io/clock.h"
-#include "io/log.h"
-#include "model/secret_trust.h"
-#include "store/agent_store.h"
 
 #include <math.h>
 
@@ -20,27 +15,15 @@
 
 struct estimate_call {
     struct api_call *call;
-    struct slice issuer;
-    struct review_look look;
-    const struct protocol *protocol;
-    struct arena secrets; /* wiped when it ends */
-    struct shape_pairs variables;
-    struct slice agent_id; /* of one elsewhere; empty: the gateway itself */
+    struct review_target target;
     struct sql_script script;
-    struct slice database; /* empty: the connection's */
     bool is_backslash_quoted;
     struct slice *values;
     uint32_t *types;
     bool *are_binary;
     size_t value_count;
     struct estimate estimate;
-    struct slice why; /* there is none; empty: there is */
 };
-
-static void estimate_give_up(struct estimate_call *self, const char *why)
-{
-    self->why = self->why.len > 0 ? self->why : slice_of_text(why);
-}
 
 /* What was asked for -------------------------------------------------------------------------- */
 
@@ -77,12 +60,12 @@ static enum err estimate_read_pinned(struct estimate_call *self, struct error *r
 {
     struct arena *arena = self->call->arena;
     struct json pinned;
-    enum err err = json_parse_in(arena, self->look.secret.pinned, &pinned, reterr);
+    enum err err = json_parse_in(arena, self->target.look.secret.pinned, &pinned, reterr);
     if (err != ERR_NONE) {
         return err;
     }
     struct json values = json_member(&pinned, "parameters");
-    err = json_as_text(json_member(&pinned, "database"), &self->database, reterr);
+    err = json_as_text(json_member(&pinned, "database"), &self->target.database, reterr);
     if (err == ERR_NONE) {
         err = json_as_bool(json_member(&pinned, "backslash_escapes"), &self->is_backslash_quoted,
                            reterr);
@@ -104,107 +87,51 @@ static enum err estimate_read_pinned(struct estimate_call *self, struct error *r
 /* Whether it can be asked, for all that is known here. */
 static enum err estimate_check(struct estimate_call *self, struct error *reterr)
 {
-    const struct review *review = &self->look.review;
-    struct slice script = self->look.secret.script;
-    self->protocol = protocols_find(self->call->api->protocols, review->connection_subtype);
+    const struct review *review = &self->target.look.review;
+    struct slice script = self->target.look.secret.script;
     if (review->whole_size > 0) {
-        estimate_give_up(self, "only the start of the script is kept");
-    } else if (self->look.why.len > 0) {
-        self->why = self->look.why;
+        review_target_give_up(&self->target, "only the start of the script is kept");
+    } else if (self->target.look.why.len > 0) {
+        self->target.why = self->target.look.why;
     } else if (script.len == 0) {
-        estimate_give_up(self, "it is a request for access, and names no statement");
-    } else if (self->protocol == NULL || self->protocol->catalog == NULL ||
-               self->protocol->catalog->estimate == NULL) {
-        estimate_give_up(self, "the planners of targets of this kind are not asked");
+        review_target_give_up(&self->target, "it is a request for access, and names no statement");
+    } else if (self->target.protocol == NULL || self->target.protocol->catalog == NULL ||
+               self->target.protocol->catalog->estimate == NULL) {
+        review_target_give_up(&self->target, "the planners of targets of this kind are not asked");
     }
-    enum err err = self->why.len == 0 && self->look.secret.pinned.len > 0
+    enum err err = self->target.why.len == 0 && self->target.look.secret.pinned.len > 0
                        ? estimate_read_pinned(self, reterr)
                        : ERR_NONE;
-    if (err != ERR_NONE || self->why.len > 0) {
+    if (err != ERR_NONE || self->target.why.len > 0) {
         return err;
     }
-    const struct sql_settings settings = {.dialect = self->protocol->replay->dialect};
+    const struct sql_settings settings = {.dialect = self->target.protocol->replay->dialect};
     self->script = sql_analyze(self->call->arena, &settings, script);
-    const char *why = self->protocol->catalog->estimate->why_not(&self->script);
+    const char *why = self->target.protocol->catalog->estimate->why_not(&self->script);
     if (self->is_backslash_quoted) {
         why = "the session read backslashes as another one would not";
     }
-    estimate_give_up(self, why == NULL ? "" : why);
+    review_target_give_up(&self->target, why == NULL ? "" : why);
     return ERR_NONE;
-}
-
-static enum err estimate_find_target(struct estimate_call *self, struct store_tx *tx,
-                                     struct error *reterr)
-{
-    const struct review *review = &self->look.review;
-    const struct connection *connection = &self->look.grant.connection.connection;
-    struct agent agent = {0};
-    enum err err = agent_store_find(tx, self->call->arena, review->organization_id,
-                                    connection->agent_id, &agent, reterr);
-    if (err == ERR_NONE) {
-        self->agent_id = agent.is_local ? SLICE("") : agent.id;
-        err = connection_store_variables(tx, &self->secrets, connection->id, &self->variables,
-                                         reterr);
-    }
-    return err;
 }
 
 static enum err estimate_load_body(struct store_tx *tx, void *context, struct error *reterr)
 {
     struct estimate_call *self = context;
-    struct api_call *call = self->call;
-    struct review *review = &self->look.review;
-    bool sees = false;
-    const struct review_key key = {.organization_id = call->caller.organization_id,
-                                   .id = call->request->values[0],
-                                   .now = clock_now()};
-    enum err err = review_store_find(tx, call->arena, &key, review, reterr);
-    if (err == ERR_NONE) {
-        err = review_store_sees(tx, review, &call->caller, &sees, reterr);
-    }
-    if (err == ERR_NONE && !sees) {
-        err = fail(reterr, ERR_NOT_FOUND, "there is no review '%.*s'", SLICE_ARG(key.id));
-    }
-    if (err == ERR_NONE) {
-        err = review_look(call->api, call->arena, tx, self->issuer, &self->look, reterr);
-    }
+    enum err err = review_target_load(&self->target, tx, reterr);
     if (err == ERR_NONE) {
         err = estimate_check(self, reterr);
     }
-    return err == ERR_NONE && self->why.len == 0 ? estimate_find_target(self, tx, reterr) : err;
+    return err == ERR_NONE && self->target.why.len == 0
+               ? review_target_find(&self->target, tx, reterr)
+               : err;
 }
 
 /* Asking -------------------------------------------------------------------------------------- */
 
-/* ERR_NONE also when the target did not answer: then 'why' says so. */
-static enum err estimate_ask(struct estimate_call *self, struct target_request *request,
-                             struct target_answer *ret_answer, struct error *reterr)
-{
-    struct api_call *call = self->call;
-    request->variables = &self->variables;
-    request->agent_id = self->agent_id;
-    request->protocol = self->protocol;
-    request->database = self->database;
-    request->sources = secret_trust_of(call->api->secret_trust, call->caller.organization_id,
-                                       call->caller.organization_name);
-    enum err err =
-        target_call_run(call->api->target_calls, call->arena, request, ret_answer, reterr);
-    if (err == ERR_BUSY) {
-        call->http->retry_after_s = 1;
-    }
-    if (err == ERR_NONE || ret_answer->problem == TARGET_PROBLEM_NONE) {
-        return err;
-    }
-    log_line(LOG_API, LOG_WARN, "a target was not asked for an estimate",
-             log_text("review", self->look.review.id), log_error_field(reterr));
-    self->why = ret_answer->shown;
-    estimate_give_up(self, "the target did not answer");
-    return ERR_NONE;
-}
-
 static enum err estimate_check_names(struct estimate_call *self, struct error *reterr)
 {
-    const struct catalog_ops *catalog = self->protocol->catalog;
+    const struct catalog_ops *catalog = self->target.protocol->catalog;
     struct target_answer answer = {0};
     struct target_request request = {
         .parameters = &catalog->facts_parameters,
@@ -212,25 +139,26 @@ static enum err estimate_check_names(struct estimate_call *self, struct error *r
         .column_count = catalog->facts_columns,
         .row_count_max = LIMIT_GATE_LOOKUP_ROWS,
     };
-    enum err err = estimate_ask(self, &request, &answer, reterr);
-    if (err != ERR_NONE || self->why.len > 0) {
+    enum err err = review_target_ask(&self->target, &request, &answer, reterr);
+    if (err != ERR_NONE || self->target.why.len > 0) {
         return err;
     }
     void *facts = catalog->facts_new(NULL, &answer.rows);
     const char *why = catalog->estimate->why_not_known(self->call->arena, &self->script, facts);
     catalog->facts_unref(facts);
-    estimate_give_up(self, why == NULL ? "" : why);
+    review_target_give_up(&self->target, why == NULL ? "" : why);
     return ERR_NONE;
 }
 
 static enum err estimate_get(struct estimate_call *self, struct error *reterr)
 {
     struct arena *arena = self->call->arena;
-    const struct estimate_ops *ops = self->protocol->catalog->estimate;
+    const struct estimate_ops *ops = self->target.protocol->catalog->estimate;
     struct target_answer answer = {0};
     struct target_request request = {
         .parameters = &ops->parameters,
-        .text = arena_text(arena, ops->text_in(arena, self->look.secret.script, &self->script)),
+        .text =
+            arena_text(arena, ops->text_in(arena, self->target.look.secret.script, &self->script)),
         .values = self->values,
         .types = self->types,
         .are_binary = self->are_binary,
@@ -238,14 +166,14 @@ static enum err estimate_get(struct estimate_call *self, struct error *reterr)
         .column_count = 1,
         .row_count_max = 1,
     };
-    enum err err = estimate_ask(self, &request, &answer, reterr);
-    if (err != ERR_NONE || self->why.len > 0) {
+    enum err err = review_target_ask(&self->target, &request, &answer, reterr);
+    if (err != ERR_NONE || self->target.why.len > 0) {
         return err;
     }
     bool has_row = answer.rows.first != NULL && answer.rows.first->values[0].at != NULL;
     if (!has_row ||
         ops->read_in(arena, answer.rows.first->values[0], &self->estimate, NULL) != ERR_NONE) {
-        estimate_give_up(self, "the target answered with what is no plan");
+        review_target_give_up(&self->target, "the target answered with what is no plan");
     }
     return ERR_NONE;
 }
@@ -276,11 +204,11 @@ static enum err estimate_answer(struct estimate_call *self, struct error *reterr
 {
     const struct estimate *estimate = &self->estimate;
     struct json_writer json = api_answer(self->call, 200);
-    bool is_there = self->why.len == 0;
+    bool is_there = self->target.why.len == 0;
     json_begin_object(&json);
-    json_member_text(&json, "review_id", self->look.review.id);
+    json_member_text(&json, "review_id", self->target.look.review.id);
     json_member_bool(&json, "is_available", is_there);
-    json_member_text(&json, "why_not", self->why);
+    json_member_text(&json, "why_not", self->target.why);
     if (is_there) {
         json_member_bool(&json, "writes", estimate->writes);
         estimate_write_number(self, &json, "rows", estimate->rows);
@@ -299,26 +227,25 @@ static enum err estimate_answer(struct estimate_call *self, struct error *reterr
 
 enum err reviews_get_estimate(struct api_call *call, struct error *reterr)
 {
-    struct estimate_call self = {.call = call, .why = SLICE(""), .database = SLICE("")};
+    struct estimate_call self = {.call = call};
     if (slice_equals(call->request->method, SLICE("HEAD"))) {
         return fail(reterr, ERR_INPUT, "targets are asked by GET");
     }
-    arena_init(&self.secrets);
-    arena_hold_secrets(&self.secrets);
-    enum err err = review_issuer(call->api, call->arena, &self.issuer, reterr);
+    review_target_init(&self.target, call, "an estimate");
+    enum err err = review_issuer(call->api, call->arena, &self.target.issuer, reterr);
     if (err == ERR_NONE) {
         err = store_read(call->api->store, estimate_load_body, &self, reterr);
     }
-    if (err == ERR_NONE && self.why.len == 0) {
+    if (err == ERR_NONE && self.target.why.len == 0) {
         err = estimate_check_names(&self, reterr);
     }
-    if (err == ERR_NONE && self.why.len == 0) {
+    if (err == ERR_NONE && self.target.why.len == 0) {
         err = estimate_get(&self, reterr);
     }
-    arena_release(&self.secrets);
+    review_target_release(&self.target);
     if (err == ERR_NONE) {
         err = api_audit_alone(call, "estimate", 200,
-                              review_payload_in(call->arena, &self.look.review), reterr);
+                              review_payload_in(call->arena, &self.target.look.review), reterr);
     }
     return err == ERR_NONE ? estimate_answer(&self, reterr) : err;
 }

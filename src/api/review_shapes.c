@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What answers about reviews look like, for the description of the API alone: they are written by
- * review_answer.c and review_estimate.c, and by what holds a statement (gate/gate_hold.c), and
- * tests hold the one against the other. No structure lies behind these shapes. */
+ * review_answer.c, review_estimate.c and review_sample_write.c, and by what holds a statement
+ * (gate/gate_hold.c), and tests hold the one against the other. No structure lies behind these
+ * shapes. */
 #include "api/handlers.h"
 #include "model/review.h"
 #include "policy/review.h"
@@ -240,3 +241,47 @@ static const struct shape_field estimate_fields[] = {
 };
 const struct shape review_estimate_shape = {.name = "ReviewEstimate",
                                             SHAPE_FIELDS(estimate_fields)};
+
+static const char *const cell_words[] = {"shown", "masked", "too_long", NULL};
+static const char *const change_words[] = {"insert", "update", "delete", "write", NULL};
+
+static const struct shape_field cell_fields[] = {
+    FIELD(value, SHAPE_TEXT, SHAPE_NULL_OUT, "as clients get it"),
+    {.name = "state", .kind = SHAPE_TEXT, .choices = cell_words},
+};
+DESCRIBED(cell_shape, "SampleCell", cell_fields);
+
+static const struct shape_field sample_row_fields[] = {
+    {.name = "change",
+     .kind = SHAPE_TEXT,
+     .choices = change_words,
+     .about = "write: it is not known whether the row was there before"},
+    OBJECT_FIELD(before, SHAPE_OBJECTS, SHAPE_NULL_OUT, cell_shape, "by column"),
+    OBJECT_FIELD(after, SHAPE_OBJECTS, SHAPE_NULL_OUT, cell_shape, "by column"),
+};
+DESCRIBED(sample_row_shape, "SampleRow", sample_row_fields);
+
+static const struct shape_field sample_table_fields[] = {
+    FIELD(schema, SHAPE_TEXT, 0, NULL),
+    FIELD(table, SHAPE_TEXT, 0, NULL),
+    FIELD(why_not, SHAPE_TEXT, 0, "its rows are not shown; else empty"),
+    FIELD(why_no_before, SHAPE_TEXT, 0, "rows before are missing; else empty"),
+    FIELD(inserted, SHAPE_INT, 0, NULL),
+    FIELD(updated, SHAPE_INT, 0, NULL),
+    FIELD(deleted, SHAPE_INT, 0, NULL),
+    FIELD(hidden_columns, SHAPE_INT, 0, "how many are not shown, by their types or privileges"),
+    FIELD(columns, SHAPE_TEXTS, 0, NULL),
+    OBJECT_FIELD(rows, SHAPE_OBJECTS, 0, sample_row_shape, "20 of a table at most"),
+};
+DESCRIBED(sample_table_shape, "SampleTable", sample_table_fields);
+
+static const struct shape_field sample_fields[] = {
+    FIELD(review_id, SHAPE_TEXT, 0, NULL),
+    FIELD(is_available, SHAPE_BOOL, 0, NULL),
+    FIELD(why_not, SHAPE_TEXT, 0, NULL),
+    FIELD(why_no_before, SHAPE_TEXT, 0, "the target did not answer; else empty"),
+    OBJECT_FIELD(tables, SHAPE_OBJECTS, 0, sample_table_shape, NULL),
+    FIELD(more_tables, SHAPE_INT, 0, "how many others were written"),
+    FIELD(asked_at, SHAPE_TIME, 0, NULL),
+};
+const struct shape review_sample_shape = {.name = "ReviewSample", SHAPE_FIELDS(sample_fields)};

@@ -364,6 +364,7 @@ void gate_session_on_hold(void *owner, const struct held_statement *held)
     struct hold_job *job = hold_job_new(session->worker, hold, &session->session);
     job->text = arena_copy(&job->job.arena, held->text);
     job->found = hold_found_in(&job->job.arena, session, held, hold);
+    job->sample = arena_copy(&job->job.arena, held->sample);
     job->waits_s = held->has_run ? hold->seconds : 0;
     if (hold_pinned_in(&job->job.arena, session, held, &job->pinned) != ERR_NONE) {
         gate_job_free(&job->job);

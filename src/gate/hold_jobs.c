@@ -279,7 +279,11 @@ static enum err hold_ask_or_join(struct store_tx *tx, struct hold_job *self,
     struct review review = hold_review_in(self, grant);
     struct review found;
     struct review_secret secret = {
-        .script = self->text, .pinned = self->pinned, .found = self->found};
+        .script = self->text,
+        .pinned = self->pinned,
+        .found = self->found,
+        .sample = self->sample,
+    };
     const struct review_subject subject = {
         .organization_id = review.organization_id,
         .connection_id = review.connection_id,

@@ -21,6 +21,7 @@ struct hold_job {
     struct slice text;
     struct slice pinned;    /* JSON */
     struct slice found;     /* likewise */
+    struct slice sample;    /* likewise, or empty */
     int64_t waits_s;        /* of what has run: as long as it waits; 0: it has not */
     struct slice review_id; /* given, or made */
     /* What came of it. */

@@ -104,6 +104,9 @@ struct held_statement {
     bool has_run;
     uint64_t rows;      /* that it changed */
     struct slice facts; /* JSON: what the target says that it did */
+    /* Rows that it wrote, as they are, and how to ask for those before; see sample.h. Empty: there
+     * are none. */
+    struct slice sample;
 };
 
 enum hold_end {

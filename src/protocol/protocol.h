@@ -10,6 +10,7 @@
 #include "protocol/front.h"
 #include "protocol/passage.h"
 #include "protocol/run.h"
+#include "protocol/sample.h"
 #include "session/replay.h"
 
 /* What rules and features can do on its connections. */
@@ -82,6 +83,7 @@ struct catalog_ops {
     void *(*facts_new)(struct mask_rules *rules, const struct query_rows *rows);
     void (*facts_unref)(void *facts);
     const struct estimate_ops *estimate; /* NULL: of no statement can it be asked */
+    const struct sample_ops *sample;     /* NULL: it rehearses nothing */
     enum target_problem (*problem_of_open)(const struct target_failure *failure);
     enum target_problem (*problem_of_query)(const struct query_failure *failure);
 };

@@ -21,7 +21,8 @@
 
 #define REVIEW_HELD_MAX 100 /* of one member on one connection, that are looked through */
 
-/* What is sealed, one behind the other: JSON has no line ends of its own. */
+/* What is sealed, one behind the other: the JSON of what is pinned has no line ends, that of what
+ * was found has no NUL. */
 struct slice review_store_plain_in(struct arena *arena, const struct review_secret *secret);
 
 /* A row of REVIEW_COLUMNS. */

@@ -99,8 +99,11 @@ static enum err review_store_insert_row(struct store_tx *tx, const struct review
 struct slice review_store_plain_in(struct arena *arena, const struct review_secret *secret)
 {
     bool is_held = secret->pinned.len > 0;
-    const struct slice parts[] = {secret->hash, secret->script, secret->pinned,
-                                  is_held ? SLICE("\n") : SLICE(""), secret->found};
+    const struct slice parts[] = {
+        secret->hash,   secret->script,
+        secret->pinned, is_held ? SLICE("\n") : SLICE(""),
+        secret->found,  secret->sample.len > 0 ? slice_of("", 1) : SLICE(""),
+        secret->sample};
     size_t size = 0;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         size += parts[i].len;
@@ -166,7 +169,8 @@ enum err review_store_open(struct store_tx *tx, struct arena *arena, const struc
         ret_secret->hash = slice_sub(plain, 0, REVIEW_HASH_SIZE);
         ret_secret->script = slice_sub(rest, 0, (size_t)review->script_size);
         rest = slice_from(rest, ret_secret->script.len);
-        ret_secret->pinned = slice_cut(rest, '\n', &ret_secret->found);
+        ret_secret->pinned = slice_cut(rest, '\n', &rest);
+        ret_secret->found = slice_cut(rest, '\0', &ret_secret->sample);
     }
     return err;
 }

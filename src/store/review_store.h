@@ -17,6 +17,7 @@ struct review_secret {
     struct slice script;
     struct slice pinned; /* of a held statement, as JSON: what is hashed beside its text */
     struct slice found;  /* likewise: what else people are to know of it */
+    struct slice sample; /* likewise: rows that it wrote, as they are; or empty */
 };
 
 /* With the groups of 'need' for lists; its 'sealed' is made of the secret. */

@@ -187,6 +187,7 @@ static enum err review_sweep_cut_one(struct store_tx *tx, struct arena *arena,
     }
     (void)crypto_hash_sha256(hash, (const unsigned char *)secret.script.at, secret.script.len);
     secret.script = review_script_shown(secret.script);
+    secret.sample = SLICE("");
     struct slice sealed =
         seal_in(arena, store_keys(tx), review->id, review_store_plain_in(arena, &secret));
     return store_exec(tx,

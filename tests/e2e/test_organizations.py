@@ -196,6 +196,7 @@ def calls_by_name(other):
                             ("DELETE", "/access-requests/rules/{}", None)],
         "reviews": [("GET", "/reviews/{}", None), ("GET", "/reviews/{}/script", None),
                     ("GET", "/reviews/{}/estimate", None),
+                    ("GET", "/reviews/{}/sample", None),
                     ("PUT", "/reviews/{}", {"status": "APPROVED"}),
                     ("POST", "/reviews/{}/comments", {"comment": "x"})],
         "sinks": [("GET", "/notifications/sinks/{}", None),

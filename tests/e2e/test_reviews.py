@@ -439,6 +439,9 @@ def test_what_is_answered_is_what_is_described(crew):
     for one in script, access:
         estimate = crew.bob.get(f"/reviews/{one['review_id']}/estimate").json
         check("get", "/reviews/{id}/estimate", 200, estimate)
+        sample = crew.bob.get(f"/reviews/{one['review_id']}/sample").json
+        assert sample["why_not"].startswith("there are no rows of it")
+        check("get", "/reviews/{id}/sample", 200, sample)
     check("get", "/access-requests/rules", 200, crew.admin.get("/access-requests/rules").json)
 
 

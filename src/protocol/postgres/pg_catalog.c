@@ -4,6 +4,7 @@
 #include "protocol/postgres/pg_estimate.h"
 #include "protocol/postgres/pg_facts.h"
 #include "protocol/postgres/pg_query.h"
+#include "protocol/postgres/pg_sample.h"
 #include "wire/pgwire.h"
 
 static const char test_text[] = "SELECT pg_catalog.current_setting('server_version')";
@@ -113,6 +114,7 @@ const struct catalog_ops pg_catalog_ops = {
     .facts_new = pg_catalog_facts_new,
     .facts_unref = pg_catalog_facts_unref,
     .estimate = &pg_estimate_ops,
+    .sample = &pg_sample_ops,
     .problem_of_open = pg_problem_of_open,
     .problem_of_query = pg_problem_of_query,
 };

@@ -149,7 +149,7 @@ enum err pg_filter_send_query(struct pg_filter *filter, const char *text, uint64
                               struct error *reterr_error)
 {
     struct buf buf CLEANUP(buf_release);
-    buf_init(&buf, LIMIT_KIB(8));
+    buf_init(&buf, LIMIT_PG_FILTER_WORDS_SIZE);
     must(pgwire_query_write(&buf, slice_of_text(text)) == ERR_NONE);
     return pg_filter_send_own(filter, buf_view(&buf), ret_id, reterr_error);
 }

@@ -148,6 +148,7 @@ enum pg_filter_limit_phase {
     PG_FILTER_BEGINNING, /* BEGIN was sent, the statement waits */
     PG_FILTER_RUNNING,
     PG_FILTER_ASKING,    /* it has run, and the server is asked what it did */
+    PG_FILTER_SAMPLING,  /* likewise, for rows */
     PG_FILTER_REHEARSED, /* people are */
     PG_FILTER_FINISHING, /* what ends the transaction of ours, or fails the client's, was sent */
 };
@@ -162,7 +163,10 @@ struct pg_filter_rehearsal {
     bool is_backslash_quoted;
     struct guard_verdict verdict;
     uint64_t rows;
-    struct buf facts; /* JSON */
+    struct buf facts;          /* JSON */
+    struct buf plan;           /* likewise: of the sample, see pg_rehearse_question.h */
+    struct buf sample;         /* likewise: rows as they are */
+    const char *why_unsampled; /* or empty */
 };
 
 struct pg_filter_limit {

@@ -362,12 +362,10 @@ enum err pg_filter_limit_ready(struct pg_filter *filter, bool *ret_passes,
                    ? pg_filter_rehearse_ask(filter, reterr_error)
                    : pg_filter_limit_finish(filter, is_good ? "COMMIT" : "ROLLBACK", reterr_error);
     }
-    if (limit->phase == PG_FILTER_ASKING) {
-        if (transaction != PGWIRE_IN_TRANSACTION) {
-            return pg_filter_limit_finish(filter, "ROLLBACK", reterr_error);
-        }
-        pg_filter_rehearse_hold(filter);
-        return ERR_NONE;
+    if (pg_filter_rehearse_is_asking(filter)) {
+        return transaction == PGWIRE_IN_TRANSACTION
+                   ? pg_filter_rehearse_asked(filter, reterr_error)
+                   : pg_filter_rehearse_failed(filter, reterr_error);
     }
     if (limit->phase == PG_FILTER_RUNNING && limit->is_over &&
         transaction == PGWIRE_IN_TRANSACTION) {

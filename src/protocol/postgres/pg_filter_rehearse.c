@@ -8,42 +8,13 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "codec/json.h"
 #include "policy/guard_function.h"
 #include "protocol/postgres/pg_filter_judge.h"
 #include "protocol/postgres/pg_filter_limit.h"
+#include "protocol/postgres/pg_rehearse_question.h"
+#include "wire/pgwire_answer.h"
 #include "wire/pgwire_value.h"
-
-/* Constraints and triggers that wait for the end of the transaction are due now. The path is the
- * server's own while it is asked, and the client's again. */
-#define QUESTION                                                                                   \
-    "SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT gatehouse_rehearsal; "                               \
-    "SET LOCAL search_path = pg_catalog; "                                                         \
-    "WITH before AS (SELECT coalesce(nullif(current_setting('gatehouse.before', true), ''), "      \
-    "'{}')::json AS was), counts AS (SELECT s.relid, s.schemaname, s.relname, "                    \
-    "s.n_tup_ins - coalesce((b.was -> s.relid::text ->> 0)::int8, 0) AS inserted, "                \
-    "s.n_tup_upd - coalesce((b.was -> s.relid::text ->> 1)::int8, 0) AS updated, "                 \
-    "s.n_tup_del - coalesce((b.was -> s.relid::text ->> 2)::int8, 0) AS deleted "                  \
-    "FROM pg_stat_xact_user_tables s, before b), "                                                 \
-    "written AS (SELECT * FROM counts WHERE inserted > 0 OR updated > 0 OR deleted > 0 "           \
-    "ORDER BY schemaname, relname LIMIT 50) "                                                      \
-    "SELECT json_build_object('tables', (SELECT coalesce(json_agg(json_build_object("              \
-    "'table', schemaname || '.' || relname, 'inserted', inserted, 'updated', updated, "            \
-    "'deleted', deleted)), '[]') FROM written), "                                                  \
-    "'triggers', (SELECT coalesce(json_agg(t), '[]') FROM (SELECT w.schemaname || '.' || "         \
-    "w.relname AS \"table\", g.tgname AS name, p.proname AS \"function\" FROM written w "          \
-    "JOIN pg_trigger g ON g.tgrelid = w.relid JOIN pg_proc p ON p.oid = g.tgfoid "                 \
-    "WHERE NOT g.tgisinternal AND g.tgenabled <> 'D' ORDER BY 1, 2 LIMIT 50) t), "                 \
-    "'constraints', (SELECT coalesce(json_agg(t), '[]') FROM (SELECT w.schemaname || '.' || "      \
-    "w.relname AS \"table\", o.conname AS name, CASE o.contype WHEN 'f' THEN 'foreign key' "       \
-    "WHEN 'p' THEN 'primary key' WHEN 'u' THEN 'unique' WHEN 'c' THEN 'check' ELSE 'other' END "   \
-    "AS kind FROM written w JOIN pg_constraint o ON o.conrelid = w.relid "                         \
-    "WHERE o.contype IN ('f', 'p', 'u', 'c', 'x') ORDER BY 1, 2 LIMIT 50) t), "                    \
-    "'locks', (SELECT coalesce(json_agg(t), '[]') FROM (SELECT n.nspname || '.' || c.relname "     \
-    "AS relation, l.mode, count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation "         \
-    "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE l.pid = pg_backend_pid() AND l.granted "  \
-    "AND l.relation >= 16384 AND l.mode <> 'AccessShareLock' GROUP BY 1, 2 ORDER BY 1, 2 "         \
-    "LIMIT 50) t))::text; "                                                                        \
-    "ROLLBACK TO SAVEPOINT gatehouse_rehearsal; RELEASE SAVEPOINT gatehouse_rehearsal"
 
 void pg_filter_rehearse_clear(struct pg_filter *filter)
 {
@@ -52,6 +23,8 @@ void pg_filter_rehearse_clear(struct pg_filter *filter)
     filter->limit.is_rehearsing = false;
     if (rehearsal != NULL) {
         buf_release(&rehearsal->facts);
+        buf_wipe(&rehearsal->plan);
+        buf_wipe(&rehearsal->sample);
         memory_free(rehearsal);
     }
 }
@@ -112,6 +85,9 @@ const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg
     struct pg_filter_rehearsal *rehearsal = memory_new(sizeof(*rehearsal));
     filter->limit.rehearsal = rehearsal;
     buf_init(&rehearsal->facts, LIMIT_PG_FILTER_WORDS_SIZE);
+    buf_init(&rehearsal->plan, LIMIT_PG_FILTER_WORDS_SIZE);
+    buf_init(&rehearsal->sample, LIMIT_PG_FILTER_WORDS_SIZE);
+    rehearsal->why_unsampled = "";
     rehearsal->number = filter->number;
     rehearsal->is_backslash_quoted = held->is_backslash_quoted;
     rehearsal->text = arena_copy(arena, held->text);
@@ -155,25 +131,82 @@ const char *pg_filter_rehearse_why_not_now(const struct pg_filter *filter,
 
 /* When it has run ------------------------------------------------------------------------------ */
 
+static enum err rehearse_send(struct pg_filter *filter, struct slice text,
+                              struct error *reterr_error)
+{
+    return pg_filter_send_query(filter, arena_text(&filter->limit.arena, text), &filter->limit.id,
+                                reterr_error);
+}
+
 enum err pg_filter_rehearse_ask(struct pg_filter *filter, struct error *reterr_error)
 {
     filter->limit.phase = PG_FILTER_ASKING;
-    return pg_filter_send_query(filter, QUESTION, &filter->limit.id, reterr_error);
+    return rehearse_send(filter, pg_rehearse_question_in(&filter->limit.arena), reterr_error);
+}
+
+bool pg_filter_rehearse_is_asking(const struct pg_filter *filter)
+{
+    return filter->limit.phase == PG_FILTER_ASKING || filter->limit.phase == PG_FILTER_SAMPLING;
+}
+
+/* A value that is longer than its buffer is none. */
+static void rehearse_take(struct pgwire_values *columns, struct buf *buf)
+{
+    struct slice value = SLICE_NONE;
+    buf_clear(buf);
+    if (pgwire_value_next(columns, &value) && value.at != NULL) {
+        (void)!buf_append(buf, value);
+    }
 }
 
 void pg_filter_rehearse_answer(struct pg_filter *filter, struct slice row)
 {
+    struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
     struct pgwire_values columns;
-    struct slice value = SLICE_NONE;
     struct error why;
-    if (pgwire_row_read(row, &columns, &why) == ERR_NONE && columns.count == 1 &&
-        pgwire_value_next(&columns, &value) && value.at != NULL) {
-        buf_clear(&filter->limit.rehearsal->facts);
-        (void)!buf_append(&filter->limit.rehearsal->facts, value);
+    if (pgwire_row_read(row, &columns, &why) != ERR_NONE) {
+        return;
+    }
+    if (filter->limit.phase == PG_FILTER_SAMPLING && columns.count == 1) {
+        rehearse_take(&columns, &rehearsal->sample);
+    } else if (filter->limit.phase == PG_FILTER_ASKING && columns.count == 2) {
+        rehearse_take(&columns, &rehearsal->facts);
+        rehearse_take(&columns, &rehearsal->plan);
     }
 }
 
-void pg_filter_rehearse_hold(struct pg_filter *filter)
+/* The query that the server has planned; at == NULL: there is none. */
+static struct slice rehearse_query(struct pg_filter *filter)
+{
+    const struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
+    struct json plan;
+    struct error why;
+    struct slice query = SLICE_NONE;
+    if (rehearsal->rows == 0 || rehearsal->plan.len == 0 ||
+        json_parse_in(&filter->limit.arena, buf_view(&rehearsal->plan), &plan, &why) != ERR_NONE) {
+        return SLICE_NONE;
+    }
+    struct json after = json_member(&plan, "after");
+    return json_is_given(after) && json_as_text(after, &query, &why) == ERR_NONE ? query
+                                                                                 : SLICE_NONE;
+}
+
+/* What is kept for those who look at rows; the server's own JSON has no line ends of its own here,
+ * see store/review_store.c. */
+static struct slice rehearse_sample(struct pg_filter *filter)
+{
+    const struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
+    const struct buf *after = &rehearsal->sample;
+    if (rehearsal->plan.len == 0) {
+        return SLICE("");
+    }
+    return arena_format(&filter->limit.arena, "{\"plan\":%.*s,\"after\":%.*s,\"why\":\"%s\"}",
+                        SLICE_ARG(buf_view(&rehearsal->plan)),
+                        SLICE_ARG(after->len > 0 ? buf_view(after) : SLICE("null")),
+                        rehearsal->why_unsampled);
+}
+
+static void rehearse_hold(struct pg_filter *filter)
 {
     const struct pg_filter_rehearsal *rehearsal = filter->limit.rehearsal;
     const struct held_statement statement = {
@@ -187,11 +220,47 @@ void pg_filter_rehearse_hold(struct pg_filter *filter)
         .has_run = true,
         .rows = rehearsal->rows,
         .facts = buf_view(&rehearsal->facts),
+        .sample = rehearse_sample(filter),
     };
     filter->limit.phase = PG_FILTER_REHEARSED;
     filter->hold.phase = PG_FILTER_HELD;
     filter->hold.message_size = 0;
     filter->settings.on_hold(filter->settings.owner, &statement);
+}
+
+enum err pg_filter_rehearse_asked(struct pg_filter *filter, struct error *reterr_error)
+{
+    struct slice query =
+        filter->limit.phase == PG_FILTER_ASKING ? rehearse_query(filter) : SLICE_NONE;
+    if (query.at == NULL) {
+        rehearse_hold(filter);
+        return ERR_NONE;
+    }
+    filter->limit.phase = PG_FILTER_SAMPLING;
+    return rehearse_send(filter, pg_rehearse_sample_in(&filter->limit.arena, query), reterr_error);
+}
+
+/* A cancel is meant for the statement. */
+bool pg_filter_rehearse_outlives(struct pg_filter *filter, struct slice error)
+{
+    struct slice fields;
+    struct error why;
+    if (filter->limit.phase != PG_FILTER_SAMPLING ||
+        pgwire_notice_read(error, &fields, &why) != ERR_NONE ||
+        slice_equals(pgwire_notice_find(fields, PGWIRE_FIELD_SQLSTATE), SLICE("57014"))) {
+        return false;
+    }
+    filter->limit.rehearsal->why_unsampled = "the target could not read the rows";
+    return true;
+}
+
+enum err pg_filter_rehearse_failed(struct pg_filter *filter, struct error *reterr_error)
+{
+    bool outlives = filter->limit.phase == PG_FILTER_SAMPLING &&
+                    filter->limit.rehearsal->why_unsampled[0] != '\0' &&
+                    filter->state.transaction == PGWIRE_FAILED_TRANSACTION;
+    return outlives ? rehearse_send(filter, SLICE(PG_REHEARSE_SAMPLE_UNDO), reterr_error)
+                    : pg_filter_limit_finish(filter, "ROLLBACK", reterr_error);
 }
 
 enum err pg_filter_rehearse_go_on(struct pg_filter *filter, struct error *reterr_error)

@@ -33,10 +33,17 @@ const char *pg_filter_rehearse_why_not_now(const struct pg_filter *filter,
                                            const struct pg_filter_facts *facts,
                                            struct slice portal);
 
-/* It has run, and the server is asked what it did; its answer; then people are. */
+/* It has run, and the server is asked what it did, then for a sample of the rows; then people
+ * are. */
 enum err pg_filter_rehearse_ask(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
+bool pg_filter_rehearse_is_asking(const struct pg_filter *filter);
 void pg_filter_rehearse_answer(struct pg_filter *filter, struct slice row);
-void pg_filter_rehearse_hold(struct pg_filter *filter);
+/* One of these was answered. */
+enum err pg_filter_rehearse_asked(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
+/* Whether the body of that ErrorResponse is of the sample alone, without which it goes on. */
+bool pg_filter_rehearse_outlives(struct pg_filter *filter, struct slice error);
+/* One of these has failed: the transaction goes back to where it was, or ends. */
+enum err pg_filter_rehearse_failed(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
 /* Ends the transaction, once they have decided. */
 enum err pg_filter_rehearse_go_on(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
 

@@ -268,8 +268,10 @@ static enum err pg_filter_decide(struct pg_filter *filter, const struct pgwire_f
         err = pg_filter_ready(filter, &answer, ret_passes, reterr_error);
     } else if (filter->limit.phase >= PG_FILTER_BEGINNING &&
                filter->limit.id == answer.request.id && (request == NULL || request->is_own)) {
-        *ret_passes = pg_filter_limit_passes(filter, kind);
-        if (filter->limit.phase == PG_FILTER_ASKING && kind == PGWIRE_SERVER_DATA_ROW) {
+        bool is_lost = kind == PGWIRE_SERVER_ERROR && !pg_filter_is_fatal(body) &&
+                       pg_filter_rehearse_outlives(filter, body);
+        *ret_passes = !is_lost && pg_filter_limit_passes(filter, kind);
+        if (pg_filter_rehearse_is_asking(filter) && kind == PGWIRE_SERVER_DATA_ROW) {
             pg_filter_rehearse_answer(filter, body);
         }
     } else if (request != NULL) {
@@ -294,7 +296,8 @@ static bool pg_filter_is_collected(const struct pgwire_frame *frame, bool is_ask
     bool is_wanted = (kind == PGWIRE_SERVER_DATA_ROW && is_asking) || kind == PGWIRE_SERVER_READY ||
                      kind == PGWIRE_SERVER_COMMAND_COMPLETE ||
                      kind == PGWIRE_SERVER_PARAMETER_STATUS || kind == PGWIRE_SERVER_ERROR;
-    return is_wanted && frame->size > 0 && frame->size <= LIMIT_PG_FILTER_WORDS_SIZE / 2;
+    size_t size_max = is_asking ? LIMIT_PG_FILTER_WORDS_SIZE : LIMIT_PG_FILTER_WORDS_SIZE / 2;
+    return is_wanted && frame->size > 0 && frame->size <= size_max;
 }
 
 enum err pg_filter_put_header(struct pg_filter *filter, struct slice header,
@@ -360,7 +363,7 @@ enum err pg_filter_put_message(struct pg_filter *filter, struct slice messages, 
 static bool pg_filter_looks_into(const struct pg_filter *filter, const struct pgwire_frame *frame)
 {
     return pg_filter_mask_wants(filter, frame->type) ||
-           pg_filter_is_collected(frame, filter->limit.phase == PG_FILTER_ASKING);
+           pg_filter_is_collected(frame, pg_filter_rehearse_is_asking(filter));
 }
 
 /* Whole messages of one type. */

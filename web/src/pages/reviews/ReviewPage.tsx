@@ -14,6 +14,7 @@ import "../sessions/sessions.css";
 import { HeldFacts, ScriptFacts } from "./HeldFacts";
 import { ANY_HOUR, HoursField, hoursWords, windowOf } from "./Hours";
 import { PlannerFacts } from "./PlannerFacts";
+import { SampleFacts } from "./SampleFacts";
 import { texts } from "./texts";
 import { tones, whatFor } from "./ReviewsPage";
 
@@ -324,6 +325,9 @@ export default function ReviewPage({ id }: { id: string }): ReactNode {
                 {data.status === "PENDING" &&
                     (data.held?.analysis ?? data.analysis) != null &&
                     data.held?.found.rehearsal === undefined && <PlannerFacts review={data.id} />}
+                {data.status === "PENDING" && data.held?.found.rehearsal !== undefined && (
+                    <SampleFacts review={data.id} />
+                )}
                 <Decide review={data} />
                 {session !== null && (
                     <Anchor component={Link} href={`/sessions/${session}`}>

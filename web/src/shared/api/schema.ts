@@ -1341,6 +1341,18 @@ export type ReviewRequirement = {
     force_approval_groups: string[];
 };
 
+export type ReviewSample = {
+    review_id: string;
+    is_available: boolean;
+    why_not: string;
+    /* the target did not answer; else empty */
+    why_no_before: string;
+    tables: SampleTable[];
+    /* how many others were written */
+    more_tables: number;
+    asked_at: string;
+};
+
 export type ReviewTimeRangeRequest = {
     /* HH:MM */
     start_time?: string | null;
@@ -1392,6 +1404,38 @@ export type RulepackRequest = {
     connection_ids?: string[] | null;
     /* connections by name; one of the two is needed */
     connection_names?: string[] | null;
+};
+
+export type SampleCell = {
+    /* as clients get it */
+    value: string | null;
+    state: "shown" | "masked" | "too_long";
+};
+
+export type SampleRow = {
+    /* write: it is not known whether the row was there before */
+    change: "insert" | "update" | "delete" | "write";
+    /* by column */
+    before: SampleCell[] | null;
+    /* by column */
+    after: SampleCell[] | null;
+};
+
+export type SampleTable = {
+    schema: string;
+    table: string;
+    /* its rows are not shown; else empty */
+    why_not: string;
+    /* rows before are missing; else empty */
+    why_no_before: string;
+    inserted: number;
+    updated: number;
+    deleted: number;
+    /* how many are not shown, by their types or privileges */
+    hidden_columns: number;
+    columns: string[];
+    /* 20 of a table at most */
+    rows: SampleRow[];
 };
 
 export type SavedQuery = {
