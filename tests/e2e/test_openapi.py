@@ -37,9 +37,11 @@ def test_the_description_is_of_this_version(admin):
 
 def test_a_property_based_tester_finds_nothing(filled, tools, tmp_path, request):
     gateway = filled.gateway
-    # In a short run each store gets a part of the cases.
-    phase, cases_min = ("coverage", 500) if "sqlite" in request.node.name else ("fuzzing", 1000)
-    phases, examples = (phase, 10) if not IS_LONG else ("coverage,fuzzing", 80)
+    # A value at each bound of each field is what test_bad_input.py sends, in a tenth of the time: a
+    # short run has what is made at random, on the store that is stricter about types.
+    if not IS_LONG and "sqlite" in request.node.name:
+        pytest.skip("with --all")
+    phases, examples = ("fuzzing", 10) if not IS_LONG else ("coverage,fuzzing", 80)
     # /apply is of bodies of the others, two thousand of a mebibyte each: making such takes a minute.
     result = subprocess.run(
         [f"{tools}/st", "run", gateway.url("/api/openapi.json"), "--url", gateway.url("/api"),
@@ -50,7 +52,7 @@ def test_a_property_based_tester_finds_nothing(filled, tools, tmp_path, request)
         cwd=tmp_path, capture_output=True, text=True)
     cases = re.search(r"(\d+) generated", result.stdout)
     assert result.returncode == 0, result.stdout[-8000:]
-    assert int(cases.group(1)) >= (5000 if IS_LONG else cases_min), cases
+    assert int(cases.group(1)) >= (5000 if IS_LONG else 1000), cases
 
 
 def test_a_generated_client_works(filled, tools, tmp_path):

@@ -4,9 +4,21 @@ import os
 import shutil
 import subprocess
 
+import pytest
+
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 WHO = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
        for what, value in (("NAME", "test"), ("EMAIL", "test@example.com"))}
+
+
+def only_if_changed(*paths):
+    """A mark for tests that start interpreters or compilers by the dozen, and that nothing but a
+    change of these files can break."""
+    done = subprocess.run([os.path.join(ROOT, "tools", "changed")], capture_output=True, text=True,
+                          check=False)
+    is_long = os.environ.get("GATEHOUSE_LONG_TESTS") == "1"
+    is_due = is_long or done.returncode != 0 or bool(set(paths) & set(done.stdout.split()))
+    return pytest.mark.skipif(not is_due, reason="what it tests is as it was; with --all")
 
 
 class Repository:

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from repository import Repository
+from repository import Repository, only_if_changed
+
+pytestmark = only_if_changed("tools/fuzz", "tools/changed", "tests/tools/test_fuzz.py")
 
 # As libFuzzer behaves: it works until it is told to end, and then says what it covered.
 TARGET = """
@@ -124,12 +126,12 @@ def test_a_target_fails(repository, coverage, code, said):
 
 
 def test_very_many_that_changed_share_the_time(tmp_path):
-    names = [f"fuzz_{i}" for i in range(42)]
+    names = [f"fuzz_{i}" for i in range(80)]
     script = (f"share = runpy.run_path({FUZZ!r})['share']; "
               f"print(share({names}, set({names}[:NUMBER]), 20))")
-    for number, long in ((4, 20), (12, 12), (42, 7)):
+    for number, long in ((4, 20), (12, 8), (80, 5)):
         done = subprocess.run([sys.executable, "-B", "-c",
                                "import runpy; " + script.replace("NUMBER", str(number))],
                               capture_output=True, text=True, check=True)
         times = ast.literal_eval(done.stdout)
-        assert [times[name] for name in names] == [long] * number + [5] * (42 - number)
+        assert [times[name] for name in names] == [long] * number + [5] * (80 - number)

@@ -7,6 +7,10 @@ import subprocess
 
 import pytest
 
+from repository import only_if_changed
+
+pytestmark = only_if_changed("tools/run-tests", "tests/e2e/plan.py", "tests/tools/test_run_tests.py")
+
 RUNNER = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "run-tests")
 # As a program under test does: it writes where it is told, and nobody looks at its end.
 QUIET = """
