@@ -16,40 +16,46 @@
 
 #include <sodium.h>
 
-/* Of scripts and statements that were taken, what became of them is written by who runs them. */
-#define SWEEP_OVER                                                                                 \
-    "((v.state = 'PENDING' AND v.pending_until <= $2) "                                            \
-    "OR (v.state = 'APPROVED' AND v.granted_until <= $2) "                                         \
-    "OR (v.state = 'PROCESSING' AND v.kind = 'jit' AND v.granted_until <= $2)) "
+/* With the words of the indexes of migration 42. Of scripts and statements that were taken, what
+ * became of them is written by who runs them. */
+#define SWEEP_UNDECIDED "v.state = 'PENDING' AND v.pending_until <= $2 "
+#define SWEEP_GRANTED                                                                              \
+    "v.state IN ('APPROVED', 'PROCESSING') AND v.granted_until <= $2 "                             \
+    "AND (v.state = 'APPROVED' OR v.kind = 'jit') "
 #define SWEEP_OLD                                                                                  \
     "v.state IN ('EXECUTED', 'REJECTED', 'EXPIRED', 'CANCELLED', 'REVOKED') "                      \
     "AND v.updated_at < $1 "
 /* With the words of the index review_long. */
 #define SWEEP_LONG                                                                                 \
     "v.state IN ('REJECTED', 'EXPIRED', 'CANCELLED', 'REVOKED') "                                  \
-    "AND v.script_size > 65536 AND v.updated_at < $1 "
+    "AND v.script_size > 65536 AND v.whole_size = 0 AND v.updated_at < $1 "
+#define SWEEP_FIRST(of)    "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " of "LIMIT 1) w"
+#define SWEEP_FIRST_OF(of) "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " of "LIMIT $1) w"
 _Static_assert(LIMIT_REVIEW_SHOWN_SIZE == 65536, "what is shown is what SWEEP_LONG leaves");
 
 enum err review_sweep_is_due(struct store_tx *tx, const struct review_sweep *sweep, bool *ret_is,
                              struct error *reterr)
 {
-    int64_t over = 0;
-    int64_t old = 0;
-    int64_t long_ones = 0;
-    enum err err = rows_number(
-        tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OVER "LIMIT $1) w",
-        PARAMS(store_int(1), store_int(sweep->now)), &over, reterr);
-    if (err == ERR_NONE) {
-        err = rows_number(
-            tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_OLD "LIMIT 1) w",
-            PARAMS(store_int(sweep->old_before)), &old, reterr);
+    const struct {
+        const char *sql;
+        struct store_value first;
+        bool has_now;
+    } looks[] = {
+        {SWEEP_FIRST_OF(SWEEP_UNDECIDED), store_int(1), true},
+        {SWEEP_FIRST_OF(SWEEP_GRANTED), store_int(1), true},
+        {SWEEP_FIRST(SWEEP_OLD), store_int(sweep->old_before), false},
+        {SWEEP_FIRST(SWEEP_LONG), store_int(sweep->whole_before), false},
+    };
+    enum err err = ERR_NONE;
+    *ret_is = false;
+    for (size_t i = 0; err == ERR_NONE && !*ret_is && i < COUNT_OF(looks); i++) {
+        int64_t count = 0;
+        err = looks[i].has_now
+                  ? rows_number(tx, looks[i].sql, PARAMS(looks[i].first, store_int(sweep->now)),
+                                &count, reterr)
+                  : rows_number(tx, looks[i].sql, PARAMS(looks[i].first), &count, reterr);
+        *ret_is = count > 0;
     }
-    if (err == ERR_NONE) {
-        err = rows_number(
-            tx, "SELECT count(*) FROM (SELECT 1 FROM review v WHERE " SWEEP_LONG "LIMIT 1) w",
-            PARAMS(store_int(sweep->whole_before)), &long_ones, reterr);
-    }
-    *ret_is = over > 0 || old > 0 || long_ones > 0;
     return err;
 }
 
@@ -57,9 +63,12 @@ static enum err review_sweep_read(struct store_tx *tx, int64_t now, struct rows_
                                   struct error *reterr)
 {
     struct store_rows rows CLEANUP(store_rows_end) = {0};
-    enum err err =
-        store_query(tx, REVIEW_COLUMNS("NULL") "WHERE " SWEEP_OVER "ORDER BY v.id LIMIT $1",
-                    PARAMS(store_int(LIMIT_NOTIFY_SWEEP), store_int(now)), &rows, reterr);
+    enum err err = store_query(
+        tx,
+        REVIEW_COLUMNS("NULL") "WHERE v.id IN (SELECT v.id FROM review v "
+                               "WHERE " SWEEP_UNDECIDED "UNION SELECT v.id FROM review v "
+                               "WHERE " SWEEP_GRANTED ") ORDER BY v.id LIMIT $1",
+        PARAMS(store_int(LIMIT_NOTIFY_SWEEP), store_int(now)), &rows, reterr);
     while (err == ERR_NONE && (err = store_rows_next(&rows, reterr)) == ERR_NONE) {
         review_store_take(list->arena, &rows, rows_list_add(list));
     }
@@ -181,9 +190,11 @@ static enum err review_sweep_cut_one(struct store_tx *tx, struct arena *arena,
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
     struct review_secret secret = {0};
-    enum err err = review_store_open(tx, arena, review, &secret, reterr);
-    if (err != ERR_NONE) {
-        return err;
+    struct error unreadable = {0};
+    if (review_store_open(tx, arena, review, &secret, &unreadable) != ERR_NONE) {
+        /* Those behind it have their turn, and who looks at it is told. */
+        return store_exec(tx, "UPDATE review SET whole_size = -1 WHERE id = $1",
+                          PARAMS(store_text(review->id)), NULL, reterr);
     }
     (void)crypto_hash_sha256(hash, (const unsigned char *)secret.script.at, secret.script.len);
     secret.script = review_script_shown(secret.script);

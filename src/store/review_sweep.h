@@ -23,7 +23,7 @@ enum err review_sweep_expire(struct store_tx *tx, int64_t now, uint64_t *ret_cou
 enum err review_sweep_remove(struct store_tx *tx, int64_t old_before, uint64_t *ret_count,
                              struct error *reterr) MUST_USE;
 /* Of those that ended before that and did not run, the scripts are cut to what is shown of them; a
- * portion. */
+ * portion. One that cannot be unsealed stays as it is, and is not looked at again. */
 enum err review_sweep_cut(struct store_tx *tx, int64_t whole_before, struct error *reterr) MUST_USE;
 
 /* The entry of what nobody asked for: the gateway did it, at 'review->updated_at'. */

@@ -30,6 +30,12 @@ MASK = {"name": "bench", "supported_entity_types": [{"name": "PII", "entity_type
 COLUMN = {"name": "bench columns", "columns": [{"name": "public.unread.secret"}]}
 
 
+def doubt(action):
+    """A rule that no query of these meets."""
+    return {"name": f"bench {action}", "input": {"rules": [
+        {"type": "sql", "operations": ["truncate"], "action": action}]}}
+
+
 def ruled(admin, server, name, *rules):
     """A connection of its own, with rules."""
     place = through_gateway(admin, server, name=name)
@@ -54,6 +60,15 @@ def queries(places, options):
     return rows
 
 
+def reviews(places, options):
+    """Statements beside a rule that would have them held: as beside one that would block them."""
+    rates = take_turns(places, options.rounds,
+                       lambda place: place.pgbench(1, options.seconds, "-M", "simple")[0])
+    return [("queries, simple, 1 client, a rule of action review that none meets",
+             f"{rates['review']:,.0f}/s", f"of action block {rates['block']:,.0f}/s",
+             f"{rates['review'] / rates['block']:.2f}", "1.00 ± 0.02")]
+
+
 def measure(options, folder):
     os.chmod(folder, 0o755)
     server = PostgresServer(f"{folder}/controls", "-c", "max_connections=200")
@@ -70,7 +85,9 @@ def measure(options, folder):
                   "columns": ruled(admin, server, "columns", ("/datamasking-rules", COLUMN))}
         seconds = take_turns(places, options.rounds,
                              lambda place: place.copy_seconds("TABLE export"))
-        rows = queries(places, options)
+        doubts = {action: ruled(admin, server, action, ("/guardrails", doubt(action)))
+                  for action in ("block", "review")}
+        rows = queries(places, options) + reviews(doubts, options)
         rows.append((f"export of {EXPORT_ROWS:,} rows, every tenth masked",
                      f"{seconds['guarded']:.2f} s", f"without {seconds['plain']:.2f} s",
                      f"{seconds['plain'] / seconds['guarded']:.2f}", "≥ 0.7"))

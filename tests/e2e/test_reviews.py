@@ -611,6 +611,41 @@ def test_a_target_that_was_away_does_not_use_it_up(crew):
     assert crew.run(asked)["output_status"] == "failed"
 
 
+def test_a_target_that_is_away_is_tried_three_times(crew):
+    """By itself, a minute after the last time each; whoever asked may still run it."""
+    name = crew.connection(secret=crew.target.secret(PORT="1"))
+    crew.rule(name)
+    store = crew.house.store
+
+    def approved():
+        asked = crew.ask(name, run_when_approved=True)
+        decide(crew.bob, asked)
+        return asked
+
+    def tries(asked, count):
+        def known():
+            found = store.ask("SELECT run_count, state FROM review WHERE id = ?",
+                              asked["review_id"])[0]
+            return (int(found[0]), found[1]) == (count, "APPROVED")
+        wait_for(known, what=f"try {count}")
+
+    def a_minute_ago(*those):
+        for asked in those:
+            store.ask("UPDATE review SET updated_at = updated_at - 61000000 WHERE id = ?",
+                      asked["review_id"])
+
+    first, second = approved(), approved()
+    tries(second, 1)
+    for count in 1, 2, 3:
+        tries(first, count)
+        a_minute_ago(first)
+    a_minute_ago(second)
+    tries(second, 2)  # so it was looked
+    tries(first, 3)
+    assert crew.run(first)["output_status"] == "failed"
+    tries(first, 4)
+
+
 # Access for a time --------------------------------------------------------------------------------
 
 def test_access_is_there_for_its_time_and_no_longer(crew):

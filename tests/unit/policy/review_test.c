@@ -132,6 +132,8 @@ enum step {
     EDIT, /* what is asked for becomes something else, and back */
     TICK,
     REVOKE,
+    HOURS, /* those that were approved begin, or end */
+    LEAVE, /* decider 2 loses one of his groups, or has it again */
     STEPS,
 };
 
@@ -144,6 +146,9 @@ struct world {
     unsigned char ballots[DECIDERS]; /* 0: none; 1: approves; 2: rejects */
     unsigned char is_shared;         /* access for a time, not a script */
     unsigned char people_min;
+    unsigned char needs_all; /* somebody of each group, nobody for two */
+    unsigned char is_out_of_hours;
+    unsigned char has_left;
     unsigned char approved_count; /* how often it was granted */
     unsigned char runs;           /* that are not given back */
 };
@@ -193,15 +198,31 @@ static size_t approvals(const struct world *world)
     return count;
 }
 
+/* By counting, not by matching: of deciders 0 and 1, who are in one group, and 2, who is in it and,
+ * unless he left, in the other one. */
+static bool is_enough(const struct world *world)
+{
+    bool has_other = world->ballots[0] == 1 || world->ballots[1] == 1;
+    bool is_met = approvals(world) >= world->people_min;
+    bool has_both = has_other && world->ballots[2] == 1 && !world->has_left;
+    return is_met && (!world->needs_all || has_both);
+}
+
 /* Decider 2 is in both groups, and the requester in all. */
 static void vote(struct world *world, struct review_progress *progress, size_t decider,
                  bool approves, bool is_forced)
 {
     const struct slice both[] = {SLICE("dba"), SLICE("sec"), SLICE("boss")};
     const struct review_clause clause = {
-        .reviewers = {both, 2}, .forcers = {both + 2, 1}, .people_min = world->people_min};
+        .reviewers = {both, 2},
+        .forcers = {both + 2, 1},
+        .people_min = world->people_min,
+        .needs_all = world->needs_all != 0,
+    };
     const struct review_need need = {.clauses = &clause, .count = 1};
-    const struct review_groups groups[] = {{both, 3}, {both, 1}, {both, 2}, {both, 3}};
+    const struct slice forcing[] = {both[0], both[2]};
+    const struct review_groups groups[] = {
+        {forcing, 2}, {both, 1}, {both, world->has_left ? 1 : 2}, {both, 3}};
     struct review_ballot before[DECIDERS];
     size_t count = 0;
     for (size_t i = 0; i < DECIDERS; i++) {
@@ -237,8 +258,7 @@ static void vote(struct world *world, struct review_progress *progress, size_t d
         world->ballots[decider] = approves ? 1 : 2;
         bool is_granted = progress->state == REVIEW_APPROVED;
         assert_int_equal(progress->state == REVIEW_REJECTED, !approves);
-        assert_int_equal(is_granted,
-                         approves && (is_forced || approvals(world) >= world->people_min));
+        assert_int_equal(is_granted, approves && (is_forced || is_enough(world)));
         world->approved_count = (unsigned char)(world->approved_count + (is_granted ? 1 : 0));
         return;
     }
@@ -259,16 +279,22 @@ static void take(struct world *world, struct review_progress *progress, struct s
     const struct review_taking taking = {.person_id = person,
                                          .hash = hashes[world->is_edited],
                                          .now = world->now,
-                                         .is_shared = world->is_shared != 0};
+                                         .is_shared = world->is_shared != 0,
+                                         .is_out_of_hours = world->is_out_of_hours != 0};
     bool was_running = progress->state == REVIEW_RUNNING;
     enum review_answer answer = review_take(progress, &taking);
     if (answer == REVIEW_DONE) {
         assert_true(slice_equals(person, requester));
         assert_true(slice_equals(progress->hash, taking.hash)); /* approved = run */
         assert_int_equal(world->approved_count, 1);
+        assert_false(world->is_out_of_hours); /* approved = when */
         assert_true(world->now < progress->granted_until);
         assert_true(!was_running || world->is_shared);
         world->runs = (unsigned char)(world->runs + (was_running ? 0 : 1));
+    }
+    if (answer == REVIEW_NOT_NOW) { /* waits for its hours, and loses nothing */
+        assert_true(world->is_out_of_hours);
+        assert_int_equal(progress->state, was_running ? REVIEW_RUNNING : REVIEW_APPROVED);
     }
 }
 
@@ -293,6 +319,10 @@ static void apply(struct world *world, enum step step)
         (void)review_move(&progress.state, REVIEW_FINISH);
     } else if (step == EDIT) {
         world->is_edited = !world->is_edited;
+    } else if (step == HOURS) {
+        world->is_out_of_hours = !world->is_out_of_hours;
+    } else if (step == LEAVE) {
+        world->has_left = !world->has_left;
     } else if (step == TICK) {
         world->now++;
         review_pass_time(&progress, world->now);
@@ -328,10 +358,11 @@ static void nothing_that_can_happen_breaks_a_promise(void **state)
     unsigned reached = 0;
     worlds = memory_new_array(STATES_MAX, sizeof(*worlds));
     places = memory_new_array(2 * (size_t)STATES_MAX, sizeof(*places));
-    for (unsigned char kind = 0; kind < 4; kind++) {
+    for (unsigned char kind = 0; kind < 8; kind++) {
         const struct world start = {.state = REVIEW_PENDING,
                                     .is_shared = kind & 1,
-                                    .people_min = (unsigned char)(1 + kind / 2)};
+                                    .people_min = (unsigned char)(1 + (kind >> 1 & 1)),
+                                    .needs_all = kind >> 2 & 1};
         assert_true(is_new(&start));
     }
     for (size_t depth = 0, from = 0; depth < DEPTH; depth++) {
