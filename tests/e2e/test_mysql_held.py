@@ -8,7 +8,7 @@ import pymysql
 import pytest
 from pymysql.constants import COMMAND
 
-from api import unique
+from api import Api, unique
 from conftest import Gateway, wait_for
 from mariadb import MariadbServer, MysqlTarget, mariadb
 from native import credential
@@ -18,6 +18,7 @@ from test_mysql_guard import BLOCKED, RULES, WAYS, Prepared, connected, run_text
 from test_mysql_read_only import number_of
 from test_reviews import Crew, decide
 from test_tls import make_certificate
+from test_two_gateways import at
 
 LOCKED_S = 2
 INTERRUPTED = 1317
@@ -264,3 +265,46 @@ def test_no_way_around_it_gets_through(floor):
     assert not passed, passed
     count = f"SELECT COUNT(*) FROM {floor.target.database}.kept WHERE name LIKE 'name %'"
     assert floor.target.server.sql(count) == "10"
+
+
+def test_two_gateways_amid_a_hold(floor, tmp_path, postgres):
+    """Approved through the other one, it runs once; KILL QUERY there reaches what waits here, and what runs."""
+    url = postgres.create(f"mysql_held_{time.monotonic_ns()}")
+    key = ["--master-key-file", str(tmp_path / "key")]
+    gateways = [Gateway(tmp_path / name, "--database-url", url, *key, *TRUSTED, "--held-locked-seconds", "30")
+                for name in ("one", "two")]
+    target = floor.target
+    pair = Floor(House(gateways[0]), target)
+    made, table = pair.open(), pair.table()
+    there = at(made, gateways[1], "mysql")
+    far_bob = Api(gateways[1], pair.bob.token)
+    statement = f"DELETE FROM {table} WHERE a = 3"
+    with connected(made) as here, connected(there) as other:
+        with meanwhile(told, run_text, here, statement) as done:
+            decide(far_bob, pair.pending(made))
+            assert done.result() == (0, ""), done.result()
+        assert pair.left(table) == 9
+        run = run_prepared
+        with meanwhile(told, run, here, f"DELETE FROM {table} WHERE a = ?", b"4") as done:
+            asked = pair.pending(made)
+            run_text(other, f"KILL QUERY {here.thread_id()}")
+            assert done.result()[0] == INTERRUPTED, done.result()
+        assert pair.state(asked) == "PENDING" and pair.left(table) == 9
+        decide(far_bob, asked)  # it outlives that; sent again through the other gateway it runs, once
+        assert told(run, other, f"DELETE FROM {table} WHERE a = ?", b"4") == (0, "")
+        assert pair.left(table) == 8
+        again = f"DELETE FROM {table} WHERE a = 5"
+        with meanwhile(told, run_text, here, again) as first, meanwhile(told, run_text, other, again) as second:
+            wait_for(lambda: len(pair.bob.get(f"/reviews?connection={made['connection_name']}").json["data"]) >= 3,
+                     what="the third review")
+            time.sleep(0.5)  # both wait for it
+            for waiting in pair.bob.get(f"/reviews?connection={made['connection_name']}&status=PENDING").json["data"]:
+                decide(pair.bob, {"review_id": waiting["id"]})
+            outcomes = sorted(number for number, _ in (first.result(), second.result()))
+        assert pair.left(table) == 7 and outcomes[0] == 0, outcomes
+        with meanwhile(told, run_text, here, "SELECT SLEEP(60)") as done:
+            wait_for(lambda: "SLEEP(60)" in target.server.sql("SHOW FULL PROCESSLIST"), what="the statement")
+            run_text(other, f"KILL QUERY {here.thread_id()}")
+            assert done.result()[0] in (0, INTERRUPTED), done.result()
+    for gateway in gateways:
+        assert gateway.stop() == 0, gateway.text()

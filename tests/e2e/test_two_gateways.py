@@ -43,10 +43,10 @@ def pair(tmp_path_factory, postgres):
         assert gateway.stop() == 0, gateway.text()
 
 
-def at(made, gateway):
+def at(made, gateway, protocol="postgres"):
     """The credential as a client of that gateway uses it."""
     there = copy.deepcopy(made)
-    port = re.search(r"postgres_port=(\d+)", gateway.text()).group(1)
+    port = re.search(rf"{protocol}_port=(\d+)", gateway.text()).group(1)
     there["connection_credentials"]["port"] = port
     return there
 
