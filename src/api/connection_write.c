@@ -16,6 +16,7 @@ struct connection_put {
     struct api_call *call;
     struct json body;
     bool is_partial;
+    bool pins_host_key; /* so its servers must have some */
     int64_t now;
     struct slice resource_agent_id; /* before: of a resource that is made meanwhile */
     struct slice warning;
@@ -95,6 +96,18 @@ static enum err connection_check_secret(const struct connection_put *put,
     return protocol == NULL || protocol->target.check_secret == NULL
                ? ERR_NONE
                : protocol->target.check_secret(put->call->arena, &connection->secret, reterr);
+}
+
+static enum err connection_check_pin(const struct connection_put *put,
+                                     const struct connection *connection, struct error *reterr)
+{
+    const struct protocol *protocol =
+        protocols_find(put->call->api->protocols, connection->subtype);
+    return !put->pins_host_key || (protocol != NULL && protocol->target.place.has_host_key)
+               ? ERR_NONE
+               : fail(reterr, ERR_CONFLICT,
+                      "servers of the subtype '%.*s' have no host key to confirm",
+                      SLICE_ARG(connection->subtype));
 }
 
 static enum err connection_put_finish(struct connection_put *put, struct store_tx *tx,
@@ -263,6 +276,9 @@ static enum err connection_put_body(struct store_tx *tx, void *context, struct e
         err = connection_check_unmanaged(&row.connection, reterr);
     }
     if (err == ERR_NONE) {
+        err = connection_check_pin(put, &row.connection, reterr);
+    }
+    if (err == ERR_NONE) {
         err = resource_check_match(
             call, resource_etag_in(call->arena, row.connection.id, row.version), reterr);
     }
@@ -321,7 +337,8 @@ static struct slice connection_pin_in(struct arena *arena, struct slice fingerpr
 
 enum err connection_host_key_put(struct api_call *call, struct error *reterr)
 {
-    struct connection_put put = {.call = call, .is_partial = true, .now = clock_now()};
+    struct connection_put put = {
+        .call = call, .is_partial = true, .pins_host_key = true, .now = clock_now()};
     struct ssh_pin_request wanted = {.fingerprint = SLICE("")};
     enum err err = api_read_body(call, SHAPE_WHOLE, &ssh_pin_request_shape, &wanted, reterr);
     if (err == ERR_NONE) {

@@ -29,7 +29,8 @@ struct place;
 struct place_rules {
     uint16_t port; /* when none is given; 0: one must be */
     bool needs_user;
-    bool is_command; /* it is no server: all variables are for a program */
+    bool is_command;   /* it is no server: all variables are for a program */
+    bool has_host_key; /* servers show a key, and HOST_KEY says which one is right */
     /* What is left to be done with what was read, where that may take its time; NULL: nothing. */
     enum err (*prepare)(struct arena *arena, struct place *place, struct error *reterr);
 };

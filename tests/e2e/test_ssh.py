@@ -558,6 +558,15 @@ def test_an_unknown_host_key_is_confirmed_and_a_change_is_not_taken(gateway, adm
         server.stop()
 
 
+@pytest.mark.parametrize("subtype", ["postgres", "mysql", "tcp"])
+def test_a_host_key_is_confirmed_only_where_servers_have_one(admin, subtype):
+    secret = {"envvar:HOST": b64("db.internal"), "envvar:PORT": b64("5432"), "envvar:USER": b64("u")}
+    name = connection(admin, secret, type="custom" if subtype == "tcp" else "database", subtype=subtype)
+    answer = admin.put(f"/connections/{name}/host-key", {"fingerprint": "SHA256:" + 43 * "a"})
+    assert answer.status == 409 and "no host key" in answer.json["message"], answer
+    assert "envvar:HOST_KEY" not in admin.get(f"/connections/{name}").json["secret"]
+
+
 @pytest.mark.parametrize("place", ["here", "elsewhere"])
 def test_a_connection_to_the_gateway_itself_opens_once(gateway, admin, server, tmp_path, request, place):
     agent_id = request.getfixturevalue("elsewhere") if place == "elsewhere" else None

@@ -65,7 +65,10 @@ const struct protocol sshd_protocol = {
     .front = &sshd_front_ops,
     .target =
         {
-            .place = {.port = 22, .needs_user = true, .prepare = sshd_place_prepare},
+            .place = {.port = 22,
+                      .needs_user = true,
+                      .has_host_key = true,
+                      .prepare = sshd_place_prepare},
             .open = sshd_open_start,
             .vouch = sshd_vouch,
             .check_secret = sshd_check_secret,

@@ -14,6 +14,7 @@
 
 struct sshd_masked {
     struct buf queue; /* whole frames for the client */
+    size_t said;      /* of the data of the first one */
     uint32_t room;    /* of the client's window */
     uint32_t left;    /* that the target may send still */
     uint32_t owed;    /* that the target has sent and was not given back */
@@ -41,27 +42,21 @@ static enum err masked_send(struct sshd_passage *self, struct sshd_followed *cha
                             const struct sshwire_message *message, size_t taken)
 {
     struct sshd_masked *masked = channel->masked;
-    enum err err = ERR_NONE;
+    struct sshwire_message part = *message;
     bool is_data = message->type == SSHWIRE_DATA || message->type == SSHWIRE_EXTENDED_DATA;
-    if (!is_data || message->body.len <= masked->room) {
-        masked->room -= is_data ? (uint32_t)message->body.len : 0;
-        err = sshd_say(self, PUMP_CLIENT, message);
+    if (is_data) {
+        struct slice rest = slice_from(message->body, masked->said);
+        part.body = slice_sub(rest, 0, masked->room);
+        masked->room -= (uint32_t)part.body.len;
+        masked->said += part.body.len;
+    }
+    if (!is_data || masked->said == message->body.len) {
+        masked->said = 0;
+        enum err err = sshd_say(self, PUMP_CLIENT, &part);
         buf_consume(&masked->queue, taken);
         return err;
     }
-    struct sshwire_message first = *message;
-    first.body = slice_sub(message->body, 0, masked->room);
-    struct sshwire_message rest = *message;
-    rest.body = slice_from(message->body, masked->room);
-    struct buf queue;
-    buf_init(&queue, QUEUE_SIZE_MAX);
-    err = sshwire_write(&queue, &rest);
-    err = err == ERR_NONE ? buf_append(&queue, slice_from(buf_view(&masked->queue), taken)) : err;
-    err = err == ERR_NONE && first.body.len > 0 ? sshd_say(self, PUMP_CLIENT, &first) : err;
-    masked->room = 0;
-    buf_release(&masked->queue);
-    masked->queue = queue;
-    return err;
+    return part.body.len > 0 ? sshd_say(self, PUMP_CLIENT, &part) : ERR_NONE;
 }
 
 /* The target may send as much as the client may be sent, once nothing waits. */

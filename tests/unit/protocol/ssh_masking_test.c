@@ -7,6 +7,7 @@
 #include "protocol/ssh/ssh_passage.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #define CLIENT 3 /* the numbers of the channel */
 #define TARGET 5
@@ -289,12 +290,37 @@ static void a_line_that_is_too_long_ends_the_channel(void **state)
     buf_release(&line);
 }
 
+/* What waits is not copied for each of them, which takes seconds. */
+static void a_window_that_opens_by_single_bytes_is_no_work(void **state)
+{
+    struct slice line = SLICE("x@a.com\n"); /* it becomes twice as long, so that much waits */
+    size_t count = 0;
+    (void)state;
+    start(ALL_TYPES, LIMIT_KIB(512));
+    while (target_room > line.len) {
+        print(false, line);
+        count++;
+    }
+    uint64_t told = got[0].len;
+    clock_t begin = clock(); /* of the processor, whatever else it does */
+    for (size_t i = 0; i < 100000; i++) {
+        give_client(1);
+    }
+    assert_int_equal(got[0].len, told + 100000);
+    assert_true(clock() - begin < 3 * CLOCKS_PER_SEC);
+    give_client((uint32_t)LIMIT_MIB(2));
+    assert_int_equal(got[0].len, count * strlen("[EMAIL_ADDRESS]\n"));
+    end();
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(no_split_shows_anything),
         RIG_TEST(both_outputs_are_kept_apart),
         RIG_TEST(a_line_that_is_too_long_ends_the_channel),
+        RIG_TEST(a_window_that_opens_by_single_bytes_is_no_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
