@@ -131,6 +131,7 @@ HANDLER(reviews_get);
 HANDLER(reviews_get_script);
 HANDLER(reviews_get_estimate);
 HANDLER(reviews_get_sample);
+HANDLER(reviews_open_link);
 HANDLER(reviews_put);
 HANDLER(reviews_comment);
 HANDLER(access_rules_list);

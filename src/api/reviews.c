@@ -5,6 +5,7 @@
 #include "api/review_look.h"
 #include "base/timestamp.h"
 #include "io/clock.h"
+#include "store/opening_link.h"
 #include "store/row_id.h"
 
 struct review_query {
@@ -229,6 +230,49 @@ static enum err review_comment_body(struct store_tx *tx, void *context, struct e
     return err == ERR_NONE ? api_audit(call, tx, "comment", 201,
                                        review_payload_in(call->arena, &self->view.review), reterr)
                            : err;
+}
+
+struct review_opening_call {
+    struct review_call review;
+    struct review_opening wanted;
+};
+
+/* Whoever does not see the review uses up no link to it. */
+static enum err review_open_link_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct review_opening_call *self = context;
+    struct api_call *call = self->review.call;
+    enum err err = review_call_find(&self->review, tx, reterr);
+    const struct opening_link_use use = {
+        .organization_id = call->caller.organization_id,
+        .review_id = self->review.view.review.id,
+        .text = self->wanted.link,
+        .member_email = call->caller.email.len > 0 ? call->caller.email : call->caller.name,
+        .now = clock_now(),
+    };
+    if (err == ERR_NONE && call->caller.is_key) {
+        err = fail(reterr, ERR_DENIED, "links in messages are for people who have signed in");
+    }
+    if (err == ERR_NONE) {
+        err = opening_link_open(tx, call->arena, &use, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = review_view_load(call, tx, true, &self->review.view, reterr);
+    }
+    return err == ERR_NONE
+               ? api_audit(call, tx, "open_link", 200,
+                           review_payload_in(call->arena, &self->review.view.review), reterr)
+               : err;
+}
+
+enum err reviews_open_link(struct api_call *call, struct error *reterr)
+{
+    struct review_opening_call self = {.review = {.call = call}};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &review_opening_shape, &self.wanted, reterr);
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, review_open_link_body, &self, reterr);
+    }
+    return err == ERR_NONE ? review_call_answer(&self.review, 200, reterr) : err;
 }
 
 enum err reviews_comment(struct api_call *call, struct error *reterr)

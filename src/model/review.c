@@ -88,6 +88,20 @@ const struct shape review_request_shape = {.name = "ReviewDecision",
                                            .size = sizeof(struct review_request),
                                            SHAPE_FIELDS(review_request_fields)};
 
+static const struct shape_field review_opening_fields[] = {
+    {.name = "link",
+     .kind = SHAPE_TEXT,
+     .flags = SHAPE_REQUIRED,
+     .offset = offsetof(struct review_opening, link),
+     .min = 1,
+     .max = REVIEW_OPENING_MAX,
+     .about = "what stands behind 'link=' in the address that a message has"},
+};
+
+const struct shape review_opening_shape = {.name = "ReviewOpening",
+                                           .size = sizeof(struct review_opening),
+                                           SHAPE_FIELDS(review_opening_fields)};
+
 static const struct shape_field review_comment_request_fields[] = {
     {.name = "comment",
      .kind = SHAPE_TEXT,

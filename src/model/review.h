@@ -12,6 +12,7 @@
 
 #define REVIEW_REASON_MAX  2000
 #define REVIEW_COMMENT_MAX 4000
+#define REVIEW_OPENING_MAX 512
 
 struct review {
     struct slice id;
@@ -90,6 +91,12 @@ struct review_request {
 };
 
 extern const struct shape review_request_shape;
+
+struct review_opening {
+    struct slice link; /* what stands in a message's link */
+};
+
+extern const struct shape review_opening_shape;
 
 struct review_comment_request {
     struct slice comment;

@@ -6,6 +6,7 @@
 #include "base/timestamp.h"
 #include "model/session.h"
 #include "store/notification_store.h"
+#include "store/opening_link.h"
 #include "store/review_store.h"
 #include "store/row_id.h"
 #include "store/rows.h"
@@ -228,6 +229,16 @@ static enum err outbox_lease(struct store_tx *tx, struct arena *arena,
         err = outbox_read_sink(tx, arena, row, reterr);
     }
     bool is_review = slice_starts_with(item->event_type, SLICE("review."));
+    if (slice_equals(item->event_type, SLICE(EVENT_REVIEW_REQUESTED)) && item->path.len > 0) {
+        const struct opening_link link = {
+            .organization_id = row->organization_id,
+            .review_id = item->subject_id,
+            .delivery_id = item->delivery_id,
+            .ends_at = item->happened_at + OPENING_LINK_HOURS * 3600 * TIMESTAMP_SECOND,
+        };
+        item->path = arena_format(arena, "%.*s?link=%.*s", SLICE_ARG(item->path),
+                                  SLICE_ARG(opening_link_in(arena, tx, &link)));
+    }
     if (err == ERR_NONE && is_review && item->sink.statement_size.value > 0) {
         err = outbox_read_statement(tx, arena, row, &item->statement, reterr);
     }

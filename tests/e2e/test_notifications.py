@@ -8,6 +8,7 @@ import hmac
 import http.server
 import json
 import random
+import re
 import signal
 import threading
 import time
@@ -20,7 +21,7 @@ from conftest import PATIENCE, Gateway, wait_for
 from native import credential
 from people import TRUSTED, House
 from pgwire import Refused, Wire
-from store import Store
+from store import Store, new_organization
 from test_reviews import Crew, decide
 
 HERE = "127.0.0.2"  # where messages may be sent to
@@ -178,7 +179,7 @@ def test_a_webhook_is_signed_and_holds_no_statement(office, receiver):
     review = office.ask(name, "delete from salaries -- hunter2")
     [(headers, body)] = wait_for(lambda: receiver.at(path), what="the message")
     assert body["type"] == "review.requested" and body["data"]["review_id"] == review
-    assert body["data"]["url"] == f"https://gate.example.com/reviews/{review}"
+    assert body["data"]["url"].startswith(f"https://gate.example.com/reviews/{review}?link=")
     assert body["data"]["connection"] == name and body["data"]["requester"] == "root@example.com"
     assert "salaries" not in json.dumps(body) and "hunter2" not in json.dumps(body)
     [delivery] = office.deliveries(sink)
@@ -194,19 +195,20 @@ def test_slack_and_teams_get_text_that_calls_nobody(office, receiver):
     teams = office.sink(f"/good/{unique('teams')}", type="teams", statement_size=100)
     assert "secret" not in slack and "secret" not in teams
     review = office.ask(office.connection(), "select '<!channel> & ```[x](http://evil)'")
-    link = f"https://gate.example.com/reviews/{review}"
+    link = rf"https://gate\.example\.com/reviews/{review}\?link=[A-Za-z0-9_-]{{100,400}}"
 
     def of(word):
         return [json.loads(body) for seen, _, body in receiver.got if f"/{word}-" in seen]
     wait_for(lambda: of("slack") and of("teams"), what="both messages")
     [message], [card] = of("slack"), of("teams")
-    assert list(message) == ["text"] and f"<{link}|Open in Gatehouse>" in message["text"]
+    assert list(message) == ["text"] and re.search(rf"<{link}\|Open in Gatehouse>", message["text"])
     assert "<!channel>" not in message["text"] and "&lt;!channel&gt; &amp;" in message["text"]
     assert message["text"].count("```") == 2
     [attachment] = card["attachments"]
     assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
-    assert attachment["content"]["actions"] == [
-        {"type": "Action.OpenUrl", "title": "Open in Gatehouse", "url": link}]
+    [action] = attachment["content"]["actions"]
+    assert re.fullmatch(link, action.pop("url"))
+    assert action == {"type": "Action.OpenUrl", "title": "Open in Gatehouse"}
     assert {block["type"] for block in attachment["content"]["body"]} == {"RichTextBlock"}
     office.remove(slack, teams)
 
@@ -497,3 +499,46 @@ def test_two_gateways_share_the_work(tmp_path, postgres, receiver):
              what="its end")
     assert len({headers["webhook-id"] for headers, _ in receiver.at(hanging)}) == 1
     assert first.stop() == 0, first.text()
+
+
+# Links --------------------------------------------------------------------------------------------
+
+def test_a_messages_link_opens_its_review_once(office, receiver):
+    """After sign-in, for who sees the review; it decides nothing, and says why it is not good."""
+    path = f"/good/{unique('link')}"
+    sink, name = office.sink(path), office.connection()
+    first, second = office.ask(name), office.ask(name)
+    wait_for(lambda: len(receiver.at(path)) == 2, what="both messages")
+    links = {body["data"]["review_id"]: body["data"]["url"].split("?link=")[1]
+             for _, body in receiver.at(path)}
+    stranger = House(office.gateway, office.admin).person(unique("nobody").replace("-", "_"))
+    stranger = login(office.gateway, stranger)
+    key = office.admin.post("/api-keys", {"name": unique("key"), "groups": ["admin"]})
+    key = Api(office.gateway, key.json["key"])
+    email = f"{unique('abroad')}@example.com"
+    answer = new_organization(office.admin).post("/users", {
+        "email": email, "password": PASSWORD, "groups": ["admin"]})
+    assert answer.status == 201, answer
+    abroad = login(office.gateway, email)
+
+    def opened(review, link, api=None):
+        return (api or office.admin).post(f"/reviews/{review}/opened", {"link": link})
+
+    # Whatever asks for the page, a preview of the message as well, uses nothing up.
+    for method in "GET", "HEAD":
+        office.admin.call(method, f"/reviews/{first}?link={links[first]}")
+    for api, status in (stranger, 404), (abroad, 404), (key, 403), (Api(office.gateway), 401):
+        assert opened(first, links[first], api).status == status
+    for review, link, words in ((first, links[second], "for another review"),
+                                (first, links[first][:-4] + "AAAA", "not made here"),
+                                (first, "x", "not made here")):
+        answer = opened(review, link)
+        assert answer.status == 400 and words in answer.message, answer
+    answer = opened(first, links[first])
+    assert answer.status == 200 and answer.json["status"] == "PENDING", answer
+    answer = opened(first, links[first])
+    assert answer.status == 409 and "root@example.com" in answer.message, answer
+    assert opened(second, links[second]).status == 200
+    actions = [entry["action"] for entry in House(office.gateway, office.admin).log()]
+    assert actions.count("open_link") >= 2
+    office.remove(sink)

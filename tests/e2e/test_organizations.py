@@ -197,6 +197,7 @@ def calls_by_name(other):
         "reviews": [("GET", "/reviews/{}", None), ("GET", "/reviews/{}/script", None),
                     ("GET", "/reviews/{}/estimate", None),
                     ("GET", "/reviews/{}/sample", None),
+                    ("POST", "/reviews/{}/opened", {"link": "x"}),
                     ("PUT", "/reviews/{}", {"status": "APPROVED"}),
                     ("POST", "/reviews/{}/comments", {"comment": "x"})],
         "sinks": [("GET", "/notifications/sinks/{}", None),

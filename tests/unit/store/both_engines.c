@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "pg_server.h"
+#include "store/review_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,4 +111,50 @@ void engine_execute(struct engine *engine, const char *sql)
 {
     struct engine_query query = {.sql = sql};
     engine_write(engine, engine_execute_body, &query);
+}
+
+struct engine_review {
+    struct review review;
+    struct review_secret secret;
+    struct arena *arena;
+};
+
+static enum err engine_insert_body(struct store_tx *tx, void *context, struct error *error)
+{
+    struct engine_review *adding = context;
+    static const struct review_need need = {0};
+    adding->review.need = review_need_text_in(adding->arena, &need);
+    return review_store_insert(tx, adding->arena, &adding->review, &adding->secret, error);
+}
+
+void engine_add_review(struct engine *engine, const char *id, size_t script_size)
+{
+    static const char hash[REVIEW_HASH_SIZE];
+    char *script = arena_alloc(&engine->arena, script_size + 1);
+    memset(script, 'x', script_size);
+    struct engine_review adding = {
+        .review =
+            {
+                .id = slice_of_text(id),
+                .organization_id = SLICE("01900000-0000-7000-8000-000000000001"),
+                .session_id = arena_format(&engine->arena, "%s-session", id),
+                .kind = SLICE("onetime"),
+                .state = SLICE("PENDING"),
+                .connection_id = SLICE("c"),
+                .connection_name = SLICE("c"),
+                .connection_subtype = SLICE("postgres"),
+                .member_id = SLICE("m"),
+                .member_email = SLICE("m@x"),
+                .member_name = SLICE("m"),
+                .script_size = (int64_t)script_size,
+                .metadata = SLICE("{}"),
+                .reason = SLICE(""),
+                .run_id = SLICE(""),
+                .run_by = SLICE(""),
+                .client_ip = SLICE(""),
+            },
+        .secret = {.hash = slice_of(hash, sizeof(hash)), .script = slice_of(script, script_size)},
+        .arena = &engine->arena,
+    };
+    engine_write(engine, engine_insert_body, &adding);
 }

@@ -28,6 +28,8 @@ void engine_write(struct engine *engine, store_body_fn body, void *context);
 int64_t engine_number(struct engine *engine, const char *sql);
 /* The first column of the one row, as it lies there. */
 struct slice engine_bytes(struct engine *engine, const char *sql);
+/* A request that waits, with a script of so many bytes. */
+void engine_add_review(struct engine *engine, const char *id, size_t script_size);
 /* A statement of a test's own. */
 void engine_execute(struct engine *engine, const char *sql);
 

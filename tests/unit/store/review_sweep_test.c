@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "both_engines.h"
-#include "store/review_store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,56 +15,15 @@
 
 #define SIZE 70000 /* of a script that is cut */
 
-struct sealing {
-    struct review review;
-    struct review_secret secret;
-    struct arena *arena;
-};
-
-static enum err insert_body(struct store_tx *tx, void *context, struct error *error)
-{
-    struct sealing *sealing = context;
-    static const struct review_need need = {0};
-    sealing->review.need = review_need_text_in(sealing->arena, &need);
-    return review_store_insert(tx, sealing->arena, &sealing->review, &sealing->secret, error);
-}
-
 /* 'times' are updated_at, pending_until, granted_until. */
 static void add(struct engine *engine, const char *id, const char *kind, const char *state,
                 const char *times)
 {
-    static const char hash[REVIEW_HASH_SIZE];
-    char *script = arena_alloc(&engine->arena, SIZE);
-    memset(script, 'x', SIZE);
-    struct sealing sealing = {
-        .review =
-            {
-                .id = slice_of_text(id),
-                .organization_id = SLICE("01900000-0000-7000-8000-000000000001"),
-                .session_id = arena_format(&engine->arena, "%s-session", id),
-                .kind = slice_of_text(kind),
-                .state = SLICE("PENDING"),
-                .connection_id = SLICE("c"),
-                .connection_name = SLICE("c"),
-                .connection_subtype = SLICE("postgres"),
-                .member_id = SLICE("m"),
-                .member_email = SLICE("m@x"),
-                .member_name = SLICE("m"),
-                .script_size = SIZE,
-                .metadata = SLICE("{}"),
-                .reason = SLICE(""),
-                .run_id = SLICE(""),
-                .run_by = SLICE(""),
-                .client_ip = SLICE(""),
-            },
-        .secret = {.hash = slice_of(hash, sizeof(hash)), .script = slice_of(script, SIZE)},
-        .arena = &engine->arena,
-    };
-    engine_write(engine, insert_body, &sealing);
+    engine_add_review(engine, id, SIZE);
     struct slice sql = arena_format(&engine->arena,
-                                    "UPDATE review SET (state, updated_at, pending_until, "
-                                    "granted_until) = ('%s', %s) WHERE id = '%s'",
-                                    state, times, id);
+                                    "UPDATE review SET (kind, state, updated_at, pending_until, "
+                                    "granted_until) = ('%s', '%s', %s) WHERE id = '%s'",
+                                    kind, state, times, id);
     engine_execute(engine, arena_text(&engine->arena, sql));
 }
 

@@ -2,7 +2,7 @@
 /* One request: who, what exactly, who must agree, and the decision. It keeps itself up to date. */
 import { Anchor, Button, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "wouter";
 
 import { useMe } from "../../app/me";
@@ -205,6 +205,32 @@ function History({ review }: { review: Review }): ReactNode {
     );
 }
 
+/* Where a message led here: its link is good once, and grants nothing, so the review is shown whatever
+ * became of it. It leaves the address, which others may see. */
+function FromMessage({ id }: { id: string }): ReactNode {
+    const opened = useMutation({
+        mutationFn: (link: string) => post<Review>(`reviews/${part(id)}/opened`, { link }),
+    });
+    const { mutate } = opened;
+    useEffect(() => {
+        const address = new URL(location.href);
+        const link = address.searchParams.get("link");
+        if (link !== null) {
+            address.searchParams.delete("link");
+            history.replaceState(history.state, "", address);
+            mutate(link);
+        }
+    }, [mutate]);
+    if (opened.error !== null) {
+        return <Problem error={opened.error} />;
+    }
+    return opened.data === undefined ? null : (
+        <Text size="sm" role="status" id="from-message">
+            {texts.fromMessage}
+        </Text>
+    );
+}
+
 export default function ReviewPage({ id }: { id: string }): ReactNode {
     const review = useQuery({
         queryKey: ["review", id],
@@ -242,6 +268,7 @@ export default function ReviewPage({ id }: { id: string }): ReactNode {
                 </span>
             </PageHead>
             <Stack gap="lg" id="review">
+                <FromMessage id={id} />
                 <dl className="card facts">
                     <div>
                         <dt>{texts.by}</dt>

@@ -66,6 +66,7 @@ export const texts = {
     plannerWrites: (rows: string) => `About ${rows} rows would be changed.`,
     plannerReads: (rows: string) => `About ${rows} rows would come back.`,
     plannerCut: "The plan has more steps.",
+    fromMessage: "You came by the link of a message.",
     sample: "Rows that it wrote",
     sampleAbout: "Up to 20 rows of a table, before and after, masked as you would read them.",
     sampleAsk: "Show rows",

@@ -1325,6 +1325,11 @@ export type ReviewHoursRange = {
     time_zone: string;
 };
 
+export type ReviewOpeningRequest = {
+    /* what stands behind 'link=' in the address that a message has */
+    link: string;
+};
+
 export type ReviewPerson = {
     id: string;
     name: string;
