@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Statements that run, and are committed when people have approved what they did: what is shown,
 what becomes of it, and what is refused because it could not be taken back."""
+import concurrent.futures
 import time
 
 import pytest
@@ -203,3 +204,59 @@ def test_other_protocols_say_that_they_cannot(floor):
         "name": "out", "output": {"rules": [{"type": "deny_words_list", "words": ["x"],
                                              "action": "rehearse"}]}})
     assert answer.status == 400 and "rehearse" in answer.message
+
+
+def test_a_script_over_the_api_is_reviewed_as_a_whole(floor):
+    """Before it runs, and so it is not rehearsed; without reviewers it is refused in words."""
+    made, table = floor.open(REHEARSED), floor.table()
+    asked = floor.ask(made["connection_name"], f"delete from {table} where a = 3")
+    review = floor.bob.get(f"/reviews/{asked['review_id']}").json
+    assert review["type"] == "onetime" and review["held"] is None and floor.left(table) == 10
+    found = floor.bob.get(f"/reviews/{asked['review_id']}/sample").json
+    assert not found["is_available"] and "nothing was rehearsed" in found["why_not"]
+    decide(floor.bob, asked)
+    assert floor.run(asked)["output_status"] == "success" and floor.left(table) == 9
+    name = floor.open(REHEARSED, reviewed=False)["connection_name"]
+    answer = floor.ann.post("/sessions", {"connection": name, "script": f"delete from {table}"})
+    assert answer.json["output_status"] == "failed", answer
+    assert "nobody is named" in answer.json["output"] and floor.left(table) == 9
+
+
+def test_a_target_that_dies_meanwhile_takes_it_along(floor):
+    made, table = floor.open(REHEARSED), floor.table()
+    with Wire(made) as wire:
+        wire.send(message(b"Q", text(f"delete from {table}")))
+        asked = floor.pending(made)
+        assert floor.target.ask(
+            "select count(pg_terminate_backend(l.pid)) from pg_locks l where l.mode = "
+            f"'RowExclusiveLock' and l.relation = '{table}'::regclass") == "1"
+        wait_for(lambda: floor.state(asked) == "CANCELLED", what="its end")
+        assert wire.fatal()
+    decide(floor.bob, asked, expect=400)
+    assert not floor.bob.get(f"/reviews/{asked['review_id']}/sample").json["is_available"]
+    assert floor.left(table) == 10
+
+
+def test_of_two_who_decide_at_once_one_does(floor):
+    """And what is there is what he decided."""
+    made, table = floor.open(REHEARSED), floor.table()
+    with Wire(made) as wire, concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for number in range(1, 7):
+            wire.send(message(b"Q", text(f"delete from {table} where a = {number}")))
+            asked = floor.pending(made)
+            path = f"/reviews/{asked['review_id']}"
+            calls = [pool.submit(floor.bob.put, path, {"status": "APPROVED"}),
+                     pool.submit(floor.both.put, path, {"status": "REJECTED"}),
+                     pool.submit(floor.bob.get, path + "/sample")]
+            approved, rejected, _ = (call.result().status for call in calls)
+            assert sorted((approved, rejected)) in ([200, 400], [200, 409]), (approved, rejected)
+            try:
+                wire.until_ready()
+                is_gone = True
+            except Refused as refused:
+                assert refused.fields["C"] == "42501"
+                is_gone = False
+            assert is_gone is (approved == 200)
+            floor.is_state(asked, "EXECUTED" if is_gone else "REJECTED")
+            left = floor.target.ask(f"select count(*) from {table} where a = {number}")
+            assert left == ("0" if is_gone else "1")
