@@ -2,6 +2,7 @@
 """Masking at MariaDB: ways to a masked value, as text and prepared, none of which shows it; and what
 has nothing to do with it passes as it came."""
 import json
+import random
 
 import pymysql
 import pytest
@@ -612,6 +613,32 @@ def test_what_is_found_in_values_is_masked(admin, target, run):
         assert b"a\0n\0n".decode() not in heard and r"\x00a\x00n\x00n" not in heard, (statement, heard)
         again.close()
     conn.close()
+
+
+def test_what_is_found_stands_anywhere_in_a_row(admin, target):
+    """Most rows are looked at as one; each value of them counts for itself, and none with its neighbours."""
+    chance = random.Random(7)
+    mail, card = "ann@example.com", "4111111111111111"
+    pieces = [mail, card, f"x {mail}", f"{card} y", f"({card}", "4111-1111-1111-1111", "ann&#64;example.com", f"{'z' * 300} {mail}", f"{'9' * 70} {card}",
+              f"{{\"a\": \"{mail}\"}}", "", "plain", "4111111111", "1111111", "ann@", "example.com", "7" * 40, "a" * 61, "ü" * 30, "\t", None, "0", "x:y=z"]
+    rows = [[chance.choice(pieces) for _ in range(5)] + [chance.choice([0, 7, -5, int(card), 41111111111])] for _ in range(400)]
+    rows += [["p" * length, card, "1", mail, "q", 3] for length in range(56, 70)] + [["k" * 5000, "n", mail, "", "", 1]]
+    target.server.sql(f"CREATE TABLE {target.database}.many (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(6000), b VARCHAR(900), c TEXT, d VARCHAR(900), e VARCHAR(900), n BIGINT)")
+    with target.direct(charset="utf8mb4", autocommit=True) as own, own.cursor() as cursor:
+        cursor.executemany("INSERT INTO many (a, b, c, d, e, n) VALUES (%s, %s, %s, %s, %s, %s)", rows)
+    conn = connect(masked(admin, target, **ENTITIES), charset="utf8mb4", autocommit=True)
+    told = [row[1:] for row in text_rows(conn, "SELECT * FROM many ORDER BY id")]
+    binary = [row[1:] for row in prepared_rows(conn, "SELECT * FROM many ORDER BY id")]
+    conn.close()
+
+    def shown(value):
+        """As a value by itself is masked: in the binary protocol each is."""
+        return value.decode() if isinstance(value, bytes) else value
+    assert [[shown(value) for value in row] for row in binary] == [list(row) for row in told]
+    for row, got in zip(rows, told):
+        for value, one in zip(row, got):
+            is_secret = any(word in str(value).replace("-", "").replace("&#64;", "@") for word in (mail, card))
+            assert (one != value) == is_secret and mail not in str(one) and card not in str(one), (row, got)
 
 
 def test_by_cursors(admin, made, target):

@@ -8,6 +8,8 @@
 #define TEXT_NULL    0xfb
 #define SCRATCH_SIZE LIMIT_KIB(1)
 #define NULLS_OFFSET 2 /* of the bits of a binary row */
+#define SIEVE_SIZE   LIMIT_KIB(4)
+#define SIEVE_TEXTS  64
 
 /* Columns -------------------------------------------------------------------------------------- */
 
@@ -85,7 +87,7 @@ void mysql_row_columns_begin(struct mysql_row_columns *columns, uint64_t count)
 void mysql_row_columns_release(struct mysql_row_columns *columns)
 {
     memory_free(columns->items);
-    *columns = (struct mysql_row_columns){.items = NULL};
+    *columns = (struct mysql_row_columns){.items = NULL, .is_sieved = true};
 }
 
 static struct mask_plan plan_of(const struct mysql_row_rules *rules,
@@ -108,6 +110,19 @@ static bool is_open_of_errors(const struct mysql_row_columns *columns,
                               const struct mysql_reach *reach)
 {
     return reach->is_about_errors && columns->count != 2;
+}
+
+/* Text, and numbers that are written as they are meant: bytes may be no text, and a number with an
+ * exponent is another one. */
+static bool is_sieved(const struct mysql_row_column *item, const struct mysql_row_rules *rules)
+{
+    uint8_t type = item->type.type;
+    bool is_whole_number = type == MYSQLWIRE_TYPE_TINY || type == MYSQLWIRE_TYPE_SHORT ||
+                           type == MYSQLWIRE_TYPE_INT24 || type == MYSQLWIRE_TYPE_LONG ||
+                           type == MYSQLWIRE_TYPE_LONGLONG;
+    bool is_text = item->plan.form == MASK_FORM_TEXT && !item->is_bytes;
+    return (is_text || is_whole_number) && item->is_readable && rules->may_pass == NULL &&
+           mask_rules_can_sieve(rules->masking) && mask_plan_can_sieve(&item->plan);
 }
 
 bool mysql_row_columns_add(struct mysql_row_columns *columns, const struct mysql_row_rules *rules,
@@ -134,7 +149,10 @@ bool mysql_row_columns_add(struct mysql_row_columns *columns, const struct mysql
         item->is_masked =
             item->plan.whole != NULL || mask_plan_may_find(rules->masking, &item->plan);
         item->is_readable = item->is_readable || item->plan.shape != 0;
+        item->is_sieved = item->is_masked && is_sieved(item, rules);
     }
+    columns->is_sieved =
+        columns->is_sieved && rules->may_pass == NULL && (item->is_sieved || !item->is_masked);
     columns->is_masked = columns->is_masked || item->is_masked || rules->may_pass != NULL;
     columns->count++;
     return true;
@@ -280,6 +298,97 @@ static enum mask_outcome mask_binary_value(const struct mysql_row_column *column
     return outcome;
 }
 
+/* Rows that pass as they are --------------------------------------------------------------------
+ */
+
+/* A text of a row, where it lies among the others. */
+struct sieve_text {
+    const struct mysql_row_column *column;
+    uint32_t start;
+    uint32_t len;
+};
+
+/* The texts of a row, with a NUL behind each: so no byte of another one, nor of a length, is beside
+ * any of them. */
+struct row_sieve {
+    char bytes[SIEVE_SIZE];
+    uint64_t begins[DETECT_SIEVE_WORDS(SIEVE_SIZE)];
+    uint64_t suspects[DETECT_SIEVE_WORDS(SIEVE_SIZE)];
+    size_t len;
+    struct sieve_text texts[SIEVE_TEXTS];
+    size_t count;
+};
+
+/* False: it is no row, or one of too many texts. */
+static bool sieve_fill(struct row_sieve *sieve, const struct mysql_row_columns *columns,
+                       struct slice row)
+{
+    struct reader reader = reader_of(row);
+    size_t words = DETECT_SIEVE_WORDS(row.len + columns->count);
+    sieve->len = 0;
+    sieve->count = 0;
+    memset(sieve->begins, 0, words * sizeof(sieve->begins[0]));
+    memset(sieve->suspects, 0, words * sizeof(sieve->suspects[0]));
+    for (size_t i = 0; i < columns->count; i++) {
+        struct slice value = mysqlwire_text_value_read(&reader);
+        if (reader.failed) {
+            return false;
+        }
+        if (value.len == 0 || !columns->items[i].is_sieved) {
+            continue;
+        }
+        if (sieve->count == SIEVE_TEXTS) {
+            return false;
+        }
+        sieve->texts[sieve->count++] = (struct sieve_text){
+            .column = &columns->items[i],
+            .start = (uint32_t)sieve->len,
+            .len = (uint32_t)value.len,
+        };
+        sieve->begins[sieve->len / 64] |= UINT64_C(1) << sieve->len % 64;
+        memcpy(sieve->bytes + sieve->len, value.at, value.len);
+        sieve->len += value.len;
+        sieve->bytes[sieve->len++] = '\0';
+    }
+    return reader_left(&reader) == 0;
+}
+
+static bool sieve_has(const struct row_sieve *sieve, const struct sieve_text *text)
+{
+    size_t end = text->start + text->len;
+    for (size_t at = text->start; at < end; at = (at / 64 + 1) * 64) {
+        uint64_t bits = sieve->suspects[at / 64] >> at % 64;
+        size_t left = end - at;
+        bits = left < 64 ? bits & ((UINT64_C(1) << left) - 1) : bits;
+        if (bits != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A row of text in which nothing is found, as most are; false: it has to be looked at. */
+static bool row_passes(const struct mysql_row_columns *columns, const struct mysql_row_rules *rules,
+                       struct slice row)
+{
+    struct row_sieve sieve;
+    if (!columns->is_sieved || row.len + columns->count > SIEVE_SIZE ||
+        !sieve_fill(&sieve, columns, row)) {
+        return false;
+    }
+    const struct detect_sieve part = {.bytes = slice_of(sieve.bytes, sieve.len),
+                                      .begins = sieve.begins};
+    bool passes = true;
+    mask_sieve(rules->masking, &part, sieve.suspects);
+    for (size_t i = 0; i < sieve.count && passes; i++) {
+        const struct sieve_text *text = &sieve.texts[i];
+        passes = !sieve_has(&sieve, text) || !mask_probe(rules->masking, &text->column->plan, &part,
+                                                         sieve.suspects, text->start, text->len);
+    }
+    explicit_bzero(sieve.bytes, sieve.len);
+    return passes;
+}
+
 /* The bits of those that are NULL stand before the values: those that become it are set behind. */
 static enum mysql_row_outcome mask_binary_row(const struct mysql_row_columns *columns,
                                               const struct mysql_row_rules *rules,
@@ -320,6 +429,9 @@ enum mysql_row_outcome mysql_row_mask(const struct mysql_row_columns *columns,
                                       struct slice row, struct buf *out)
 {
     struct row_work work = {.reader = reader_of(row), .writer = writer_to(out)};
+    if (!is_binary && row_passes(columns, rules, row)) {
+        return MYSQL_ROW_SAME;
+    }
     buf_init(&work.value, LIMIT_PASSAGE_OUT_SIZE);
     buf_init(&work.scratch, SCRATCH_SIZE);
     enum mysql_row_outcome outcome =

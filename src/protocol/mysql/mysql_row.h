@@ -24,6 +24,7 @@ struct mysql_row_column {
     bool is_masked;   /* or looked into */
     bool is_bytes;    /* of no character set */
     bool is_readable; /* its text is one that can be looked into */
+    bool is_sieved;   /* what a look at many texts at once finds nothing in passes as it is */
 };
 
 /* Of one result. */
@@ -32,6 +33,7 @@ struct mysql_row_columns {
     size_t count;
     size_t size;
     bool is_masked; /* one of them is */
+    bool is_sieved; /* all that are masked are */
 };
 
 enum mysql_row_outcome {
