@@ -109,15 +109,13 @@ static void budget_found(struct pg_filter *filter, const struct read_budget *bud
 
 /* By the budgets that it will be answered under. */
 enum err pg_filter_budget_check(struct pg_filter *filter, char type,
-                                const struct pg_filter_facts *facts, bool *ret_passes,
-                                struct error *reterr_error)
+                                const struct pg_filter_facts *facts, struct error *reterr_error)
 {
     struct pg_filter_reading *reading = &filter->reading;
     struct read_budgets *budgets = reading->has_next ? &reading->next : &reading->budgets;
     struct read_hour hour;
     const struct read_budget *spent =
         facts->reads ? read_budgets_spent(budgets, &reading->meter, &hour) : NULL;
-    *ret_passes = spent == NULL;
     if (spent == NULL) {
         return ERR_NONE;
     }

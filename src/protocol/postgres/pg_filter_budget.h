@@ -10,9 +10,10 @@ void pg_filter_budget_release(struct pg_filter *filter);
 /* Of requests from the next one on. */
 void pg_filter_budget_set(struct pg_filter *filter, const struct passage_policy *policy);
 bool pg_filter_has_budgets(const struct pg_filter *filter);
-/* A statement is about to be sent; if nothing may be read and it reads, it was refused. */
+/* A statement is about to be sent; ERR_DENIED: it reads, nothing may be read, and
+ * it was refused. */
 enum err pg_filter_budget_check(struct pg_filter *filter, char type,
-                                const struct pg_filter_facts *facts, bool *ret_passes,
+                                const struct pg_filter_facts *facts,
                                 struct error *reterr_error) MUST_USE;
 /* Whether messages of that type count. */
 bool pg_filter_budget_counts(const struct pg_filter *filter, char type);

@@ -33,24 +33,21 @@ static bool pg_filter_is_of_structure(const struct guard_verdict *verdict)
 }
 
 enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct guard_verdict *verdict,
-                           bool *ret_passes, struct error *reterr_error)
+                           struct error *reterr_error)
 {
     struct buf words CLEANUP(buf_release);
     buf_init(&words, LIMIT_PG_FILTER_WORDS_SIZE);
-    bool needs_review = pg_filter_needs_review(filter, verdict);
-    *ret_passes = needs_review && filter->hold.phase == PG_FILTER_APPROVED;
-    if (*ret_passes) {
-        return ERR_NONE; /* what was found was told when it was held */
-    }
-    if (needs_review) {
-        return pg_filter_refuse_unheld(filter, type, verdict,
-                                       "what is asked for in this way cannot be held: send it as a "
-                                       "statement, or bind it again",
-                                       reterr_error);
+    if (pg_filter_needs_review(filter, verdict)) {
+        /* What was found was told when it was held. */
+        return filter->hold.phase == PG_FILTER_APPROVED
+                   ? ERR_NONE
+                   : pg_filter_refuse_unheld(filter, type, verdict,
+                                             "what is asked for in this way cannot be held: send "
+                                             "it as a statement, or bind it again",
+                                             reterr_error);
     }
     pg_filter_tell_findings(filter, verdict);
-    *ret_passes = verdict->action != GUARD_BLOCK;
-    if (*ret_passes) {
+    if (verdict->action != GUARD_BLOCK) {
         return ERR_NONE;
     }
     if (!pg_filter_is_of_structure(verdict)) {
@@ -84,22 +81,16 @@ enum err pg_filter_send_judged(struct pg_filter *filter, const struct pg_filter_
 
 enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
                          struct slice text, const struct pg_filter_judgement *judgement,
-                         bool *ret_passes, struct error *reterr_error)
+                         struct error *reterr_error)
 {
     enum err err = ERR_NONE;
-    *ret_passes = true;
     if (!pg_filter_stops(filter, &judgement->verdict)) {
-        err =
-            pg_filter_mask_check(filter, message->type, text, judgement, ret_passes, reterr_error);
+        err = pg_filter_mask_check(filter, message->type, text, judgement, reterr_error);
     }
-    if (err == ERR_NONE && *ret_passes) {
-        err =
-            pg_filter_enforce(filter, message->type, &judgement->verdict, ret_passes, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_enforce(filter, message->type, &judgement->verdict, reterr_error);
     }
-    if (err == ERR_NONE && *ret_passes) {
-        err = pg_filter_mask_request(filter, message, ret_passes, reterr_error);
-    }
-    return err;
+    return err == ERR_NONE ? pg_filter_mask_request(filter, message, reterr_error) : err;
 }
 
 /* The simple protocol ---------------------------------------------------------------------------
@@ -131,7 +122,7 @@ void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id,
 /* All that may refuse it, or have it wait, before anything is done for it. */
 static enum err pg_filter_check_query(struct pg_filter *filter,
                                       const struct pg_filter_message *message, struct slice text,
-                                      const struct pg_filter_judgement *judgement, bool *ret_passes,
+                                      const struct pg_filter_judgement *judgement,
                                       struct error *reterr_error)
 {
     const struct pg_filter_facts *facts = &judgement->facts;
@@ -141,20 +132,49 @@ static enum err pg_filter_check_query(struct pg_filter *filter,
         .is_backslash_quoted = filter->is_backslash_quoted,
         .is_ambiguous = judgement->is_ambiguous,
     };
-    enum err err =
-        pg_filter_read_only_check(filter, message->type, facts, ret_passes, reterr_error);
-    if (err == ERR_NONE && *ret_passes) {
-        err =
-            pg_filter_mask_check(filter, message->type, text, judgement, ret_passes, reterr_error);
+    enum err err = pg_filter_read_only_check(filter, message->type, facts, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_mask_check(filter, message->type, text, judgement, reterr_error);
     }
-    if (err == ERR_NONE && *ret_passes) {
-        err = pg_filter_budget_check(filter, message->type, facts, ret_passes, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_budget_check(filter, message->type, facts, reterr_error);
     }
-    if (err == ERR_NONE && *ret_passes) {
-        err = pg_filter_hold_check(filter, message->type, &held, &judgement->verdict, ret_passes,
-                                   reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_hold_check(filter, message->type, &held, &judgement->verdict, reterr_error);
     }
     return err;
+}
+
+/* Nothing is done for it yet that has to be undone when one of these refuses it. */
+static enum err pg_filter_admit_query(struct pg_filter *filter,
+                                      const struct pg_filter_message *message, struct slice text,
+                                      struct pg_filter_judgement *judgement, bool *ret_is_taken,
+                                      struct error *reterr_error)
+{
+    *ret_is_taken = false;
+    enum err err = pg_filter_check_script_names(filter, message->type, judgement, reterr_error);
+    if (err != ERR_NONE) {
+        return err;
+    }
+    if (judgement->script.count > 0 && pg_filter_is_full(filter, text.len)) {
+        return pg_filter_refuse_for(filter, message->type, "53400",
+                                    "more prepared statements than can be followed", reterr_error);
+    }
+    if (judgement->verdict.action != GUARD_BLOCK) {
+        err = pg_filter_check_query(filter, message, text, judgement, reterr_error);
+        if (err != ERR_NONE) {
+            return err;
+        }
+        if (pg_filter_is_rehearsal(filter)) {
+            pg_filter_rehearse_facts(&judgement->facts);
+        }
+        err = pg_filter_limit_query(filter, message, &judgement->facts, ret_is_taken, reterr_error);
+    }
+    if (err == ERR_NONE) {
+        err = pg_filter_enforce(filter, message->type, &judgement->verdict, reterr_error);
+    }
+    return err == ERR_NONE && !*ret_is_taken ? pg_filter_mask_request(filter, message, reterr_error)
+                                             : err;
 }
 
 static enum err pg_filter_take_query(struct pg_filter *filter,
@@ -164,8 +184,7 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     struct slice text;
     struct error why;
     struct pg_filter_judgement judgement;
-    enum pg_filter_outcome outcome = PG_FILTER_SEND;
-    bool passes = true;
+    bool is_taken = false;
     uint64_t id = 0;
     enum err err = pgwire_query_read(message->body, &text, &why);
     if (err != ERR_NONE) {
@@ -176,37 +195,13 @@ static enum err pg_filter_take_query(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_check_script_names(filter, message->type, &judgement, &passes, reterr_error);
-    if (err != ERR_NONE || !passes) {
-        return err;
-    }
-    if (judgement.script.count > 0 && pg_filter_is_full(filter, text.len)) {
-        return pg_filter_refuse_for(filter, message->type, "53400",
-                                    "more prepared statements than can be followed", reterr_error);
-    }
-    if (judgement.verdict.action != GUARD_BLOCK) {
-        err = pg_filter_check_query(filter, message, text, &judgement, &passes, reterr_error);
-        if (err != ERR_NONE || !passes) {
-            return err;
-        }
-        if (pg_filter_is_rehearsal(filter)) {
-            pg_filter_rehearse_facts(&judgement.facts);
-        }
-        err = pg_filter_limit_query(filter, message, &judgement.facts, &outcome, reterr_error);
-        if (err != ERR_NONE || outcome == PG_FILTER_DEFER) {
-            return err == ERR_NONE ? ERR_AGAIN : err;
-        }
-    }
-    err = pg_filter_enforce(filter, message->type, &judgement.verdict, &passes, reterr_error);
-    if (err == ERR_NONE && passes && outcome == PG_FILTER_SEND) {
-        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
-    }
-    if (err != ERR_NONE || !passes) {
+    err = pg_filter_admit_query(filter, message, text, &judgement, &is_taken, reterr_error);
+    if (err != ERR_NONE) {
         return err;
     }
     pg_filter_known_sent(filter, &judgement.facts);
-    if (outcome == PG_FILTER_HANDLED) {
-        if (filter->limit.phase == PG_FILTER_BEGINNING && judgement.verdict.action == GUARD_WARN) {
+    if (is_taken) {
+        if (judgement.verdict.action == GUARD_WARN) {
             pg_filter_write_verdict(&filter->limit.notice, &judgement.verdict);
         }
         return ERR_NONE;
@@ -226,22 +221,19 @@ static enum err pg_filter_take_call(struct pg_filter *filter,
                                     struct error *reterr_error)
 {
     struct pg_filter_judgement judgement;
-    bool passes = true;
     uint64_t id = 0;
     pg_filter_judge_call(filter, message->body, &judgement);
     enum err err = ERR_NONE;
     if (!pg_filter_stops(filter, &judgement.verdict)) {
-        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
-                                        reterr_error);
-        if (err == ERR_NONE && passes) {
-            err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
-                                         reterr_error);
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, reterr_error);
+        if (err == ERR_NONE) {
+            err = pg_filter_budget_check(filter, message->type, &judgement.facts, reterr_error);
         }
     }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_admit(filter, message, SLICE_NONE, &judgement, &passes, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_admit(filter, message, SLICE_NONE, &judgement, reterr_error);
     }
-    if (err != ERR_NONE || !passes) {
+    if (err != ERR_NONE) {
         return err;
     }
     pg_filter_known_sent(filter, &judgement.facts);
@@ -281,9 +273,8 @@ static enum err pg_filter_take_whole(struct pg_filter *filter,
                                      const struct pg_filter_message *message,
                                      struct error *reterr_error)
 {
-    bool passes = false;
-    enum err err = pg_filter_read_only_begin(filter, message->type, &passes, reterr_error);
-    if (err != ERR_NONE || !passes) {
+    enum err err = pg_filter_read_only_begin(filter, message->type, reterr_error);
+    if (err != ERR_NONE) {
         return err;
     }
     switch ((enum pgwire_client_kind)message->type) {
@@ -310,8 +301,8 @@ static enum err pg_filter_take_whole(struct pg_filter *filter,
     must(false);
 }
 
-/* What the server must not get before something else was answered is looked at once more then.
- * 'bytes': all of it, if it lies in one piece. */
+/* What was refused is dealt with; what the server must not get before something else was answered
+ * is looked at once more then. 'bytes': all of it, if it lies in one piece. */
 static enum err pg_filter_take_body(struct pg_filter *filter, struct slice bytes, struct slice body,
                                     struct error *reterr_error)
 {
@@ -335,7 +326,7 @@ static enum err pg_filter_take_body(struct pg_filter *filter, struct slice bytes
     filter->checkable = SLICE_NONE;
     filter->has_script = false;
     arena_reset(&filter->arena);
-    return err;
+    return err == ERR_DENIED ? ERR_NONE : err;
 }
 
 /* What passes as it comes: whole messages, or the header of one whose parts do. */
@@ -388,7 +379,7 @@ static enum err pg_filter_begin_message(struct pg_filter *filter, const struct p
     enum err err = pg_filter_refuse_for(filter, frame->type, "54000",
                                         "too large for the guard rails to examine", reterr_error);
     filter->number++;
-    return err;
+    return err == ERR_DENIED ? ERR_NONE : err;
 }
 
 enum err pg_filter_take_client(struct pg_filter *filter, const struct pgwire_piece *piece,

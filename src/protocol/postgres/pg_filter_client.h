@@ -12,14 +12,15 @@ struct pg_filter_judgement;
  * that. */
 enum err pg_filter_take_client(struct pg_filter *filter, const struct pgwire_piece *piece,
                                struct error *reterr_error) MUST_USE;
-/* Whether the verdict lets the message pass; if not, it was refused. */
+/* Whether the verdict lets the message pass; ERR_DENIED: it does not, and the message was refused.
+ */
 enum err pg_filter_enforce(struct pg_filter *filter, char type, const struct guard_verdict *verdict,
-                           bool *ret_passes, struct error *reterr_error) MUST_USE;
-/* Whether the message may be sent next: by its verdict, by what is masked, and as pg_mask has room
- * for it; if not, it was refused. */
+                           struct error *reterr_error) MUST_USE;
+/* Likewise whether it may be sent next: by its verdict, by what is masked, and as pg_mask has room
+ * for it. */
 enum err pg_filter_admit(struct pg_filter *filter, const struct pg_filter_message *message,
                          struct slice text, const struct pg_filter_judgement *judgement,
-                         bool *ret_passes, struct error *reterr_error) MUST_USE;
+                         struct error *reterr_error) MUST_USE;
 /* With what a verdict warns of before its answer. */
 enum err pg_filter_send_judged(struct pg_filter *filter, const struct pg_filter_message *message,
                                const struct guard_verdict *verdict, uint64_t *ret_id,
@@ -28,7 +29,7 @@ enum err pg_filter_send_judged(struct pg_filter *filter, const struct pg_filter_
 void pg_filter_define_prepared(struct pg_filter *filter, uint64_t id,
                                const struct pg_filter_text *text, const struct sql_script *script);
 
-/* Parse, Bind, Execute, Describe and Close. ERR_AGAIN as above. */
+/* Parse, Bind, Execute, Describe and Close. ERR_DENIED and ERR_AGAIN as above. */
 enum err pg_filter_take_extended(struct pg_filter *filter, const struct pg_filter_message *message,
                                  struct error *reterr_error) MUST_USE;
 

@@ -19,15 +19,13 @@
  * be bound under this name. */
 static enum err pg_filter_review_parse(struct pg_filter *filter, char type,
                                        struct pg_filter_judgement *judgement, bool *ret_is_due,
-                                       bool *ret_passes, struct error *reterr_error)
+                                       struct error *reterr_error)
 {
-    *ret_passes = true;
     *ret_is_due = pg_filter_needs_review(filter, &judgement->verdict);
     if (!*ret_is_due) {
         return ERR_NONE;
     }
     if ((judgement->facts.operations & (SQL_BIT(SQL_PREPARE) | SQL_BIT(SQL_EXECUTE))) != 0) {
-        *ret_passes = false;
         return pg_filter_refuse_unheld(filter, type, &judgement->verdict,
                                        "what SQL prepares, or executes by a name, cannot be shown "
                                        "as what it will be: send the statement itself",
@@ -53,7 +51,6 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     struct pgwire_parse parse;
     struct error why;
     struct pg_filter_judgement judgement;
-    bool passes = false;
     bool is_due = false;
     uint64_t id = 0;
     enum err err = pgwire_parse_read(message->body, &parse, &why);
@@ -69,22 +66,17 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    err = pg_filter_check_script_names(filter, message->type, &judgement, &passes, reterr_error);
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_review_parse(filter, message->type, &judgement, &is_due, &passes,
-                                     reterr_error);
+    err = pg_filter_check_script_names(filter, message->type, &judgement, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_review_parse(filter, message->type, &judgement, &is_due, reterr_error);
     }
-    if (err != ERR_NONE || !passes) {
-        return err;
+    if (err == ERR_NONE && judgement.verdict.action != GUARD_BLOCK) {
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, reterr_error);
     }
-    if (judgement.verdict.action != GUARD_BLOCK) {
-        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
-                                        reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_admit(filter, message, parse.text, &judgement, reterr_error);
     }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_admit(filter, message, parse.text, &judgement, &passes, reterr_error);
-    }
-    if (err != ERR_NONE || !passes) {
+    if (err != ERR_NONE) {
         return err;
     }
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
@@ -106,22 +98,19 @@ static enum err pg_filter_take_parse(struct pg_filter *filter,
 }
 
 static enum err pg_filter_judge_values(struct pg_filter *filter, struct pgwire_values values,
-                                       bool *ret_passes, struct error *reterr_error)
+                                       struct error *reterr_error)
 {
     struct slice value;
-    *ret_passes = true;
-    while (filter->policy.looks_at_values && *ret_passes && pgwire_value_next(&values, &value)) {
+    enum err err = ERR_NONE;
+    while (filter->policy.looks_at_values && err == ERR_NONE &&
+           pgwire_value_next(&values, &value)) {
         struct pg_filter_judgement judgement;
         if (value.at != NULL) {
             pg_filter_judge_value(filter, value, &judgement);
-            enum err err = pg_filter_enforce(filter, PGWIRE_CLIENT_BIND, &judgement.verdict,
-                                             ret_passes, reterr_error);
-            if (err != ERR_NONE) {
-                return err;
-            }
+            err = pg_filter_enforce(filter, PGWIRE_CLIENT_BIND, &judgement.verdict, reterr_error);
         }
     }
-    return ERR_NONE;
+    return err;
 }
 
 /* What a name stands for was judged when it was defined: by other rules, maybe, or it says EXECUTE
@@ -157,15 +146,15 @@ static void pg_filter_judge_named(struct pg_filter *filter, struct pg_filter_sta
 static enum err pg_filter_enforce_named(struct pg_filter *filter, char type,
                                         struct pg_filter_statement *statement,
                                         const struct pg_filter_judgement *judgement,
-                                        bool *ret_passes, struct error *reterr_error)
+                                        struct error *reterr_error)
 {
     bool is_new = statement == NULL || statement->generation != filter->policy.generation;
     struct slice text = statement == NULL ? SLICE_NONE : buf_view(&statement->text);
-    enum err err = pg_filter_enforce(filter, type, &judgement->verdict, ret_passes, reterr_error);
-    if (err == ERR_NONE && *ret_passes && is_new) {
-        err = pg_filter_mask_check(filter, type, text, judgement, ret_passes, reterr_error);
+    enum err err = pg_filter_enforce(filter, type, &judgement->verdict, reterr_error);
+    if (err == ERR_NONE && is_new) {
+        err = pg_filter_mask_check(filter, type, text, judgement, reterr_error);
     }
-    if (err == ERR_NONE && *ret_passes && statement != NULL) {
+    if (err == ERR_NONE && statement != NULL) {
         statement->generation = filter->policy.generation;
     }
     return err;
@@ -190,10 +179,9 @@ static void pg_filter_reviews_of_bind(struct pg_filter *filter, struct pgwire_va
 /* What was approved is told by filter->hold. */
 static enum err pg_filter_hold_bind(struct pg_filter *filter, const struct pgwire_bind *bind,
                                     const struct pg_filter_statement *statement,
-                                    const struct pg_filter_judgement *judgement, bool *ret_passes,
+                                    const struct pg_filter_judgement *judgement,
                                     struct error *reterr_error)
 {
-    *ret_passes = true;
     if (!filter->policy.asks_review || judgement->verdict.action == GUARD_BLOCK) {
         return ERR_NONE;
     }
@@ -203,7 +191,6 @@ static enum err pg_filter_hold_bind(struct pg_filter *filter, const struct pgwir
         return ERR_NONE; /* or it is refused by whoever enforces the verdict */
     }
     if (pg_filter_is_full(filter, statement->text.len)) {
-        *ret_passes = false;
         return pg_filter_refuse_for(filter, PGWIRE_CLIENT_BIND, "53400",
                                     "more portals than can be followed", reterr_error);
     }
@@ -216,8 +203,7 @@ static enum err pg_filter_hold_bind(struct pg_filter *filter, const struct pgwir
         .is_backslash_quoted = statement->is_backslash_quoted,
         .is_ambiguous = statement->is_ambiguous,
     };
-    return pg_filter_hold_check(filter, PGWIRE_CLIENT_BIND, &held, &verdict, ret_passes,
-                                reterr_error);
+    return pg_filter_hold_check(filter, PGWIRE_CLIENT_BIND, &held, &verdict, reterr_error);
 }
 
 /* What a portal stands for that was let through: nobody is asked again when it is executed. */
@@ -237,6 +223,33 @@ static struct pg_filter_statement *pg_filter_statement_approved(
     return approved;
 }
 
+/* All that may refuse it, or have it wait. */
+static enum err pg_filter_admit_bind(struct pg_filter *filter,
+                                     const struct pg_filter_message *message,
+                                     const struct pgwire_bind *bind,
+                                     struct pg_filter_statement *statement,
+                                     const struct pg_filter_judgement *judgement,
+                                     struct error *reterr_error)
+{
+    enum err err = ERR_NONE;
+    if (statement == NULL || judgement->facts.executes) {
+        err = pg_filter_check_lost(filter, message->type, reterr_error);
+    }
+    if (err == ERR_NONE) {
+        err = pg_filter_hold_bind(filter, bind, statement, judgement, reterr_error);
+    }
+    if (err == ERR_NONE) {
+        err = pg_filter_enforce_named(filter, message->type, statement, judgement, reterr_error);
+    }
+    if (err == ERR_NONE) {
+        err = pg_filter_read_only_check(filter, message->type, &judgement->facts, reterr_error);
+    }
+    if (err == ERR_NONE) {
+        err = pg_filter_judge_values(filter, bind->values, reterr_error);
+    }
+    return err == ERR_NONE ? pg_filter_mask_request(filter, message, reterr_error) : err;
+}
+
 static enum err pg_filter_take_bind(struct pg_filter *filter,
                                     const struct pg_filter_message *message,
                                     struct error *reterr_error)
@@ -245,7 +258,6 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     struct error why;
     struct pg_filter_statement *statement = NULL;
     struct pg_filter_judgement judgement;
-    bool passes = false;
     uint64_t id = 0;
     enum err err = pgwire_bind_read(message->body, &bind, &why);
     if (err != ERR_NONE) {
@@ -262,41 +274,19 @@ static enum err pg_filter_take_bind(struct pg_filter *filter,
     if (judgement.is_early) {
         return ERR_AGAIN;
     }
-    passes = true;
-    if (statement == NULL || judgement.facts.executes) {
-        err = pg_filter_check_lost(filter, message->type, &passes, reterr_error);
-    }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_hold_bind(filter, &bind, statement, &judgement, &passes, reterr_error);
-    }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
-                                      reterr_error);
-    }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
-                                        reterr_error);
-    }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_judge_values(filter, bind.values, &passes, reterr_error);
-    }
-    if (err == ERR_NONE && passes) {
-        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
-    }
-    if (err != ERR_NONE || !passes) {
+    err = pg_filter_admit_bind(filter, message, &bind, statement, &judgement, reterr_error);
+    if (err != ERR_NONE) {
         return err;
     }
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
-    if (err == ERR_NONE) {
-        if (statement != NULL) {
-            bool is_approved = filter->hold.phase == PG_FILTER_APPROVED;
-            statement->bound_at = statement->is_bound ? statement->bound_at : filter->ended_count;
-            statement->is_bound = true;
-            pg_filter_change_add(filter, pg_filter_request_add(filter, id),
-                                 PG_FILTER_DEFINES_PORTAL, bind.portal,
-                                 is_approved ? pg_filter_statement_approved(filter, statement)
-                                             : pg_filter_statement_ref(statement));
-        }
+    if (err == ERR_NONE && statement != NULL) {
+        bool is_approved = filter->hold.phase == PG_FILTER_APPROVED;
+        statement->bound_at = statement->is_bound ? statement->bound_at : filter->ended_count;
+        statement->is_bound = true;
+        pg_filter_change_add(filter, pg_filter_request_add(filter, id), PG_FILTER_DEFINES_PORTAL,
+                             bind.portal,
+                             is_approved ? pg_filter_statement_approved(filter, statement)
+                                         : pg_filter_statement_ref(statement));
     }
     return err;
 }
@@ -345,8 +335,6 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
     struct pg_filter_statement *statement = NULL;
     struct pg_filter_judgement judgement = {
         .facts = {.max_rows = PG_FILTER_NO_LIMIT, .reads = true}};
-    enum pg_filter_outcome outcome = PG_FILTER_SEND;
-    bool passes = true;
     uint64_t id = 0;
     enum err err = pgwire_execute_read(message->body, &execute, &why);
     if (err != ERR_NONE) {
@@ -369,28 +357,21 @@ static enum err pg_filter_take_execute(struct pg_filter *filter,
         return ERR_AGAIN;
     }
     if (!pg_filter_stops(filter, &judgement.verdict)) {
-        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, &passes,
-                                        reterr_error);
-        if (err == ERR_NONE && passes) {
-            err = pg_filter_budget_check(filter, message->type, &judgement.facts, &passes,
-                                         reterr_error);
+        err = pg_filter_read_only_check(filter, message->type, &judgement.facts, reterr_error);
+        if (err == ERR_NONE) {
+            err = pg_filter_budget_check(filter, message->type, &judgement.facts, reterr_error);
         }
-        if (err != ERR_NONE || !passes) {
-            return err;
-        }
-        err = pg_filter_limit_execute(filter, &judgement.facts, &execute, &outcome, reterr_error);
-        if (err != ERR_NONE || outcome == PG_FILTER_DEFER) {
-            return err == ERR_NONE ? ERR_AGAIN : err;
+        if (err == ERR_NONE) {
+            err = pg_filter_limit_execute(filter, &judgement.facts, &execute, reterr_error);
         }
     }
-    if (is_judged) {
-        err = pg_filter_enforce_named(filter, message->type, statement, &judgement, &passes,
-                                      reterr_error);
+    if (err == ERR_NONE && is_judged) {
+        err = pg_filter_enforce_named(filter, message->type, statement, &judgement, reterr_error);
     }
-    if (err == ERR_NONE && passes && outcome == PG_FILTER_SEND) {
-        err = pg_filter_mask_request(filter, message, &passes, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_mask_request(filter, message, reterr_error);
     }
-    if (err != ERR_NONE || !passes || outcome == PG_FILTER_HANDLED) {
+    if (err != ERR_NONE) {
         return err;
     }
     err = pg_filter_send_judged(filter, message, &judgement.verdict, &id, reterr_error);
@@ -408,17 +389,15 @@ static enum err pg_filter_take_object(struct pg_filter *filter,
 {
     struct pgwire_object object;
     struct error why;
-    bool passes = false;
     uint64_t id = 0;
     enum err err = pgwire_object_read(message->body, &object, &why);
     if (err != ERR_NONE) {
         return pg_filter_refuse_malformed(filter, message->type, &why, reterr_error);
     }
-    err = pg_filter_mask_request(filter, message, &passes, reterr_error);
-    if (err != ERR_NONE || !passes) {
-        return err;
+    err = pg_filter_mask_request(filter, message, reterr_error);
+    if (err == ERR_NONE) {
+        err = pg_filter_send_message(filter, message, &id, reterr_error);
     }
-    err = pg_filter_send_message(filter, message, &id, reterr_error);
     if (err == ERR_NONE && message->type == PGWIRE_CLIENT_CLOSE) {
         pg_filter_change_add(filter, pg_filter_request_add(filter, id),
                              object.kind == PGWIRE_STATEMENT ? PG_FILTER_ENDS_STATEMENT
@@ -430,28 +409,26 @@ static enum err pg_filter_take_object(struct pg_filter *filter,
 
 /* Bind names a portal, and what it is made of. */
 static enum err pg_filter_check_names(struct pg_filter *filter,
-                                      const struct pg_filter_message *message, bool *ret_passes,
+                                      const struct pg_filter_message *message,
                                       struct error *reterr_error)
 {
     struct reader reader = reader_of(message->body);
     if (message->type == PGWIRE_CLIENT_CLOSE || message->type == PGWIRE_CLIENT_DESCRIBE) {
         reader_skip(&reader, 1);
     }
-    enum err err = pg_filter_check_name(filter, message->type, pgwire_name_read(&reader),
-                                        ret_passes, reterr_error);
-    if (err == ERR_NONE && *ret_passes && message->type == PGWIRE_CLIENT_BIND) {
-        err = pg_filter_check_name(filter, message->type, pgwire_name_read(&reader), ret_passes,
-                                   reterr_error);
-    }
-    return err;
+    enum err err =
+        pg_filter_check_name(filter, message->type, pgwire_name_read(&reader), reterr_error);
+    return err == ERR_NONE && message->type == PGWIRE_CLIENT_BIND
+               ? pg_filter_check_name(filter, message->type, pgwire_name_read(&reader),
+                                      reterr_error)
+               : err;
 }
 
 enum err pg_filter_take_extended(struct pg_filter *filter, const struct pg_filter_message *message,
                                  struct error *reterr_error)
 {
-    bool passes = false;
-    enum err err = pg_filter_check_names(filter, message, &passes, reterr_error);
-    if (err != ERR_NONE || !passes) {
+    enum err err = pg_filter_check_names(filter, message, reterr_error);
+    if (err != ERR_NONE) {
         return err;
     }
     switch ((int)message->type) {

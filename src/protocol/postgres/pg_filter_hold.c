@@ -175,12 +175,10 @@ static void hold_begin(struct pg_filter *filter, const struct pg_filter_held *he
 
 enum err pg_filter_hold_check(struct pg_filter *filter, char type,
                               const struct pg_filter_held *held,
-                              const struct guard_verdict *verdict, bool *ret_passes,
-                              struct error *reterr_error)
+                              const struct guard_verdict *verdict, struct error *reterr_error)
 {
     struct pg_filter_hold *hold = &filter->hold;
-    *ret_passes = !pg_filter_needs_review(filter, verdict) || hold->phase == PG_FILTER_APPROVED;
-    if (*ret_passes) {
+    if (!pg_filter_needs_review(filter, verdict) || hold->phase == PG_FILTER_APPROVED) {
         return ERR_NONE;
     }
     if (hold->phase == PG_FILTER_DENIED) {
@@ -200,7 +198,6 @@ enum err pg_filter_hold_check(struct pg_filter *filter, char type,
     if (is_rehearsal) {
         pg_filter_tell_findings(filter, verdict);
         hold->phase = PG_FILTER_APPROVED; /* as far as it is to be run */
-        *ret_passes = true;
         return ERR_NONE;
     }
     hold_begin(filter, held, verdict);

@@ -27,10 +27,10 @@ bool pg_filter_stops(const struct pg_filter *filter, const struct guard_verdict 
 /* What is left when nobody has to be asked, or was. */
 void pg_filter_drop_reviews(struct guard_verdict *verdict);
 /* Before it is sent, and before anything is done for it: ERR_AGAIN: when it was decided, or what is
- * owed was answered; if it does not pass, it was refused. */
+ * owed was answered; ERR_DENIED: it was refused. */
 enum err pg_filter_hold_check(struct pg_filter *filter, char type,
                               const struct pg_filter_held *held,
-                              const struct guard_verdict *verdict, bool *ret_passes,
+                              const struct guard_verdict *verdict,
                               struct error *reterr_error) MUST_USE;
 /* It needs a review, which cannot be for this reason. */
 enum err pg_filter_refuse_unheld(struct pg_filter *filter, char type,

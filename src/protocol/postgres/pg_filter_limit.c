@@ -52,37 +52,33 @@ static void pg_filter_limit_clear(struct pg_filter *filter)
  */
 
 static enum err pg_filter_limit_refuse(struct pg_filter *filter, char type, const char *why,
-                                       enum pg_filter_outcome *ret_outcome,
                                        struct error *reterr_error)
 {
-    *ret_outcome = PG_FILTER_HANDLED;
     return pg_filter_refuse_for(filter, type, "42501", why, reterr_error);
 }
 
 enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_message *message,
-                               const struct pg_filter_facts *facts,
-                               enum pg_filter_outcome *ret_outcome, struct error *reterr_error)
+                               const struct pg_filter_facts *facts, bool *ret_is_taken,
+                               struct error *reterr_error)
 {
     struct pg_filter_limit *limit = &filter->limit;
-    *ret_outcome = PG_FILTER_SEND;
+    *ret_is_taken = false;
     if (limit->phase == PG_FILTER_IN_BATCH) {
-        return pg_filter_limit_refuse(filter, message->type, IN_BATCH, ret_outcome, reterr_error);
+        return pg_filter_limit_refuse(filter, message->type, IN_BATCH, reterr_error);
     }
     if (facts->max_rows < 0 || filter->state.is_skipping) {
         return ERR_NONE;
     }
     if (facts->why_unlimited != NULL) {
-        return pg_filter_limit_refuse(filter, message->type, facts->why_unlimited, ret_outcome,
-                                      reterr_error);
+        return pg_filter_limit_refuse(filter, message->type, facts->why_unlimited, reterr_error);
     }
     if (filter->state.is_in_batch) {
         return pg_filter_limit_refuse(filter, message->type,
                                       "a statement with a limit on its rows needs a Sync before it",
-                                      ret_outcome, reterr_error);
+                                      reterr_error);
     }
     if (pgwire_state_owes_ready(&filter->state)) {
-        *ret_outcome = PG_FILTER_DEFER;
-        return ERR_NONE;
+        return ERR_AGAIN;
     }
     if (filter->state.transaction != PGWIRE_IDLE) {
         return ERR_NONE;
@@ -96,7 +92,7 @@ enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_
     limit->is_simple = true;
     limit->facts = *facts;
     limit->facts.rule = guard_finding_copy_in(&limit->arena, &facts->rule);
-    *ret_outcome = PG_FILTER_HANDLED;
+    *ret_is_taken = true;
     limit->is_rehearsing = facts->rehearses;
     return pg_filter_send_query(filter, facts->rehearses ? "BEGIN; " PG_FILTER_REHEARSAL : "BEGIN",
                                 &limit->id, reterr_error);
@@ -140,14 +136,11 @@ static const char *pg_filter_why_not_now(const struct pg_filter *filter,
 }
 
 enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filter_facts *facts,
-                                 const struct pgwire_execute *execute,
-                                 enum pg_filter_outcome *ret_outcome, struct error *reterr_error)
+                                 const struct pgwire_execute *execute, struct error *reterr_error)
 {
     struct pg_filter_limit *limit = &filter->limit;
-    *ret_outcome = PG_FILTER_SEND;
     if (limit->phase == PG_FILTER_IN_BATCH && (facts->controls || facts->begins)) {
-        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, IN_BATCH, ret_outcome,
-                                      reterr_error);
+        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, IN_BATCH, reterr_error);
     }
     bool is_behind = limit->phase == PG_FILTER_IN_BATCH && limit->is_rehearsing;
     if ((facts->max_rows < 0 && !is_behind) || filter->state.is_skipping) {
@@ -155,15 +148,13 @@ enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filte
     }
     const char *why = pg_filter_why_not_now(filter, facts, execute);
     if (why != NULL) {
-        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, why, ret_outcome,
-                                      reterr_error);
+        return pg_filter_limit_refuse(filter, PGWIRE_CLIENT_EXECUTE, why, reterr_error);
     }
     if (limit->phase == PG_FILTER_IN_BATCH) {
         return ERR_NONE;
     }
     if (pgwire_state_owes_ready(&filter->state)) {
-        *ret_outcome = PG_FILTER_DEFER;
-        return ERR_NONE;
+        return ERR_AGAIN;
     }
     limit->phase = PG_FILTER_IN_BATCH;
     limit->wraps = filter->state.transaction == PGWIRE_IDLE && !filter->has_begun;
@@ -313,9 +304,8 @@ static enum err pg_filter_limit_run(struct pg_filter *filter, struct error *rete
     const struct pg_filter_message message = {.type = PGWIRE_CLIENT_QUERY,
                                               .body = slice_from(bytes, PGWIRE_HEADER_SIZE)};
     uint64_t id = 0;
-    bool passes = false;
-    enum err err = pg_filter_mask_request(filter, &message, &passes, reterr_error);
-    if (err == ERR_NONE && !passes) {
+    enum err err = pg_filter_mask_request(filter, &message, reterr_error);
+    if (err == ERR_DENIED) {
         err = fail(reterr_error, ERR_LIMIT, "too many requests wait for their answers");
     }
     err = err == ERR_NONE ? pg_filter_send_message(filter, &message, &id, reterr_error) : err;

@@ -5,19 +5,14 @@
 
 #include "protocol/postgres/pg_filter_internal.h"
 
-/* What becomes of a statement that facts limit, before it is sent. */
-enum pg_filter_outcome {
-    PG_FILTER_SEND,    /* it is to be sent now, and pg_filter_limit_request() to be called */
-    PG_FILTER_DEFER,   /* nothing was done: again, when what is owed was answered */
-    PG_FILTER_HANDLED, /* it was taken over, or refused */
-};
+/* Before a statement that facts limit is sent, and pg_filter_limit_request() called. ERR_DENIED: it
+ * was refused; ERR_AGAIN: nothing was done, it is to come again when what is owed was answered. A
+ * Query may be taken over, to be sent from here. */
 enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_message *message,
-                               const struct pg_filter_facts *facts,
-                               enum pg_filter_outcome *ret_outcome,
+                               const struct pg_filter_facts *facts, bool *ret_is_taken,
                                struct error *reterr_error) MUST_USE;
 enum err pg_filter_limit_execute(struct pg_filter *filter, const struct pg_filter_facts *facts,
                                  const struct pgwire_execute *execute,
-                                 enum pg_filter_outcome *ret_outcome,
                                  struct error *reterr_error) MUST_USE;
 void pg_filter_limit_request(struct pg_filter *filter, uint64_t id,
                              const struct pg_filter_facts *facts);

@@ -173,11 +173,10 @@ static void pg_filter_keep_script(struct pg_filter *filter, struct slice text,
 }
 
 enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice text,
-                              const struct pg_filter_judgement *judgement, bool *ret_passes,
+                              const struct pg_filter_judgement *judgement,
                               struct error *reterr_error)
 {
     const char *words = "";
-    *ret_passes = true;
     if (filter->mask == NULL || filter->policy.masking == NULL) {
         return ERR_NONE;
     }
@@ -187,12 +186,10 @@ enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice 
     case PG_MASK_PASSES:
         return ERR_NONE;
     case PG_MASK_ASKS:
-        *ret_passes = false;
         return ERR_AGAIN;
     case PG_MASK_IS_REFUSED:
         break;
     }
-    *ret_passes = false;
     return pg_filter_refuse_masked(filter, type, PG_MASK_REFUSED_SQLSTATE, words, reterr_error);
 }
 
@@ -267,11 +264,10 @@ static enum err pg_filter_send_describe(struct pg_filter *filter, struct slice e
 }
 
 enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter_message *message,
-                                bool *ret_passes, struct error *reterr_error)
+                                struct error *reterr_error)
 {
     struct error why;
     enum err err = ERR_NONE;
-    *ret_passes = true;
     if (filter->mask == NULL) {
         return ERR_NONE;
     }
@@ -282,7 +278,6 @@ enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter
     }
     err = err == ERR_NONE ? pg_filter_mask_tell(filter, message, false, &why) : err;
     if (err != ERR_NONE) {
-        *ret_passes = false;
         return pg_filter_refuse_masked(filter, message->type, err == ERR_LIMIT ? "54000" : "08P01",
                                        why.message, reterr_error);
     }

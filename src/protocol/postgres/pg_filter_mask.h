@@ -11,10 +11,10 @@ void pg_filter_mask_init(struct pg_filter *filter);
 void pg_filter_mask_release(struct pg_filter *filter);
 /* Of the policy that the filter has. */
 void pg_filter_mask_set(struct pg_filter *filter);
-/* The message goes to the server next; if not, it was refused. With a Describe of ours before it
- * where one is needed. */
+/* The message goes to the server next, with a Describe of ours before it where one is needed.
+ * ERR_DENIED: it does not, and was refused. */
 enum err pg_filter_mask_request(struct pg_filter *filter, const struct pg_filter_message *message,
-                                bool *ret_passes, struct error *reterr_error) MUST_USE;
+                                struct error *reterr_error) MUST_USE;
 bool pg_filter_mask_wants(const struct pg_filter *filter, char type);
 /* As pg_filter_pass_messages(), of types that it wants. */
 enum err pg_filter_mask_pass(struct pg_filter *filter, struct slice messages, bool is_lasting,
@@ -31,10 +31,10 @@ enum err pg_filter_mask_part(struct pg_filter *filter, struct slice part,
 bool pg_filter_asks(const struct pg_filter *filter);
 /* What waited. */
 enum err pg_filter_mask_again(struct pg_filter *filter, struct error *reterr_error) MUST_USE;
-/* Whether the text may be asked; if not, it was refused. at == NULL: none that is known. ERR_AGAIN:
- * it depends on the catalog, which was asked. */
+/* Whether the text may be asked; at == NULL: none that is known. ERR_DENIED: not, and it was
+ * refused; ERR_AGAIN: it depends on the catalog, which was asked. */
 enum err pg_filter_mask_check(struct pg_filter *filter, char type, struct slice text,
-                              const struct pg_filter_judgement *judgement, bool *ret_passes,
+                              const struct pg_filter_judgement *judgement,
                               struct error *reterr_error) MUST_USE;
 
 #endif

@@ -116,44 +116,41 @@ void pg_filter_changes_drop(struct pg_filter *filter, struct pg_filter_request *
 /* Beyond ASCII servers convert names before they cut and compare them. What comes of that is known
  * where nothing has to be converted, nor is about to. */
 enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice name,
-                              bool *ret_passes, struct error *reterr_error)
+                              struct error *reterr_error)
 {
-    *ret_passes = text_is_ascii(name);
-    if (*ret_passes) {
+    if (text_is_ascii(name)) {
         return ERR_NONE;
     }
     if (pgwire_state_owes_ready(&filter->state)) {
         return ERR_AGAIN;
     }
-    *ret_passes = filter->is_client_utf8 && filter->is_server_utf8 && !filter->has_run;
-    return *ret_passes ? ERR_NONE
-                       : pg_filter_refuse_for(filter, type, "42602",
-                                              "a name of letters beyond ASCII can be followed in "
-                                              "UTF8 only, and as the first in a batch",
-                                              reterr_error);
+    bool is_known = filter->is_client_utf8 && filter->is_server_utf8 && !filter->has_run;
+    return is_known ? ERR_NONE
+                    : pg_filter_refuse_for(filter, type, "42602",
+                                           "a name of letters beyond ASCII can be followed in "
+                                           "UTF8 only, and as the first in a batch",
+                                           reterr_error);
 }
 
-enum err pg_filter_check_lost(struct pg_filter *filter, char type, bool *ret_passes,
-                              struct error *reterr_error)
+enum err pg_filter_check_lost(struct pg_filter *filter, char type, struct error *reterr_error)
 {
-    *ret_passes =
+    bool is_known =
         !filter->has_lost_names || !filter->policy.asks_review || filter->policy.is_reviewed;
-    return *ret_passes ? ERR_NONE
-                       : pg_filter_refuse_for(filter, type, "42501",
-                                              "what the name stands for is not known any more, and "
-                                              "may need a review: end all with DEALLOCATE ALL, and "
-                                              "prepare them again",
-                                              reterr_error);
+    return is_known ? ERR_NONE
+                    : pg_filter_refuse_for(filter, type, "42501",
+                                           "what the name stands for is not known any more, and "
+                                           "may need a review: end all with DEALLOCATE ALL, and "
+                                           "prepare them again",
+                                           reterr_error);
 }
 
 enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
-                                      const struct pg_filter_judgement *judgement, bool *ret_passes,
+                                      const struct pg_filter_judgement *judgement,
                                       struct error *reterr_error)
 {
     const struct sql_script *script = &judgement->script;
     enum err err = ERR_NONE;
     bool is_unreadable = judgement->is_unreadable && judgement->verdict.action != GUARD_BLOCK;
-    *ret_passes = !judgement->is_uncertain && !is_unreadable;
     if (is_unreadable) {
         return pg_filter_refuse_for(filter, type, "22021",
                                     "where a quote ends depends on letters beyond ASCII, which can "
@@ -168,11 +165,10 @@ enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
             reterr_error);
     }
     if (judgement->facts.executes) {
-        err = pg_filter_check_lost(filter, type, ret_passes, reterr_error);
+        err = pg_filter_check_lost(filter, type, reterr_error);
     }
-    for (size_t i = 0; i < script->count && err == ERR_NONE && *ret_passes; i++) {
-        err = pg_filter_check_name(filter, type, script->statements[i].prepared, ret_passes,
-                                   reterr_error);
+    for (size_t i = 0; i < script->count && err == ERR_NONE; i++) {
+        err = pg_filter_check_name(filter, type, script->statements[i].prepared, reterr_error);
     }
     return err;
 }

@@ -25,17 +25,17 @@ void pg_filter_changes_drop(struct pg_filter *filter, struct pg_filter_request *
  * False: it depends on what is owed for earlier batches. */
 bool pg_filter_find(struct pg_filter *filter, enum pg_filter_definition kind, struct slice name,
                     struct pg_filter_statement **ret_statement);
-/* Whether what a name will mean to the server can be told; if not, it was refused. ERR_AGAIN: when
- * what is owed was answered. */
+/* What a name will mean to the server has to be known. ERR_DENIED: it is not, and the message was
+ * refused; ERR_AGAIN: when what is owed was answered. */
 enum err pg_filter_check_name(struct pg_filter *filter, char type, struct slice name,
-                              bool *ret_passes, struct error *reterr_error) MUST_USE;
-/* Whether what runs by a name may run, where that name may be a lost one: what it stands for may
- * need a review, which rules of texts ask for when it is prepared. If not, it was refused. */
-enum err pg_filter_check_lost(struct pg_filter *filter, char type, bool *ret_passes,
                               struct error *reterr_error) MUST_USE;
-/* Of all that its PREPARE, EXECUTE and DEALLOCATE name. */
+/* Likewise what runs by a name, where that name may be a lost one: what it stands for may need a
+ * review, which rules of texts ask for when it is prepared. */
+enum err pg_filter_check_lost(struct pg_filter *filter, char type,
+                              struct error *reterr_error) MUST_USE;
+/* Likewise all that its PREPARE, EXECUTE and DEALLOCATE name. */
 enum err pg_filter_check_script_names(struct pg_filter *filter, char type,
-                                      const struct pg_filter_judgement *judgement, bool *ret_passes,
+                                      const struct pg_filter_judgement *judgement,
                                       struct error *reterr_error) MUST_USE;
 void pg_filter_names_init(struct pg_filter *filter);
 void pg_filter_names_release(struct pg_filter *filter);

@@ -16,9 +16,8 @@
 #define IS_AS_BEFORE      "RESET default_transaction_read_only"
 
 static enum err read_only_refuse(struct pg_filter *filter, char type, const char *why,
-                                 bool *ret_passes, struct error *reterr_error)
+                                 struct error *reterr_error)
 {
-    *ret_passes = false;
     return pg_filter_refuse_for(filter, type, "25006", why, reterr_error);
 }
 
@@ -48,7 +47,7 @@ static enum err read_only_ask(struct pg_filter *filter, const char *text,
 }
 
 /* No transaction is open: the message begins one. */
-static enum err read_only_begin_idle(struct pg_filter *filter, char type, bool *ret_passes,
+static enum err read_only_begin_idle(struct pg_filter *filter, char type,
                                      struct error *reterr_error)
 {
     struct pg_filter_read_only *read_only = &filter->read_only;
@@ -66,17 +65,15 @@ static enum err read_only_begin_idle(struct pg_filter *filter, char type, bool *
         read_only->has_failed = false;
         return read_only_refuse(filter, type,
                                 "the target did not make the session read only, as a rule asks",
-                                ret_passes, reterr_error);
+                                reterr_error);
     }
     read_only->is_ours = true;
     return read_only_ask(filter, BECOMES_READ_ONLY, reterr_error);
 }
 
-enum err pg_filter_read_only_begin(struct pg_filter *filter, char type, bool *ret_passes,
-                                   struct error *reterr_error)
+enum err pg_filter_read_only_begin(struct pg_filter *filter, char type, struct error *reterr_error)
 {
     const struct pg_filter_read_only *read_only = &filter->read_only;
-    *ret_passes = true;
     if ((!read_only->is_wanted && !read_only->is_ours) || filter->state.is_skipping) {
         return ERR_NONE;
     }
@@ -86,24 +83,22 @@ enum err pg_filter_read_only_begin(struct pg_filter *filter, char type, bool *re
                    ? read_only_refuse(filter, type,
                                       "where only reading is allowed a Sync has to stand behind "
                                       "the end of a transaction",
-                                      ret_passes, reterr_error)
+                                      reterr_error)
                    : ERR_NONE;
     }
     if (pgwire_state_owes_ready(&filter->state)) {
         return ERR_AGAIN;
     }
     return filter->state.transaction == PGWIRE_IDLE
-               ? read_only_begin_idle(filter, type, ret_passes, reterr_error)
+               ? read_only_begin_idle(filter, type, reterr_error)
                : ERR_NONE;
 }
 
 enum err pg_filter_read_only_check(struct pg_filter *filter, char type,
-                                   const struct pg_filter_facts *facts, bool *ret_passes,
-                                   struct error *reterr_error)
+                                   const struct pg_filter_facts *facts, struct error *reterr_error)
 {
     const struct pg_filter_read_only *read_only = &filter->read_only;
     bool runs = type == PGWIRE_CLIENT_QUERY || type == PGWIRE_CLIENT_EXECUTE;
-    *ret_passes = true;
     if (!read_only->is_wanted || filter->state.is_skipping) {
         return ERR_NONE;
     }
@@ -111,19 +106,19 @@ enum err pg_filter_read_only_check(struct pg_filter *filter, char type,
         return read_only_refuse(filter, type,
                                 "only reading is allowed here now, and this transaction began "
                                 "before: it has to end first",
-                                ret_passes, reterr_error);
+                                reterr_error);
     }
     if (facts->goes_on_behind_end) {
         return read_only_refuse(filter, type,
                                 "where only reading is allowed nothing may stand behind the end of "
                                 "a transaction in the same text",
-                                ret_passes, reterr_error);
+                                reterr_error);
     }
     if (facts->runs_code && runs && filter->state.transaction != PGWIRE_IN_TRANSACTION) {
         return read_only_refuse(filter, type,
                                 "where only reading is allowed a block of code, which may begin "
                                 "transactions, has to run inside of one",
-                                ret_passes, reterr_error);
+                                reterr_error);
     }
     return ERR_NONE;
 }

@@ -8,13 +8,13 @@
 void pg_filter_read_only_set(struct pg_filter *filter, const struct passage_policy *policy);
 /* The server says what default_transaction_read_only is. */
 void pg_filter_read_only_learn(struct pg_filter *filter, struct slice value);
-/* Before a message of that type is looked at: ERR_AGAIN: when what is owed was answered; if it does
- * not pass, it was refused. */
-enum err pg_filter_read_only_begin(struct pg_filter *filter, char type, bool *ret_passes,
+/* Before a message of that type is looked at: ERR_AGAIN: when what is owed was answered;
+ * ERR_DENIED: it was refused. */
+enum err pg_filter_read_only_begin(struct pg_filter *filter, char type,
                                    struct error *reterr_error) MUST_USE;
-/* When it is known what the message is about; if it does not pass, it was refused. */
+/* When it is known what the message is about; ERR_DENIED: it was refused. */
 enum err pg_filter_read_only_check(struct pg_filter *filter, char type,
-                                   const struct pg_filter_facts *facts, bool *ret_passes,
+                                   const struct pg_filter_facts *facts,
                                    struct error *reterr_error) MUST_USE;
 /* An Execute was sent. */
 void pg_filter_read_only_run(struct pg_filter *filter, const struct pg_filter_facts *facts);

@@ -91,8 +91,9 @@ enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words
     request->is_refused = true;
     request->is_checked = is_checked;
     must(buf_append(&request->words, buf_view(words)) == ERR_NONE);
-    return is_checked && type == PGWIRE_CLIENT_QUERY ? pg_filter_send_sync(filter, reterr_error)
-                                                     : ERR_NONE;
+    err = is_checked && type == PGWIRE_CLIENT_QUERY ? pg_filter_send_sync(filter, reterr_error)
+                                                    : ERR_NONE;
+    return err == ERR_NONE ? ERR_DENIED : err;
 }
 
 /* Whether it says where in the client's own text the fault is; that then counts from its start. */

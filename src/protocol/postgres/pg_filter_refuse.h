@@ -5,7 +5,9 @@
 
 #include "protocol/postgres/pg_filter_internal.h"
 
-/* In the place of a message of that type; what the client is told was written to 'words'. */
+/* In the place of a message of that type; what the client is told was written to 'words'. As all
+ * that refuses a message it returns ERR_DENIED when that is done, which no caller has to tell
+ * anybody any more. */
 enum err pg_filter_refuse(struct pg_filter *filter, char type, struct buf *words,
                           struct error *reterr_error) MUST_USE;
 /* The same for a reason of ours, which is told to the owner. */
