@@ -8,7 +8,7 @@ import pytest
 
 from api import unique
 from conftest import Gateway, wait_for
-from native import OwnDatabase
+from native import OwnDatabase, psql
 from people import TRUSTED, House
 from pgwire import Refused, Wire, message, text
 from test_held import Floor, bound
@@ -180,6 +180,13 @@ def test_values_are_masked_whatever_they_are_reached_by(floor):
     with rehearsed(floor, made, query("update parts set id = id + 10 where id = 1")) as asked:
         table = table_of(floor, asked, "part_one")
         assert table["rows"] and SECRET not in str(table["rows"])
+    # A rule about a view is one about what it shows.
+    seen = floor.open(REHEARSED)
+    mask(floor, seen, columns=[{"name": "shown.alias"}])
+    with rehearsed(floor, seen, query("update people set mood = 'cross' where id = 4")) as asked:
+        row, = table_of(floor, asked)["rows"]
+        through = psql(seen, "select email from people where id = 4").stdout.strip()
+        assert [cell["value"] for cell in row["before"]][2] == through
     # Neither the review nor the store has the rows.
     with rehearsed(floor, made, query("update people set mood = 'cross' where id = 4")) as asked:
         assert SECRET not in str(floor.admin.get(f"/reviews/{asked['review_id']}").json)
