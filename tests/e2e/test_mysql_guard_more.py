@@ -14,6 +14,7 @@ from pymysql.constants import CLIENT, COMMAND
 
 import mysql_nine
 from mariadb import TARGET_PASSWORD, MariadbServer, MysqlTarget, connect
+from test_mysql import Raw
 from test_mysql_guard import RULES, Prepared, admin, gateway, guarded, run_text  # noqa: F401 (fixtures)
 from test_tls import make_certificate
 
@@ -251,3 +252,23 @@ def test_no_text_of_pieces_gets_around(made, shop):
             run_text(conn, text)
     all_stay(shop, [(text, text) for text in texts], attempt)
     conn.close()
+
+
+QUERY_ATTRIBUTES, OPTIONAL_METADATA = 1 << 27, 1 << 25
+
+
+def test_what_is_not_offered_is_not_spoken(made, shop):
+    """Query attributes, optional and cached metadata: who takes them all the same speaks the plain protocol, and
+    a command with attributes in front is a text that begins with their bytes, here as at the target."""
+    before = shop.look()
+    plain = 0x00ffa28d & ~0x4000 & ~8
+    for capabilities in (plain | QUERY_ATTRIBUTES, plain | OPTIONAL_METADATA, (plain | QUERY_ATTRIBUTES | OPTIONAL_METADATA) & ~1):
+        raw = Raw(made, capabilities=capabilities)
+        assert raw.first[0] == 0 and not raw.server_capabilities & (QUERY_ATTRIBUTES | OPTIONAL_METADATA), raw.first
+        assert raw.ask(b"\x03SELECT 1")[0] == b"\1"  # a number of columns, and nothing in front of it
+        assert len(raw.rows()) == 4
+        for command in (b"\x03\0\1" + GONE.encode(), b"\x03\1\1\0\1\xfd\0\1a\1x" + GONE.encode(), b"\x03\0\1SELECT 1"):
+            assert raw.ask(command)[0][0] == 0xff, command
+        assert raw.ask(b"\x0e")[0][0] == 0
+        raw.sock.close()
+    assert shop.look() == before
