@@ -7,9 +7,9 @@
 #include "model/secret_map.h"
 
 static const char *const place_names[] = {
-    "HOST",        "PORT",        "USER",    "PASS",        "DB",         "SSLMODE",
-    "SSLROOTCERT", "SSLCERT",     "SSLKEY",  "PRIVATE_KEY", "PASSPHRASE", "CERTIFICATE",
-    "HOST_KEY",    "KNOWN_HOSTS", "FORWARD", "ACCEPT_ENV",  "LOGINS",
+    "HOST",        "PORT",        "USER",    "PASS",         "DB",         "SSLMODE",
+    "SSLROOTCERT", "SSLCERT",     "SSLKEY",  "PRIVATE_KEY",  "PASSPHRASE", "CERTIFICATE",
+    "HOST_KEY",    "KNOWN_HOSTS", "FORWARD", "FORWARD_BACK", "ACCEPT_ENV", "LOGINS",
 };
 
 static const char *const place_secrets[] = {"PASS", "PRIVATE_KEY", "PASSPHRASE"};
@@ -119,6 +119,7 @@ enum err place_read(struct arena *arena, const struct place_rules *rules,
         .host_key = place_variable(variables, "HOST_KEY"),
         .known_hosts = place_variable(variables, "KNOWN_HOSTS"),
         .forward = place_variable(variables, "FORWARD"),
+        .forward_back = place_variable(variables, "FORWARD_BACK"),
         .accept_env = place_variable(variables, "ACCEPT_ENV"),
         .logins = place_variable(variables, "LOGINS"),
     };

@@ -50,6 +50,7 @@ struct place {
     struct slice user_certificate; /* of the private key: a line */
     struct slice host_key;         /* lines that say which keys the server may have */
     struct slice known_hosts;
+    struct slice forward_back;    /* where it may listen for a client, likewise */
     struct slice forward;         /* patterns of what ports may be forwarded to */
     struct slice accept_env;      /* patterns of variables that a client may set */
     struct slice logins;          /* users beside the first that a client may be there */

@@ -256,10 +256,105 @@ def test_a_dynamic_forward_and_a_jump(gateway, admin, server, echo, tmp_path):
     assert (done.returncode, done.stdout) == (4, b"behind\n"), done
 
 
-def test_forwards_back_are_refused(gateway, admin, server, echo, tmp_path):
-    client = client_for(gateway, admin, server, tmp_path, "*:*")
-    done = client.ssh("true", options=("-o", "ExitOnForwardFailure=yes", "-R", f"{free_port()}:127.0.0.1:{echo.port}"))
-    assert done.returncode == 255, done
+class Back:
+    """ssh -R: what connects to the port at the server comes to 'to' of the client's machine."""
+
+    def __init__(self, client, port, to):
+        self.port = port
+        self.process = subprocess.Popen(
+            client.command("echo listening; cat", options=("-o", "ExitOnForwardFailure=yes", "-R", f"{port}:{to}")),
+            env=client.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.line = self.process.stdout.readline()
+
+    def connect(self):
+        made = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        made.settimeout(PATIENCE)
+        return made
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+
+
+def back_client(gateway, admin, server, folder, allowed, **more):
+    agent_id = more.pop("agent_id", None)
+    name = connection(admin, server.secret(FORWARD_BACK=allowed, **more), agent_id)
+    return Client(gateway, credential(admin, name), folder)
+
+
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_forwards_back_where_they_are_allowed(gateway, admin, server, echo, tmp_path, request, place):
+    agent_id = request.getfixturevalue("elsewhere") if place == "elsewhere" else None
+    port = free_port()
+    client = back_client(gateway, admin, server, tmp_path, f"localhost:{port}-{port + 1}", agent_id=agent_id)
+    back = Back(client, port, f"127.0.0.1:{echo.port}")
+    assert back.line == b"listening\n", back.process.communicate()
+    data = os.urandom(300000)
+    stalled = back.connect()
+    stalled.sendall(b"flood")
+    assert stalled.recv(100).startswith(b"\0")
+    others = [back.connect() for _ in range(5)]
+    for other in others:
+        with other:
+            threading.Thread(target=other.sendall, args=(data,), daemon=True).start()
+            got = b""
+            while len(got) < len(data):
+                got += other.recv(65536)
+            assert got == data
+    stalled.close()
+    back.stop()
+    with socket.socket() as probe:
+        wait_for(lambda: probe.connect_ex(("127.0.0.1", port)) != 0, what="the end of the listener")
+    row = session_of(admin, client.name)
+    shown = admin.get(f"/sessions/{row['id']}?expand=event_stream&event_stream=utf8").body.decode()
+    assert f"forward back from localhost:{port} at the server" in shown, shown
+    assert shown.count(f"tunnel to the client of localhost:{port} from") == 6, shown
+    assert shown.count(": 300000 bytes sent, 300000 received") == 5, shown
+
+
+@pytest.fixture(scope="module")
+def unwilling(tmp_path_factory):
+    server = Sshd(tmp_path_factory.mktemp("sshd-unwilling"), "AllowTcpForwarding local")
+    yield server
+    server.stop()
+
+
+def test_forwards_back_that_are_not_allowed(gateway, admin, server, unwilling, echo, tmp_path):
+    port = free_port()
+    for allowed, asked, more in [(None, port, {"FORWARD": "*:*"}), (f"localhost:{port + 1}", port, {}),
+                                 (f"127.0.0.1:{port}", port, {}), (f"localhost:{port}", f"0.0.0.0:{port}", {}),
+                                 ("*:*", 0, {}), ("*:*", f"*:{port}", {}),
+                                 ("*:*", port, {"of": unwilling})]:
+        client = back_client(gateway, admin, more.pop("of", server), tmp_path / unique("c"), allowed, **more)
+        done = client.ssh("true", options=("-o", "ExitOnForwardFailure=yes", "-R", f"{asked}:127.0.0.1:{echo.port}"))
+        assert done.returncode == 255, (allowed, asked, done)
+        with socket.socket() as probe:
+            assert probe.connect_ex(("127.0.0.1", port)) != 0
+        row = session_of(admin, client.name)
+        shown = admin.get(f"/sessions/{row['id']}?expand=event_stream&event_stream=utf8").body.decode()
+        assert "forwards back from" in shown, shown
+        done = client.ssh("echo goes on", options=("-R", f"{asked}:127.0.0.1:{echo.port}"))
+        assert done.stdout == b"goes on\n", done
+    answer = admin.patch(f"/connections/{client.name}", {"secret": {"envvar:FORWARD_BACK": b64("8080")}})
+    assert answer.status == 400 and "FORWARD_BACK" in answer.message, answer
+
+
+def test_many_forwards_back_at_once(gateway, admin, server, echo, tmp_path):
+    client = back_client(gateway, admin, server, tmp_path, "localhost:*")
+    ports = [free_port() for _ in range(20)]
+    flags = [flag for port in ports for flag in ("-R", f"{port}:127.0.0.1:{echo.port}")]
+    process = client.start("echo on; cat", options=tuple(flags))
+    assert process.stdout.readline() == b"on\n"
+    said = 0
+    for port in ports:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as one:
+                one.sendall(b"x")
+                said += len(one.recv(1))
+        except OSError:
+            pass
+    assert said == 16, said
+    process.communicate(timeout=PATIENCE)
 
 
 def test_the_end_of_a_credential_ends_forwards(gateway, admin, server, echo, tmp_path):

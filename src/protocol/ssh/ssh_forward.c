@@ -63,7 +63,7 @@ static bool forward_read(struct slice text, struct forward_pattern *pattern)
     return forward_is_host(host, true) && forward_read_ports(slice_from(text, colon), pattern);
 }
 
-enum err sshd_forward_check(struct slice patterns, struct error *reterr)
+enum err sshd_forward_check(struct slice patterns, const char *name, struct error *reterr)
 {
     size_t count = 0;
     struct forward_pattern pattern;
@@ -71,12 +71,12 @@ enum err sshd_forward_check(struct slice patterns, struct error *reterr)
     while (text.len > 0) {
         if (!forward_read(text, &pattern)) {
             return fail(reterr, ERR_INPUT,
-                        "'envvar:FORWARD' of the connection: pattern %zu is not 'host:port'",
+                        "'envvar:%s' of the connection: pattern %zu is not 'host:port'", name,
                         count + 1);
         }
         if (++count > LIMIT_SSH_FORWARDS) {
             return fail(reterr, ERR_LIMIT,
-                        "'envvar:FORWARD' of the connection has more than %d patterns",
+                        "'envvar:%s' of the connection has more than %d patterns", name,
                         LIMIT_SSH_FORWARDS);
         }
         text = sshd_pattern_next(&patterns);

@@ -38,6 +38,7 @@ static void link_disconnect(struct sshd_link *link)
 {
     int fd = ssh_get_fd(link->session);
     sshd_link_free_channels(link);
+    sshd_link_free_globals(link);
     ssh_disconnect(link->session);
     if (!link->is_server && fd >= 0) {
         (void)close(
@@ -162,6 +163,7 @@ static bool link_round(struct sshd_link *link)
         moves = link_run_session(link) || moves;
         sshd_link_take_frames(link);
         sshd_link_serve(link);
+        sshd_link_serve_listens(link);
         link->is_ended = link_is_dead(link) || link->is_broken;
     }
     moves = link_drain(link) || moves;
@@ -296,28 +298,14 @@ static void link_on_event(void *owner, unsigned events)
     link_turn(owner);
 }
 
-static void link_rest_buf(struct buf *buf)
+/* Whether the other end is there. To libssh an answer to that is an answer to whatever it asked for
+ * last: a server that may be asked for forwards gets what needs none. */
+static void link_ask(struct sshd_link *link)
 {
-    if (buf->len == 0) {
-        buf_clear(buf);
-    }
-}
-
-/* Buffers are kept while something moves, for their memory would have to be found for each turn;
- * now and then those that are empty are given back. */
-static void link_rest(struct sshd_link *link)
-{
-    link_rest_buf(&link->raw_in);
-    link_rest_buf(&link->raw_out);
-    link_rest_buf(&link->in);
-    link_rest_buf(&link->out);
-    for (size_t i = 0; i < link->channel_count; i++) {
-        struct sshd_channel *channel = link->channels[i];
-        if (channel != NULL) {
-            link_rest_buf(&channel->queue);
-            link_rest_buf(&channel->held[0]);
-            link_rest_buf(&channel->held[1]);
-        }
+    if (link->back.len > 0) {
+        (void)ssh_send_ignore(link->session, "");
+    } else {
+        (void)ssh_send_keepalive(link->session);
     }
 }
 
@@ -331,8 +319,8 @@ static void link_on_timer(void *owner)
     if (link->is_finishing) {
         link_say_good_bye(link);
     } else if (link->is_open && !link->is_ended && sshd_link_has_room(link)) {
-        link_rest(link);
-        (void)ssh_send_keepalive(link->session);
+        sshd_link_rest(link);
+        link_ask(link);
         timer_start(link->loop, &link->timer, LIMIT_SSH_KEEP_ALIVE_MS);
     }
     link_again(link);
@@ -460,6 +448,7 @@ static void link_free(void *owner)
 {
     struct sshd_link *link = owner;
     sshd_link_free_channels(link);
+    sshd_link_free_globals(link);
     ssh_free(link->session); /* closes its descriptor, once it has taken it */
     if (link->session_fd >= 0) {
         (void)close(link->session_fd);
@@ -468,6 +457,8 @@ static void link_free(void *owner)
     buf_wipe(&link->raw_in);
     buf_wipe(&link->raw_out);
     buf_release(&link->forward);
+    buf_release(&link->back);
+    memory_free(link->listens);
     buf_release(&link->variables);
     buf_release(&link->in);
     buf_release(&link->out);
@@ -513,6 +504,7 @@ enum err sshd_link_new(const struct sshd_link_settings *settings, struct sshd_li
     buf_init(&link->raw_in, PIECE_SIZE);
     buf_init(&link->raw_out, PIECE_SIZE);
     buf_init(&link->forward, LIMIT_KIB(64));
+    buf_init(&link->back, LIMIT_KIB(64));
     buf_init(&link->variables, LIMIT_KIB(64));
     buf_init(&link->in, LIMIT_SSH_IN_SIZE);
     buf_init(&link->out, LIMIT_SSH_OUT_SIZE + LIMIT_MIB(1));
@@ -557,6 +549,7 @@ static void link_allow(struct buf *patterns, struct slice given)
 void sshd_link_allow(struct sshd_link *link, const struct sshd_allowed *allowed)
 {
     link_allow(&link->forward, allowed->forward);
+    link_allow(&link->back, allowed->back);
     link_allow(&link->variables, allowed->variables);
 }
 

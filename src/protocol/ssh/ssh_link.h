@@ -49,6 +49,7 @@ void sshd_link_wake(struct sshd_link *link);
 /* Of a target's side: what the connection lets clients have of it, in patterns that are copied. */
 struct sshd_allowed {
     struct slice forward;   /* ports: see ssh_forward.h */
+    struct slice back;      /* likewise, that it listens at for a client */
     struct slice variables; /* see ssh_environment.h */
 };
 /* None of these, when it is not called. */

@@ -490,10 +490,13 @@ static void sshd_channel_collect(struct sshd_channel *channel)
 static bool sshd_channel_try_open(struct sshd_channel *channel)
 {
     struct sshd_link *link = channel->link;
-    int result = channel->host == NULL
-                     ? ssh_channel_open_session(channel->handle)
-                     : ssh_channel_open_forward(channel->handle, channel->host, channel->port,
-                                                channel->origin, channel->origin_port);
+    int result =
+        channel->host == NULL ? ssh_channel_open_session(channel->handle)
+        : link->is_server
+            ? ssh_channel_open_reverse_forward(channel->handle, channel->host, channel->port,
+                                               channel->origin, channel->origin_port)
+            : ssh_channel_open_forward(channel->handle, channel->host, channel->port,
+                                       channel->origin, channel->origin_port);
     struct sshwire_message answer = {.type = SSHWIRE_OPEN_CONFIRMATION,
                                      .channel = channel->peer,
                                      .sender = channel->number,
@@ -508,10 +511,12 @@ static bool sshd_channel_try_open(struct sshd_channel *channel)
         sshd_link_say(link, &answer);
         return true;
     }
-    answer = (struct sshwire_message){.type = SSHWIRE_OPEN_FAILURE,
-                                      .channel = channel->peer,
-                                      .code = SSHWIRE_CONNECT_FAILED,
-                                      .body = SLICE("the server does not open it")};
+    answer =
+        (struct sshwire_message){.type = SSHWIRE_OPEN_FAILURE,
+                                 .channel = channel->peer,
+                                 .code = SSHWIRE_CONNECT_FAILED,
+                                 .body = link->is_server ? SLICE("the client does not open it")
+                                                         : SLICE("the server does not open it")};
     sshd_link_say(link, &answer);
     sshd_channel_leave(channel);
     sshd_channel_free(channel);
@@ -557,4 +562,27 @@ bool sshd_link_is_drained(const struct sshd_link *link)
         is_drained = is_drained && (link->channels[i] == NULL || link->channels[i]->queue.len == 0);
     }
     return is_drained;
+}
+
+static void link_rest_buf(struct buf *buf)
+{
+    if (buf->len == 0) {
+        buf_clear(buf);
+    }
+}
+
+void sshd_link_rest(struct sshd_link *link)
+{
+    link_rest_buf(&link->raw_in);
+    link_rest_buf(&link->raw_out);
+    link_rest_buf(&link->in);
+    link_rest_buf(&link->out);
+    for (size_t i = 0; i < link->channel_count; i++) {
+        struct sshd_channel *channel = link->channels[i];
+        if (channel != NULL) {
+            link_rest_buf(&channel->queue);
+            link_rest_buf(&channel->held[0]);
+            link_rest_buf(&channel->held[1]);
+        }
+    }
 }

@@ -53,6 +53,15 @@ struct sshd_channel {
     struct ssh_channel_callbacks_struct callbacks;
 };
 
+#define SSHD_GLOBALS 32 /* requests about forwards back, that nobody has answered yet */
+
+/* What a server is asked for. */
+struct sshd_listen {
+    bool is_listen;    /* else it is to stop */
+    char address[256]; /* "": it is not allowed */
+    int port;
+};
+
 struct sshd_link {
     struct stream frames; /* what is handed out */
     struct stream *stream;
@@ -84,10 +93,15 @@ struct sshd_link {
     struct buf out; /* frames to be read */
     size_t cut;     /* what the reader lacks of a frame that it has half of */
     struct sshd_channel *channels[LIMIT_SSH_CHANNELS];
-    size_t channel_count; /* places that were ever used */
-    struct buf forward;   /* patterns: see sshd_link_allow() */
-    struct buf variables; /* likewise */
-    size_t first;         /* the channel that is served first */
+    size_t channel_count;              /* places that were ever used */
+    struct buf forward;                /* patterns: see sshd_link_allow() */
+    struct buf back;                   /* likewise */
+    struct buf variables;              /* likewise */
+    ssh_message globals[SSHD_GLOBALS]; /* of a client, oldest first */
+    size_t global_count;
+    struct sshd_listen *listens; /* for a server, likewise; NULL: none was ever asked for */
+    size_t listen_count;
+    size_t first; /* the channel that is served first */
     struct timer timer;
     struct loop_task task;
 };
@@ -96,6 +110,15 @@ struct sshd_link {
 void sshd_link_take_frames(struct sshd_link *link);
 /* What a client asks for, or what a server opens by itself, which is refused. Takes the message. */
 void sshd_link_take_message(struct sshd_link *link, ssh_message take_message);
+/* ssh_link_listen.c: forwards back. Of a client, and its answer: ERR_INPUT, there is nothing to
+ * answer. */
+void sshd_link_take_global(struct sshd_link *link, ssh_message take_message);
+enum err sshd_link_answer_global(struct sshd_link *link, bool is_success) MUST_USE;
+void sshd_link_free_globals(struct sshd_link *link);
+/* For a server, as far as libssh can go on with it. */
+enum err sshd_link_take_listen(struct sshd_link *link,
+                               const struct sshwire_message *message) MUST_USE;
+void sshd_link_serve_listens(struct sshd_link *link);
 /* Of one that was just opened: libssh can be trusted to write to it. */
 bool sshd_channel_is_sound(ssh_channel handle);
 /* Each channel, both ways, as far as it goes. */
@@ -103,6 +126,9 @@ void sshd_link_serve(struct sshd_link *link);
 /* No channel has anything left that libssh is to be told. */
 bool sshd_link_is_drained(const struct sshd_link *link);
 void sshd_link_free_channels(struct sshd_link *link);
+/* Buffers are kept while something moves, for their memory would have to be found for each turn;
+ * now and then those that are empty are given back. */
+void sshd_link_rest(struct sshd_link *link);
 /* Whether libssh may be given more to send. */
 bool sshd_link_has_room(const struct sshd_link *link);
 /* One that does not fit breaks the link. */

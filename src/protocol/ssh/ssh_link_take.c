@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define TUNNEL       "direct-tcpip"
+#define BACK         "forwarded-tcpip" /* by a server, to where it listens for a client */
 #define REQUESTS_MAX COUNT_OF(((struct sshd_channel *)NULL)->requests)
 
 /* What a client asks for ----------------------------------------------------------------------- */
@@ -40,8 +41,9 @@ static enum err link_write_tunnel(ssh_message message, struct buf *buf)
 static void link_take_open(struct sshd_link *link, ssh_message take_message)
 {
     int kind = ssh_message_subtype(take_message);
-    bool is_tunnel = kind == SSH_CHANNEL_DIRECT_TCPIP;
-    bool is_known = link->is_server && (is_tunnel || kind == SSH_CHANNEL_SESSION);
+    bool is_back = !link->is_server && kind == SSH_CHANNEL_FORWARDED_TCPIP && link->back.len > 0;
+    bool is_tunnel = kind == SSH_CHANNEL_DIRECT_TCPIP || is_back;
+    bool is_known = is_back || (link->is_server && (is_tunnel || kind == SSH_CHANNEL_SESSION));
     struct buf body;
     buf_init(&body, LIMIT_KIB(1));
     if (is_tunnel && (link->forbidden & SSHD_LINK_TUNNELS) != 0) {
@@ -56,8 +58,9 @@ static void link_take_open(struct sshd_link *link, ssh_message take_message)
     } else {
         const struct sshwire_message message = {.type = SSHWIRE_OPEN,
                                                 .channel = channel->number,
-                                                .name =
-                                                    is_tunnel ? SLICE(TUNNEL) : SLICE("session"),
+                                                .name = is_back     ? SLICE(BACK)
+                                                        : is_tunnel ? SLICE(TUNNEL)
+                                                                    : SLICE("session"),
                                                 .window = LIMIT_SSH_WINDOW,
                                                 .packet_size = SSHD_PIECE_SIZE,
                                                 .body = buf_view(&body)};
@@ -142,28 +145,6 @@ static void link_take_request(struct sshd_link *link, ssh_message take_message)
     sshd_channel_say_request(channel, &request, true);
 }
 
-/* None is granted: the frame is for the record alone, so nobody answers it. */
-static void link_take_global(struct sshd_link *link, ssh_message take_message)
-{
-    const struct sshwire_forward forward = {
-        .address = link_text(ssh_message_global_request_address(take_message)),
-        .port = (uint32_t)ssh_message_global_request_port(take_message),
-    };
-    struct buf body;
-    buf_init(&body, LIMIT_KIB(1));
-    if (link->is_server && link->is_open &&
-        ssh_message_subtype(take_message) == SSH_GLOBAL_REQUEST_TCPIP_FORWARD &&
-        forward.address.len <= LIMIT_SSH_HOST_SIZE &&
-        sshwire_forward_write(&body, &forward) == ERR_NONE) {
-        const struct sshwire_message message = {.type = SSHWIRE_GLOBAL_REQUEST,
-                                                .name = SLICE("tcpip-forward"),
-                                                .body = buf_view(&body)};
-        sshd_link_say(link, &message);
-    }
-    buf_release(&body);
-    link_refuse_message(take_message);
-}
-
 void sshd_link_take_message(struct sshd_link *link, ssh_message take_message)
 {
     switch (ssh_message_type(take_message)) {
@@ -174,7 +155,7 @@ void sshd_link_take_message(struct sshd_link *link, ssh_message take_message)
         link_take_request(link, take_message);
         return;
     case SSH_REQUEST_GLOBAL:
-        link_take_global(link, take_message);
+        sshd_link_take_global(link, take_message);
         return;
     default:
         link_refuse_message(take_message);
@@ -192,7 +173,15 @@ static bool link_may_forward(const struct sshd_link *link, const struct sshwire_
            sshd_forward_allows(buf_view(&link->forward), tunnel->host, tunnel->port);
 }
 
-/* Of a server's side: a channel is to be opened at it. */
+static bool link_takes_back(const struct sshd_link *link, const struct sshwire_message *message,
+                            struct sshwire_tunnel *tunnel)
+{
+    return link->is_server && slice_equals(message->name, SLICE(BACK)) &&
+           sshwire_tunnel_read(message->body, tunnel) == ERR_NONE &&
+           tunnel->host.len <= LIMIT_SSH_HOST_SIZE && tunnel->origin.len <= LIMIT_SSH_HOST_SIZE;
+}
+
+/* Of a server's side: a channel is to be opened at it; of a client's: at what it asked for. */
 static void link_take_wish(struct sshd_link *link, const struct sshwire_message *message)
 {
     struct sshwire_message answer = {.type = SSHWIRE_OPEN_FAILURE,
@@ -200,13 +189,15 @@ static void link_take_wish(struct sshd_link *link, const struct sshwire_message 
                                      .code = SSHWIRE_PROHIBITED,
                                      .body = SLICE("only sessions are opened here")};
     struct sshwire_tunnel tunnel = {.host = SLICE(""), .origin = SLICE("")};
-    bool is_tunnel = slice_equals(message->name, SLICE(TUNNEL));
-    if (is_tunnel && !link_may_forward(link, message, &tunnel)) {
+    bool is_back = link_takes_back(link, message, &tunnel);
+    bool is_tunnel = is_back || slice_equals(message->name, SLICE(TUNNEL));
+    if (is_tunnel && !is_back && !link_may_forward(link, message, &tunnel)) {
         answer.body = SLICE("the connection allows no forward to there");
         sshd_link_say(link, &answer);
         return;
     }
-    if (link->is_server || !(is_tunnel || slice_equals(message->name, SLICE("session")))) {
+    if (link->is_server != is_back ||
+        !(is_tunnel || slice_equals(message->name, SLICE("session")))) {
         sshd_link_say(link, &answer);
         return;
     }
@@ -328,16 +319,12 @@ static enum err sshd_channel_take(struct sshd_channel *channel,
 static enum err link_take_frame(struct sshd_link *link, const struct sshwire_message *message,
                                 struct slice frame)
 {
-    const struct sshwire_message no = {.type = SSHWIRE_GLOBAL_FAILURE};
     switch (message->type) {
     case SSHWIRE_GLOBAL_REQUEST:
-        if (message->wants_reply) {
-            sshd_link_say(link, &no);
-        }
-        return ERR_NONE;
+        return sshd_link_take_listen(link, message);
     case SSHWIRE_GLOBAL_SUCCESS:
     case SSHWIRE_GLOBAL_FAILURE:
-        return ERR_NONE;
+        return sshd_link_answer_global(link, message->type == SSHWIRE_GLOBAL_SUCCESS);
     case SSHWIRE_OPEN:
         link_take_wish(link, message);
         return ERR_NONE;

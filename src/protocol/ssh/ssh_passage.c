@@ -340,6 +340,8 @@ static void sshd_passage_free(struct passage *passage)
         buf_release(&self->out[i]);
     }
     buf_release(&self->back);
+    memory_free(self->listening);
+    memory_free(self->asked);
     buf_wipe(&self->hold.frames);
     buf_release(&self->hold.frames);
     buf_release(&self->hold.words);

@@ -76,6 +76,17 @@ struct sshd_hold {
     bool passes;
 };
 
+#define SSHD_LISTENING_MAX 16 /* of a session, at once */
+#define SSHD_ASKED_MAX     32 /* requests for that without an answer */
+
+/* Where a server listens for the client. */
+struct sshd_listening {
+    char address[256];
+    uint32_t port;
+    bool is_cancel;  /* of what is asked for */
+    bool is_refused; /* likewise, by the gateway */
+};
+
 struct sshd_passage {
     struct passage passage;
     struct recorder *recorder;
@@ -94,6 +105,10 @@ struct sshd_passage {
     struct buf back;
     struct sshd_followed *channels[LIMIT_SSH_FOLLOWED];
     size_t channel_count;
+    struct sshd_listening *listening; /* NULL: none was ever asked for */
+    size_t listening_count;
+    struct sshd_listening *asked; /* oldest first */
+    size_t asked_count;
     uint32_t items;
 };
 
@@ -129,6 +144,14 @@ enum err sshd_take(struct sshd_passage *self, enum pump_side side,
 void sshd_record_end(struct sshd_passage *self, struct sshd_followed *channel, const char *how,
                      bool is_well);
 void sshd_followed_free(struct sshd_followed *channel);
+
+/* ssh_passage_listen.c: a request of the client's, and its answer. */
+enum err sshd_listen_ask(struct sshd_passage *self, const struct sshwire_message *message,
+                         struct slice frame) MUST_USE;
+enum err sshd_listen_answered(struct sshd_passage *self, bool is_success,
+                              struct slice frame) MUST_USE;
+/* The client asked for what comes there. */
+bool sshd_is_listened(struct sshd_passage *self, const struct sshwire_tunnel *tunnel);
 
 /* ssh_passage_request.c */
 enum err sshd_take_request(struct sshd_passage *self, struct sshd_followed *channel,

@@ -83,10 +83,12 @@ static enum err channel_refuse_open(struct sshd_passage *self, enum pump_side si
 
 /* Why a channel of that kind may not be; empty: it may. */
 static struct slice channel_refusal(struct sshd_passage *self, enum pump_side side,
-                                    struct slice kind)
+                                    const struct sshwire_message *message)
 {
+    struct slice kind = message->name;
+    struct sshwire_tunnel tunnel;
     bool is_tunnel =
-        slice_equals(kind, SLICE("direct-tcpip")) || slice_equals(kind, SLICE("forwarded-tcpip"));
+        slice_equals(kind, side == PUMP_CLIENT ? SLICE("direct-tcpip") : SLICE("forwarded-tcpip"));
     if (slice_equals(kind, SLICE("x11")) || slice_starts_with(kind, SLICE("auth-agent"))) {
         return SLICE("the gateway forwards neither agents nor X11");
     }
@@ -95,6 +97,10 @@ static struct slice channel_refusal(struct sshd_passage *self, enum pump_side si
     }
     if (!is_tunnel && !slice_equals(kind, SLICE("session"))) {
         return SLICE("the gateway does not know channels of this kind");
+    }
+    if (side == PUMP_TARGET && (sshwire_tunnel_read(message->body, &tunnel) != ERR_NONE ||
+                                !sshd_is_listened(self, &tunnel))) {
+        return SLICE("nobody asked for what comes there");
     }
     if (self->channel_count == LIMIT_SSH_FOLLOWED) {
         return SLICE("there are too many channels");
@@ -132,7 +138,7 @@ static void channel_begin_tunnel(struct sshd_passage *self, struct sshd_followed
 static enum err channel_open(struct sshd_passage *self, enum pump_side side,
                              const struct sshwire_message *message)
 {
-    struct slice words = channel_refusal(self, side, message->name);
+    struct slice words = channel_refusal(self, side, message);
     if (words.len > 0) {
         return channel_refuse_open(self, side, message, words);
     }
@@ -311,22 +317,16 @@ static enum err channel_take(struct sshd_passage *self, struct sshd_followed *ch
     return ERR_INPUT;
 }
 
-/* Connections do not come back: who asks for that hears that it fails, and it is on record. */
-static void channel_note_global(struct sshd_passage *self, enum pump_side side,
-                                const struct sshwire_message *message)
+/* Those of a server are none that the gateway knows, which libssh has answered. */
+static enum err channel_take_global(struct sshd_passage *self, enum pump_side side,
+                                    const struct sshwire_message *message, struct slice frame)
 {
-    char text[400];
-    struct sshwire_forward forward;
-    if (side != PUMP_CLIENT || !slice_equals(message->name, SLICE("tcpip-forward")) ||
-        sshwire_forward_read(message->body, &forward) != ERR_NONE) {
-        return;
+    bool is_request = message->type == SSHWIRE_GLOBAL_REQUEST;
+    if (is_request != (side == PUMP_CLIENT)) {
+        return ERR_INPUT;
     }
-    (void)snprintf(text, sizeof(text),
-                   "the gateway forwards nothing back: not from %.*s:%" PRIu32 " at the server",
-                   SLICE_ARG(slice_sub(forward.address, 0, 255)), forward.port);
-    const struct sshd_entry entry = {
-        .type = SSHD_ENTRY_REFUSED, .item = ++self->items, .text = slice_of_text(text)};
-    sshd_record(self, RECORD_FROM_GATEWAY, &entry);
+    return is_request ? sshd_listen_ask(self, message, frame)
+                      : sshd_listen_answered(self, message->type == SSHWIRE_GLOBAL_SUCCESS, frame);
 }
 
 enum err sshd_take(struct sshd_passage *self, enum pump_side side,
@@ -336,8 +336,7 @@ enum err sshd_take(struct sshd_passage *self, enum pump_side side,
     case SSHWIRE_GLOBAL_REQUEST:
     case SSHWIRE_GLOBAL_SUCCESS:
     case SSHWIRE_GLOBAL_FAILURE:
-        channel_note_global(self, side, message);
-        return channel_forward(self, side, frame);
+        return channel_take_global(self, side, message, frame);
     case SSHWIRE_OPEN:
         return channel_open(self, side, message);
     case SSHWIRE_OPEN_CONFIRMATION:

@@ -393,6 +393,7 @@ static void sshd_open_take_place(struct sshd_open *self, const struct place *pla
                                   .host = arena_copy(arena, place->host),
                                   .port = place->port};
     self->allowed = (struct sshd_allowed){.forward = arena_copy(arena, place->forward),
+                                          .back = arena_copy(arena, place->forward_back),
                                           .variables = arena_copy(arena, place->accept_env)};
     if (place->private_key.len > 0 &&
         ssh_pki_import_privkey_base64(arena_text(arena, place->private_key), NULL, NULL, NULL,
@@ -429,7 +430,8 @@ enum err sshd_place_prepare(struct arena *arena, struct place *place, struct err
     const char *passphrase =
         place->passphrase.len == 0 ? NULL : arena_text(arena, place->passphrase);
     place->mode = PLACE_TLS_DISABLE; /* nothing here needs settings of TLS, 8 KB of each session */
-    enum err err = sshd_forward_check(place->forward, reterr);
+    enum err err = sshd_forward_check(place->forward, "FORWARD", reterr);
+    err = err == ERR_NONE ? sshd_forward_check(place->forward_back, "FORWARD_BACK", reterr) : err;
     err = err == ERR_NONE ? sshd_environment_check(place->accept_env, reterr) : err;
     err = err == ERR_NONE ? sshd_login_check(place->logins, reterr) : err;
     if (err != ERR_NONE || place->private_key.len == 0) {

@@ -109,7 +109,9 @@ static enum err voucher_sign(struct arena *arena, const struct target_voucher *v
         .valid_after = (uint64_t)(now - CLOCKS_APART_S),
         .valid_before = (uint64_t)(now + VOUCHER_S),
         .options = SLICE(""),
-        .extensions = voucher_extensions_in(arena, place_variable(variables, "FORWARD").len > 0),
+        .extensions =
+            voucher_extensions_in(arena, place_variable(variables, "FORWARD").len > 0 ||
+                                             place_variable(variables, "FORWARD_BACK").len > 0),
     };
     enum err err = voucher_principals_in(arena, user, voucher_open_in(arena, variables, "LOGINS"),
                                          &certificate.principals, reterr);
@@ -133,7 +135,11 @@ static enum err voucher_sign(struct arena *arena, const struct target_voucher *v
 enum err sshd_check_secret(struct arena *arena, const struct shape_pairs *variables,
                            struct error *reterr)
 {
-    enum err err = sshd_forward_check(voucher_open_in(arena, variables, "FORWARD"), reterr);
+    static const char *const names[] = {"FORWARD", "FORWARD_BACK"};
+    enum err err = ERR_NONE;
+    for (size_t i = 0; i < COUNT_OF(names) && err == ERR_NONE; i++) {
+        err = sshd_forward_check(voucher_open_in(arena, variables, names[i]), names[i], reterr);
+    }
     err = err == ERR_NONE
               ? sshd_environment_check(voucher_open_in(arena, variables, "ACCEPT_ENV"), reterr)
               : err;

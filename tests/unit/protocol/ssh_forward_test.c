@@ -70,19 +70,22 @@ static void what_is_no_pattern(void **state)
     struct error error;
     (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        if (sshd_forward_check(slice_of_text(bad[i]), &error) != ERR_INPUT) {
+        if (sshd_forward_check(slice_of_text(bad[i]), "FORWARD", &error) != ERR_INPUT) {
             fail_msg("'%s' is taken", bad[i]);
         }
     }
     for (size_t i = 0; i < COUNT_OF(asked); i++) {
-        assert_int_equal(sshd_forward_check(slice_of_text(asked[i].patterns), &error), ERR_NONE);
+        assert_int_equal(sshd_forward_check(slice_of_text(asked[i].patterns), "FORWARD", &error),
+                         ERR_NONE);
     }
     for (size_t i = 0; i <= LIMIT_SSH_FORWARDS; i++) {
         memcpy(many + 4 * i, "a:1 ", 4);
     }
-    assert_int_equal(sshd_forward_check(slice_of(many, LIMIT_SSH_FORWARDS * 4), &error), ERR_NONE);
-    assert_int_equal(sshd_forward_check(slice_of(many, LIMIT_SSH_FORWARDS * 4 + 4), &error),
-                     ERR_LIMIT);
+    assert_int_equal(sshd_forward_check(slice_of(many, LIMIT_SSH_FORWARDS * 4), "FORWARD", &error),
+                     ERR_NONE);
+    assert_int_equal(
+        sshd_forward_check(slice_of(many, LIMIT_SSH_FORWARDS * 4 + 4), "FORWARD", &error),
+        ERR_LIMIT);
 }
 
 int main(void)

@@ -337,6 +337,112 @@ static void a_tunnel_is_counted_and_refused_under_rules(void **state)
     buf_release(&body);
 }
 
+static enum err ask_listen(const char *name, const char *address, uint32_t port)
+{
+    const struct sshwire_forward forward = {.address = slice_of_text(address), .port = port};
+    struct buf body;
+    buf_init(&body, LIMIT_KIB(1));
+    assert_int_equal(sshwire_forward_write(&body, &forward), ERR_NONE);
+    const struct sshwire_message message = {.type = SSHWIRE_GLOBAL_REQUEST,
+                                            .name = slice_of_text(name),
+                                            .wants_reply = true,
+                                            .body = buf_view(&body)};
+    enum err err = say(PUMP_CLIENT, &message);
+    buf_release(&body);
+    return err;
+}
+
+static enum err answer_listen(bool is_success)
+{
+    const struct sshwire_message message = {
+        .type = is_success ? SSHWIRE_GLOBAL_SUCCESS : SSHWIRE_GLOBAL_FAILURE, .body = SLICE("")};
+    return say(PUMP_TARGET, &message);
+}
+
+/* What the client hears of a connection to there. */
+static enum sshwire_type open_back(const char *name, const char *host, uint32_t port)
+{
+    const struct sshwire_tunnel tunnel = {
+        .host = slice_of_text(host), .port = port, .origin = SLICE("them"), .origin_port = 1};
+    struct buf body;
+    buf_init(&body, LIMIT_KIB(1));
+    assert_int_equal(sshwire_tunnel_write(&body, &tunnel), ERR_NONE);
+    const struct sshwire_message open = {.type = SSHWIRE_OPEN,
+                                         .channel = 3,
+                                         .window = 1000,
+                                         .packet_size = 100,
+                                         .name = slice_of_text(name),
+                                         .body = buf_view(&body)};
+    assert_int_equal(say(PUMP_TARGET, &open), ERR_NONE);
+    buf_release(&body);
+    return to[PUMP_CLIENT].len > 0 ? heard(PUMP_CLIENT).type : heard(PUMP_TARGET).type;
+}
+
+static void a_server_opens_what_was_asked_for_alone(void **state)
+{
+    (void)state;
+    start(false);
+    assert_int_equal(open_back("forwarded-tcpip", "localhost", 8000), SSHWIRE_OPEN_FAILURE);
+    assert_int_equal(ask_listen("tcpip-forward", "localhost", 8000), ERR_NONE);
+    assert_int_equal(heard(PUMP_TARGET).type, SSHWIRE_GLOBAL_REQUEST);
+    assert_int_equal(open_back("forwarded-tcpip", "localhost", 8000), SSHWIRE_OPEN_FAILURE);
+    assert_int_equal(answer_listen(true), ERR_NONE);
+    assert_int_equal(heard(PUMP_CLIENT).type, SSHWIRE_GLOBAL_SUCCESS);
+    assert_int_equal(open_back("forwarded-tcpip", "localhost", 8001), SSHWIRE_OPEN_FAILURE);
+    assert_int_equal(open_back("forwarded-tcpip", "127.0.0.1", 8000), SSHWIRE_OPEN_FAILURE);
+    assert_int_equal(open_back("direct-tcpip", "localhost", 8000), SSHWIRE_OPEN_FAILURE);
+    assert_int_equal(open_back("forwarded-tcpip", "localhost", 8000), SSHWIRE_OPEN);
+    assert_int_equal(ask_listen("cancel-tcpip-forward", "localhost", 8000), ERR_NONE);
+    assert_int_equal(answer_listen(true), ERR_NONE);
+    assert_int_equal(heard(PUMP_CLIENT).type, SSHWIRE_GLOBAL_SUCCESS);
+    (void)heard(PUMP_TARGET);
+    assert_int_equal(open_back("forwarded-tcpip", "localhost", 8000), SSHWIRE_OPEN_FAILURE);
+    assert_true(slice_find(buf_view(&recorded), SLICE("T forward back from localhost:8000")) <
+                recorded.len);
+    stop();
+}
+
+static void answers_nobody_waits_for_end_the_session(void **state)
+{
+    (void)state;
+    start(false);
+    assert_int_equal(answer_listen(true), ERR_INPUT);
+    stop();
+    start(false);
+    assert_int_equal(ask_listen("hostkeys-prove-00@openssh.com", "x", 1), ERR_INPUT);
+    stop();
+    start(false);
+    for (size_t i = 0; i < SSHD_ASKED_MAX; i++) {
+        assert_int_equal(ask_listen("tcpip-forward", "localhost", 1), ERR_NONE);
+    }
+    assert_int_equal(ask_listen("tcpip-forward", "localhost", 1), ERR_INPUT);
+    stop();
+}
+
+static void listeners_are_bounded_and_refused_under_rules(void **state)
+{
+    (void)state;
+    start(true);
+    assert_int_equal(ask_listen("tcpip-forward", "localhost", 1), ERR_NONE);
+    assert_int_equal(heard(PUMP_CLIENT).type, SSHWIRE_GLOBAL_FAILURE);
+    assert_int_equal(to[PUMP_TARGET].len, 0);
+    stop();
+    start(false);
+    for (uint32_t i = 0; i < SSHD_LISTENING_MAX; i++) {
+        assert_int_equal(ask_listen("tcpip-forward", "localhost", i + 1), ERR_NONE);
+        assert_int_equal(answer_listen(true), ERR_NONE);
+        assert_int_equal(heard(PUMP_CLIENT).type, SSHWIRE_GLOBAL_SUCCESS);
+    }
+    /* One that the server has not answered yet is answered first. */
+    assert_int_equal(ask_listen("cancel-tcpip-forward", "elsewhere", 1), ERR_NONE);
+    assert_int_equal(ask_listen("tcpip-forward", "localhost", 1000), ERR_NONE);
+    assert_int_equal(to[PUMP_CLIENT].len, 0);
+    assert_int_equal(answer_listen(true), ERR_NONE);
+    assert_int_equal(heard(PUMP_CLIENT).type, SSHWIRE_GLOBAL_SUCCESS);
+    assert_int_equal(heard(PUMP_CLIENT).type, SSHWIRE_GLOBAL_FAILURE);
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +452,9 @@ int main(void)
         cmocka_unit_test(what_breaks_the_rules_ends_the_session),
         cmocka_unit_test(paths_are_normal),
         cmocka_unit_test(a_tunnel_is_counted_and_refused_under_rules),
+        cmocka_unit_test(a_server_opens_what_was_asked_for_alone),
+        cmocka_unit_test(answers_nobody_waits_for_end_the_session),
+        cmocka_unit_test(listeners_are_bounded_and_refused_under_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
