@@ -7,7 +7,9 @@ import pytest
 from pymysql.constants import CLIENT
 
 import mysql_nine
+from api import unique
 from mariadb import TARGET_PASSWORD, MariadbServer, MysqlTarget, connect
+from native import credential
 from test_mysql_mask import SECRET, admin, fill, gateway, masked, prepared_rows, text_rows  # noqa: F401
 from test_tls import make_certificate
 
@@ -130,4 +132,21 @@ def test_what_may_not_be_done_with_views(made, target):
         assert raised.value.args[0] in (1227, 1146), (statement, raised.value)
     told = text_rows(conn, "SELECT ID, INFO FROM processes")
     assert told and all(value in (None, HIDDEN) for row in told for value in row), told
+    conn.close()
+
+
+def test_a_statement_that_a_guard_rail_blocks_says_nothing_of_the_next_command(admin, target):  # noqa: F811
+    """What was found out about the blocked text is not taken for that of COM_PROCESS_INFO."""
+    name = target.connection(admin)
+    own = admin.get(f"/connections/{name}").json["id"]
+    for path, body in (("/datamasking-rules", {"columns": [{"name": "pay.card"}]}),
+                       ("/guardrails", {"input": {"rules": [{"type": "deny_words_list", "words": ["forbidden"]}]}})):
+        assert admin.post(path, {"name": unique("rule"), "connection_ids": [own], **body}).status == 201
+    conn = opened(credential(admin, name))
+    text_rows(conn, "SELECT id FROM harmless")
+    with pytest.raises(pymysql.MySQLError, match="guard rail"):
+        text_rows(conn, "SELECT id, 'forbidden' FROM harmless")
+    conn._execute_command(0x0a, b"")
+    with pytest.raises(pymysql.MySQLError, match="this is not shown"):
+        conn._read_packet()
     conn.close()

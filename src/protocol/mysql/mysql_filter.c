@@ -396,6 +396,7 @@ enum mysql_filter_outcome mysql_filter_judge(struct mysql_filter *filter, struct
     filter->limit.max_rows = -1;
     filter->read_only.sets_first = false;
     filter->wants = FILTER_ASK_SESSION;
+    filter->has_reach = false; /* that of another command, which a rule blocked */
     if (is_about_last(command)) {
         const char *why = filter_reach_errors(filter);
         return why == NULL ? MYSQL_FILTER_PASSES : filter_refuse(filter, why, words);

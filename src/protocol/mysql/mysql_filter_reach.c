@@ -54,7 +54,6 @@ bool filter_wants_view(struct mysql_filter *filter, uint8_t command, struct slic
 {
     struct sql_settings settings;
     struct filter_subject subject = {.text = body};
-    filter->has_reach = false;
     if (columns_id(filter->policy.masking) == 0 || filter->is_late ||
         filter->views.names.len == 0) {
         return false;
