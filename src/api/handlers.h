@@ -92,6 +92,8 @@ HANDLER(connection_access_get);
 HANDLER(connection_access_put);
 extern const struct shape connection_query_shape;
 extern const struct shape terminal_query_shape;
+extern const struct shape terminal_ask_shape;
+extern const struct shape terminal_wait_shape;
 extern const struct shape connection_access_shape;
 
 /* connection_catalog.c */
@@ -302,6 +304,7 @@ extern const struct shape device_decision_shape;
 /* client_tunnel.c */
 HANDLER(client_tunnel_get);
 HANDLER(terminal_get);
+HANDLER(terminal_post);
 extern const struct shape auth_config_shape;
 extern const struct shape server_config_query_shape;
 extern const struct shape register_shape;

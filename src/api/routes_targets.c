@@ -98,6 +98,11 @@ static const struct api_route routes[] = {
      "A terminal on the connection's command: a WebSocket (docs/terminals.md)",
      .query = &terminal_query_shape, .status = 101, .answer = API_NOTHING, .is_websocket = true,
      .errors = {400, 403, 404}},
+    {"POST", "/api/connections/{nameOrID}/terminal", API_MEMBER, .handler = terminal_post,
+     .noun = "sessions",
+     .summary = "Whether a terminal opens now; 202: others were asked to approve it", SMALL_BODY,
+     .body = &terminal_ask_shape, .status = 200, .answer = API_ONE, .shape = &terminal_wait_shape,
+     .may_go_on = true, .errors = {404, 429}},
 
     {"GET", "/api/connection-credentials", API_MEMBER, 0, credentials_list,
      "connection_credentials", "Credentials that are good now, without their secrets",

@@ -3,11 +3,13 @@
  * WebSocket. */
 #include "gate/terminal.h"
 #include "api/access_review.h"
+#include "api/connections.h"
 #include "api/credentials.h"
 #include "api/handlers.h"
 #include "api/review_run.h"
 #include "codec/json.h"
 #include "io/clock.h"
+#include "model/name.h"
 #include "model/session.h"
 #include "protocol/protocol.h"
 #include "store/credential_store.h"
@@ -92,6 +94,60 @@ static const struct shape_field terminal_query_fields[] = {
 const struct shape terminal_query_shape = {.name = "TerminalQuery",
                                            .size = sizeof(struct terminal_query),
                                            SHAPE_FIELDS(terminal_query_fields)};
+
+struct terminal_ask {
+    struct shape_int duration_seconds;
+    struct shape_pairs metadata;
+};
+
+static const struct shape_field terminal_ask_fields[] = {
+    {.name = "duration_seconds",
+     .kind = SHAPE_INT,
+     .flags = SHAPE_NULL_IN,
+     .offset = offsetof(struct terminal_ask, duration_seconds),
+     .min = 1,
+     .max = CREDENTIAL_DURATION_MAX,
+     .about = "for how long others are asked"},
+    {.name = "metadata",
+     .kind = SHAPE_PAIRS,
+     .flags = SHAPE_NULL_IN,
+     .offset = offsetof(struct terminal_ask, metadata),
+     .max = SESSION_METADATA_COUNT,
+     .item_max = SESSION_METADATA_SIZE,
+     .key_max = SESSION_METADATA_NAME_SIZE,
+     .check = line_check,
+     .key_pattern = LINE_PATTERN,
+     .about = "why it is to be opened"},
+};
+
+const struct shape terminal_ask_shape = {.name = "TerminalRequest",
+                                         .size = sizeof(struct terminal_ask),
+                                         SHAPE_FIELDS(terminal_ask_fields)};
+
+/* Of a terminal that opens at once the ids are empty, which is null. */
+struct terminal_wait {
+    struct slice review_id;
+    struct slice session_id;
+    struct slice review_url;
+    struct slice message;
+};
+
+#define WAIT(member, text)                                                                         \
+    {                                                                                              \
+        .name = #member, .kind = SHAPE_TEXT, .flags = SHAPE_REQUIRED | SHAPE_NULLABLE,             \
+        .offset = offsetof(struct terminal_wait, member), .about = text                            \
+    }
+
+static const struct shape_field terminal_wait_fields[] = {
+    WAIT(review_id, "null: nobody has to approve it, or somebody has"),
+    WAIT(session_id, "of the request"),
+    WAIT(review_url, "where it is approved"),
+    WAIT(message, "what to do next"),
+};
+
+const struct shape terminal_wait_shape = {.name = "TerminalWait",
+                                          .size = sizeof(struct terminal_wait),
+                                          SHAPE_FIELDS(terminal_wait_fields)};
 
 struct terminal_call {
     struct api_call *call;
@@ -232,13 +288,71 @@ static enum err terminal_answer_waiting(const struct terminal_call *self, struct
 {
     struct api_call *call = self->call;
     const struct review *review = &self->access.review;
+    const struct terminal_wait wait = {
+        .review_id = review->id,
+        .session_id = review->session_id,
+        .review_url = review_link_in(call->arena, call->api, review),
+        .message = SLICE("others must approve this: ask again when they have"),
+    };
     struct json_writer json = api_answer(call, 202);
-    json_begin_object(&json);
-    json_member_text(&json, "review_id", review->id);
-    json_member_text(&json, "session_id", review->session_id);
-    json_member_text(&json, "review_url", review_link_in(call->arena, call->api, review));
-    json_member_text(&json, "message", SLICE("others must approve this: ask again when they have"));
-    json_end_object(&json);
+    shape_write(&terminal_wait_shape, &wait, &json);
+    return api_answer_end(call, &json, reterr);
+}
+
+/* What both of its calls ask first. */
+static enum err terminal_begin(struct terminal_call *self, struct error *reterr)
+{
+    struct api_call *call = self->call;
+    self->access = (struct access_review){.call = call,
+                                          .connection = &self->connection,
+                                          .metadata = &self->metadata,
+                                          .seconds = self->query.duration_seconds,
+                                          .now = clock_now()};
+    return call->api->gate == NULL
+               ? fail(reterr, ERR_INPUT,
+                      "this gateway opens no terminals: no protocol of native clients is turned on")
+               : review_issuer(call->api, call->arena, &self->access.issuer, reterr);
+}
+
+static enum err terminal_ask_body(struct store_tx *tx, void *context, struct error *reterr)
+{
+    struct terminal_call *self = context;
+    struct api_call *call = self->call;
+    enum err err = terminal_check_connection(self, tx, reterr);
+    if (err == ERR_NONE) {
+        err = access_review_ask(&self->access, tx, reterr);
+    }
+    if (err != ERR_NONE || self->access.is_waiting) {
+        return err;
+    }
+    struct slice payload = connection_name_payload_in(call->arena, self->connection.name);
+    return api_audit(call, tx, "ask", 200, payload, reterr);
+}
+
+/* A browser's page learns nothing of a WebSocket that was answered otherwise, so it asks here
+ * first. */
+enum err terminal_post(struct api_call *call, struct error *reterr)
+{
+    struct terminal_call self = {.call = call};
+    struct terminal_ask ask = {0};
+    enum err err = api_read_body(call, SHAPE_WHOLE, &terminal_ask_shape, &ask, reterr);
+    if (err == ERR_NONE) {
+        self.query.duration_seconds = ask.duration_seconds;
+        self.metadata = ask.metadata;
+        err = session_metadata_check(&self.metadata, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = terminal_begin(&self, reterr);
+    }
+    if (err == ERR_NONE) {
+        err = store_write(call->api->store, terminal_ask_body, &self, reterr);
+    }
+    if (err != ERR_NONE || self.access.is_waiting) {
+        return err == ERR_NONE ? terminal_answer_waiting(&self, reterr) : err;
+    }
+    const struct terminal_wait open = {.message = SLICE("a terminal opens now")};
+    struct json_writer json = api_answer(call, 200);
+    shape_write(&terminal_wait_shape, &open, &json);
     return api_answer_end(call, &json, reterr);
 }
 
@@ -250,17 +364,8 @@ enum err terminal_get(struct api_call *call, struct error *reterr)
     if (err == ERR_NONE) {
         err = terminal_read_metadata(&self, reterr);
     }
-    if (err == ERR_NONE && call->api->gate == NULL) {
-        err = fail(reterr, ERR_INPUT,
-                   "this gateway opens no terminals: no protocol of native clients is turned on");
-    }
-    self.access = (struct access_review){.call = call,
-                                         .connection = &self.connection,
-                                         .metadata = &self.metadata,
-                                         .seconds = self.query.duration_seconds,
-                                         .now = clock_now()};
     if (err == ERR_NONE) {
-        err = review_issuer(call->api, call->arena, &self.access.issuer, reterr);
+        err = terminal_begin(&self, reterr);
     }
     if (err != ERR_NONE) {
         return err;

@@ -319,6 +319,36 @@ def test_a_terminal_is_used_and_played_again(gateway, page):
     assert shoot(page, "session-terminal") == []
 
 
+def test_a_terminal_waits_for_approval_and_goes_on(gateway, person, page):
+    email, caller = person
+    name = unique("shell")
+    body = connection(name, type="custom", subtype="tools", command=["bash", "--norc", "-i"],
+                      agent_id=gateway.admin.get("/userinfo").json["org_id"], secret={})
+    assert gateway.admin.post("/connections", body).status == 201
+    assert gateway.admin.post("/access-requests/rules", {
+        "name": unique("rule"), "access_type": "jit", "connection_names": [name],
+        "reviewers_groups": ["admin"], "min_approvals": 1}).status == 201
+    sign_in(page, gateway, f"/terminal/{name}", email)
+    page.until_shown("[data-status=PENDING]")
+    assert shoot(page, "terminal-waits") == []
+    first = page.run("document.querySelector('[data-review]').dataset.review")
+    link = page.run("document.querySelector('[data-review] a').href")
+    assert link == gateway.url(f"/reviews/{first}")
+    decide = {"status": "REJECTED", "rejection_reason": "not on a Friday"}
+    assert gateway.admin.put(f"/reviews/{first}", decide).status == 200
+    page.until_shown("[data-status=REJECTED]")
+    button(page, "Ask again", "[data-review]")
+    page.until_shown("[data-status=PENDING]")
+    second = page.run("document.querySelector('[data-review]').dataset.review")
+    assert second != first
+    page.open(gateway.url(f"/terminal/{name}"))  # who comes back finds the same request
+    page.until_shown(f"[data-review='{second}']")
+    assert gateway.admin.put(f"/reviews/{second}", {"status": "APPROVED"}).status == 200
+    page.until("document.querySelector('.xterm-rows')?.innerText.includes('$')")
+    assert caller.post(f"/sessions/{newest(caller)['id']}/kill").status == 204
+    page.until_shown("[data-ended]")
+
+
 # Administration ----------------------------------------------------------------------------------
 
 def test_a_database_is_added_tried_and_mended(gateway, postgres, page):

@@ -309,13 +309,19 @@ def test_others_approve_it_first(here):  # noqa: F811
                                  "groups": [group]}).status == 201
     boss = login(admin.gateway, email)
     assert admin.get(f"/connections/{name}/terminal").status == 400  # no WebSocket: asks nobody
+    assert admin.post(f"/connections/{name}/terminal", {"duration_seconds": 0}).status == 400
     assert not [row for row in boss.get("/reviews").json["data"] if row["connection"] == name]
     first, second = (refused(admin, name, duration_seconds=600, metadata='{"ticket": "OPS-1"}')
                      for _ in range(2))
     assert first == second and first[0] == 202 and "others must approve" in first[1], first
+    asked = admin.post(f"/connections/{name}/terminal", {"metadata": {"ticket": "OPS-1"}})
+    assert asked.status == 202 and asked.json["review_url"].endswith(asked.json["review_id"]), asked
     review, = [row for row in boss.get("/reviews").json["data"] if row["connection"] == name]
     assert (review["status"], review["metadata"]) == ("PENDING", {"ticket": "OPS-1"}), review
+    assert review["id"] == asked.json["review_id"]
     assert boss.put(f"/reviews/{review['id']}", {"status": "APPROVED"}).status == 200
+    asked = admin.post(f"/connections/{name}/terminal", {})
+    assert (asked.status, asked.json["review_id"]) == (200, None), asked
     shells = [Terminal(admin, name, duration_seconds=600).opened() for _ in range(2)]
     for shell_ in shells:
         shell_.until("$ ")

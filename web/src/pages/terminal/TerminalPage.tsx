@@ -2,16 +2,17 @@
 /* A terminal on a connection's command. */
 import { Alert, Button, Checkbox, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { Link as PageLink } from "wouter";
 
-import { get, part } from "../../shared/api/client";
+import { get, part, post } from "../../shared/api/client";
 import type { Connection } from "../../shared/api/types";
 import { Icon } from "../../shared/icons";
 import { PageHead, Problem, Tag, Waiting } from "../../shared/parts";
 import { openScreen, type Screen as Shown } from "../../shared/terminal/screen";
 import { type Ended, openLink } from "./link";
 import { texts } from "./texts";
+import { Waits } from "./Waits";
 import "./terminal.css";
 
 type Metadata = Record<string, string>;
@@ -176,6 +177,40 @@ function Screen({ name, metadata, again }: {
     );
 }
 
+type Asked = { step: "asking" | "open" } | { step: "waits"; review: string };
+
+/* A page learns nothing of a WebSocket that is answered otherwise: whether it opens is asked before. */
+function Opening({ name, metadata, again }: {
+    name: string;
+    metadata: Metadata;
+    again: () => void;
+}): ReactNode {
+    const [asked, setAsked] = useState<Asked>({ step: "asking" });
+    const [error, setError] = useState<unknown>(null);
+    const ask = useCallback(() => {
+        setError(null);
+        post<{ review_id: string | null }>(`connections/${part(name)}/terminal`, { metadata }).then(
+            ({ review_id: review }) =>
+                setAsked(review === null ? { step: "open" } : { step: "waits", review }),
+            setError,
+        );
+    }, [name, metadata]);
+    useEffect(ask, [ask]);
+    if (asked.step === "open") {
+        return <Screen name={name} metadata={metadata} again={again} />;
+    }
+    return (
+        <>
+            <PageHead title={texts.title(name)} about={texts.about} />
+            {error !== null && <Problem error={error} retry={ask} />}
+            {error === null && asked.step === "asking" && <Waiting lines={1} />}
+            {error === null && asked.step === "waits" && (
+                <Waits id={asked.review} goOn={ask} again={ask} />
+            )}
+        </>
+    );
+}
+
 export default function TerminalPage({ name }: { name: string }): ReactNode {
     const [metadata, setMetadata] = useState<Metadata | null>(null);
     const [round, setRound] = useState(0);
@@ -199,7 +234,7 @@ export default function TerminalPage({ name }: { name: string }): ReactNode {
         );
     }
     return (
-        <Screen
+        <Opening
             key={round}
             name={name}
             metadata={metadata ?? NOTHING}

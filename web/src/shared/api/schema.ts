@@ -1698,6 +1698,24 @@ export type SupportedEntityTypesRequest = {
     entity_types: string[];
 };
 
+export type TerminalRequest = {
+    /* for how long others are asked */
+    duration_seconds?: number | null;
+    /* why it is to be opened */
+    metadata?: Record<string, string> | null;
+};
+
+export type TerminalWait = {
+    /* null: nobody has to approve it, or somebody has */
+    review_id: string | null;
+    /* of the request */
+    session_id: string | null;
+    /* where it is approved */
+    review_url: string | null;
+    /* what to do next */
+    message: string | null;
+};
+
 export type User = {
     id: string;
     /* what the identity provider calls the person */
