@@ -9,7 +9,9 @@ import {
     type MouseEvent,
     type PointerEvent,
     type ReactNode,
+    useCallback,
     useEffect,
+    useLayoutEffect,
     useMemo,
     useRef,
     useState,
@@ -17,14 +19,14 @@ import {
 
 import type { Column, Value } from "../api/types";
 import { copyText } from "../copy";
-import { cellText, toTabs } from "./formats";
+import { type Cells, drawCells } from "./cells";
+import { toTabs } from "./formats";
 import {
     blockOf,
     type Cell,
     cut,
     isIn,
     isNumber,
-    maskOf,
     moved,
     WIDTH_MAX,
     WIDTH_MIN,
@@ -52,14 +54,15 @@ function useWidths(
     const first = useMemo(() => widthsOf(columns, rows), [columns, rows.length > 0]);
     const [changed, setChanged] = useState<Record<number, number>>({});
     const widths = first.map((width, column) => changed[column] ?? width);
-    return [
-        widths,
-        (column, width) =>
+    const resize = useCallback(
+        (column: number, width: number) =>
             setChanged((before) => ({
                 ...before,
                 [column]: Math.min(Math.max(width, WIDTH_MIN), 4 * WIDTH_MAX),
             })),
-    ];
+        [],
+    );
+    return [widths, resize];
 }
 
 /* Dragged, or moved by Alt and the arrows while the head has the focus. */
@@ -85,68 +88,79 @@ function Handle({ width, resize }: { width: number; resize: (width: number) => v
     );
 }
 
-function Text({ value, isMasked }: { value: Value; isMasked: boolean }): ReactNode {
-    const mask = isMasked ? maskOf(value) : null;
-    if (mask !== null) {
-        return (
-            <span className="grid-mask" title={`Masked as ${mask}`}>
-                {mask}
-            </span>
-        );
-    }
-    return value === null ? <span className="grid-null">NULL</span> : cellText(value);
-}
-
 type Sizer = Virtualizer<HTMLDivElement, Element>;
 const between = (at: { start: number; size: number }): CSSProperties => ({
     left: at.start,
     width: at.size,
 });
 
-interface LineProps {
-    index: number;
+interface LineProps extends Cells {
     top: number;
-    values: Value[];
-    seen: VirtualItem[];
-    areNumbers: boolean[];
-    isMasked: boolean;
-    focused: number; /* its column; -1: none here */
-    from: number; /* chosen columns */
-    to: number;
 }
 
 /* A row that stays in sight is not made again while others come and go: its properties are plain
  * values, or the same ones as before. What the pointer does is the grid's to take. */
-const Line = memo(function Line({
-    index,
-    top,
-    values,
-    seen,
-    areNumbers,
-    isMasked,
-    focused,
-    from,
-    to,
-}: LineProps): ReactNode {
+const Line = memo(function Line(line: LineProps): ReactNode {
+    const row = useRef<HTMLDivElement>(null);
+    const drawn = useRef<Cells | null>(null);
+    useLayoutEffect(() => {
+        if (row.current !== null) {
+            leaveFocus(row.current, line, drawn.current);
+            drawCells(row.current, line, drawn.current);
+            drawn.current = line;
+        }
+    });
     return (
         <div
+            ref={row}
             role="row"
-            aria-rowindex={index + 2}
+            aria-rowindex={line.index + 2}
             className="grid-row"
-            style={{ top, height: ROW_HEIGHT }}
-        >
+            style={{ top: line.top, height: ROW_HEIGHT }}
+        />
+    );
+});
+
+/* A cell that has the focus and becomes another one gives it to the grid, whose keys go on from where
+ * it was. */
+function leaveFocus(row: HTMLElement, now: Cells, before: Cells | null): void {
+    const isOther = before !== null && (before.index !== now.index || before.seen !== now.seen);
+    if (isOther && row.contains(document.activeElement)) {
+        row.closest<HTMLElement>("[role=grid]")?.focus({ preventScroll: true });
+    }
+}
+
+interface HeadProps {
+    columns: Column[];
+    seen: VirtualItem[];
+    focused: number; /* -1: none here */
+    resize: (column: number, width: number) => void;
+    onFocus: (column: number) => void;
+}
+
+const Head = memo(function Head({
+    columns,
+    seen,
+    focused,
+    resize,
+    onFocus,
+}: HeadProps): ReactNode {
+    return (
+        <div className="grid-head" role="row" aria-rowindex={1} style={{ height: HEAD_HEIGHT }}>
             {seen.map((at) => (
                 <div
                     key={at.index}
-                    role="gridcell"
+                    role="columnheader"
                     aria-colindex={at.index + 1}
-                    style={between(at)}
-                    className={areNumbers[at.index] ? "grid-cell grid-number" : "grid-cell"}
-                    data-cell={`${index}:${at.index}`}
-                    aria-selected={at.index >= from && at.index <= to}
+                    className="grid-title"
+                    data-cell={`-1:${at.index}`}
                     tabIndex={focused === at.index ? 0 : -1}
+                    style={between(at)}
+                    onFocus={() => onFocus(at.index)}
                 >
-                    <Text value={values[at.index] ?? null} isMasked={isMasked} />
+                    <strong>{columns[at.index]?.name}</strong>
+                    <small>{columns[at.index]?.type}</small>
+                    <Handle width={at.size} resize={(width) => resize(at.index, width)} />
                 </div>
             ))}
         </div>
@@ -170,7 +184,7 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
         count: rows.length,
         getScrollElement: () => frame.current,
         estimateSize: () => ROW_HEIGHT,
-        overscan: 12,
+        overscan: 8,
         useFlushSync: false, /* both ways move at once: one rendering for the two */
         scrollPaddingStart: HEAD_HEIGHT,
     });
@@ -179,7 +193,7 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
         horizontal: true,
         getScrollElement: () => frame.current,
         estimateSize: (column) => widths[column] ?? WIDTH_MIN,
-        overscan: 4,
+        overscan: 2,
         useFlushSync: false,
     });
     const widthKey = widths.join();
@@ -240,15 +254,18 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
             }
         }
     };
-    const isFocus = (row: number, column: number): boolean =>
-        focus.row === row && focus.column === column;
     const seen = across.getVirtualItems();
+    const lines = down.getVirtualItems();
+    const slots = useRef(1); /* rows that there are: one that goes becomes one that comes */
+    slots.current = Math.max(slots.current, lines.length);
+    const onHeadFocus = useCallback((column: number) => setFocus({ row: -1, column }), []);
     const areNumbers = useMemo(() => columns.map(({ type }) => isNumber(type)), [columns]);
     return (
         <div
             ref={frame}
             className="grid"
             role="grid"
+            tabIndex={-1}
             aria-label={label}
             aria-rowcount={rows.length + 1}
             aria-colcount={columns.length}
@@ -272,36 +289,18 @@ export function Grid({ label, columns, rows, isMasked = false, open }: GridProps
                 role="presentation"
                 style={{ width: across.getTotalSize(), height: down.getTotalSize() + HEAD_HEIGHT }}
             >
-                <div
-                    className="grid-head"
-                    role="row"
-                    aria-rowindex={1}
-                    style={{ height: HEAD_HEIGHT }}
-                >
-                    {seen.map((at) => (
-                        <div
-                            key={at.index}
-                            role="columnheader"
-                            aria-colindex={at.index + 1}
-                            className="grid-title"
-                            data-cell={`-1:${at.index}`}
-                            tabIndex={isFocus(-1, at.index) ? 0 : -1}
-                            style={between(at)}
-                            onFocus={() => {
-                                setFocus({ row: -1, column: at.index });
-                            }}
-                        >
-                            <strong>{columns[at.index]?.name}</strong>
-                            <small>{columns[at.index]?.type}</small>
-                            <Handle width={at.size} resize={(width) => resize(at.index, width)} />
-                        </div>
-                    ))}
-                </div>
-                {down.getVirtualItems().map((line) => {
+                <Head
+                    columns={columns}
+                    seen={seen}
+                    focused={focus.row < 0 ? focus.column : -1}
+                    resize={resize}
+                    onFocus={onHeadFocus}
+                />
+                {lines.map((line) => {
                     const isChosen = focus.row >= 0 && isIn(block, line.index, block.left);
                     return (
                         <Line
-                            key={line.index}
+                            key={line.index % slots.current}
                             index={line.index}
                             top={line.start + HEAD_HEIGHT}
                             values={rows[line.index] ?? NO_VALUES}
