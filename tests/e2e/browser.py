@@ -2,7 +2,7 @@
 """A headless Chromium, driven through its DevTools protocol over a pipe.
 
 Browser() is one process; browser.page() is a window with cookies of its own. What the pages' policy
-forbade and what threw is in page.complaints. Names of other hosts are not resolved.
+forbade and what threw is in page.complaints, the browser's own questions are in page.dialogs. Names of other hosts are not resolved.
 """
 import base64
 import json
@@ -111,6 +111,7 @@ class Browser:
 class Page:
     def __init__(self, browser, width, height):
         self.browser, self.stubs, self.complaints = browser, [], []
+        self.dialogs = []  # of the browser's own, all of which are said yes to
         self.context = browser.call("Target.createBrowserContext")["browserContextId"]
         target = browser.call("Target.createTarget", url="about:blank",
                               browserContextId=self.context)["targetId"]
@@ -143,6 +144,9 @@ class Page:
             self.complaints.append(str(parameters["exceptionDetails"]))
         elif method == "Fetch.requestPaused":
             self.answer_stub(parameters)
+        elif method == "Page.javascriptDialogOpening":
+            self.dialogs.append(parameters["type"])
+            self.browser.send("Page.handleJavaScriptDialog", self.session, accept=True)
 
     # Stubs -----------------------------------------------------------------------------------
 

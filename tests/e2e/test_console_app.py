@@ -226,12 +226,16 @@ def test_a_session_is_ended_from_its_page(gateway, shop, page):
     made = gateway.admin.post(f"/connections/{shop}/credentials", {"keep_others": True}).json
     client = subprocess.Popen(["psql", "-X", made["connection_credentials"]["connection_string"], "-c",
                                "SELECT pg_sleep(60)"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    wait_for(lambda: newest(gateway.admin)["status"] == "open", what="the session")
+    wait_for(lambda: gateway.admin.get("/sessions?limit=1&status=open").json["data"],
+             what="the session")
     sign_in(page, gateway, f"/sessions?connection={shop}")
     page.until_shown("#sessions [data-session]")
     page.click("#sessions [data-session]")
     until_text(page, "pg_sleep(60)")
     page.click("#kill")
+    button(page, "End it", "[role=dialog]")
+    until_text(page, "This is not its name")
+    label(page, f"Type {shop} to go on", shop)
     button(page, "End it", "[role=dialog]")
     assert client.wait(PATIENCE) != 0
     page.until("!document.querySelector('#kill')")
@@ -613,7 +617,7 @@ def pages_of(gateway, shop):
             "sessions": "/sessions", "session": f"/sessions/{session}", "reviews": "/reviews?view=all",
             "account": "/account", "reference": "/reference", "admin-settings": "/admin/settings",
             "admin-health": "/admin/health", "admin-connections": "/admin/connections",
-            "admin-add": "/admin/connections?new", "admin-agents": "/admin/agents", "admin-resources": "/admin/resources",
+            "admin-add": "/admin/connections?new", "admin-connection": f"/admin/connections?edit={shop}", "admin-agents": "/admin/agents", "admin-resources": "/admin/resources",
             "admin-guardrails": "/admin/guardrails", "admin-masking": "/admin/masking",
             "admin-guardrail": "/admin/guardrails?new", "admin-mask": "/admin/masking?new",
             "admin-access": "/admin/access", "admin-access-new": "/admin/access?new",

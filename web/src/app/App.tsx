@@ -10,6 +10,7 @@ import { ApiError, callOnce, goToSignIn, root } from "../shared/api/client";
 import type { Me } from "../shared/api/types";
 import { keepFor } from "../shared/kept";
 import { Problem, Waiting } from "../shared/parts";
+import { holdNavigation } from "../shared/unsaved";
 import { MeContext } from "./me";
 import { NotFound } from "./NotFound";
 import { Shell } from "./Shell";
@@ -124,7 +125,7 @@ export function App(): ReactNode {
     keepFor(me.data.id);
     return (
         <MeContext value={me.data}>
-            <Router base={root.pathname.replace(/\/$/, "")}>
+            <Router base={root.pathname.replace(/\/$/, "")} aroundNav={holdNavigation}>
                 <SignInAgain />
                 <Shell>
                     <Body />

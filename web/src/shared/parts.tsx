@@ -239,6 +239,7 @@ export function Confirm({
     title,
     children,
     action,
+    keep = "Keep it",
     name,
     close,
     run,
@@ -246,6 +247,7 @@ export function Confirm({
     title: string;
     children: ReactNode;
     action: string;
+    keep?: string;
     name?: string;
     close: () => void;
     run: () => Promise<unknown>;
@@ -312,7 +314,7 @@ export function Confirm({
                             onClick={close}
                             {...(name === undefined && { "data-autofocus": true })}
                         >
-                            Keep it
+                            {keep}
                         </Button>
                         <Button color="red" type="submit" loading={isBusy}>
                             {action}

@@ -82,6 +82,36 @@ export function ConnectionsPicker({
     );
 }
 
+/* Rules of a kind, by id. */
+export function RulesPicker({
+    path,
+    label,
+    about,
+    value,
+    set,
+}: Picker & { path: "guardrails" | "datamasking-rules" }): ReactNode {
+    const rules = useQuery({
+        queryKey: [path],
+        queryFn: ({ signal }) => get<{ id: string; name: string }[]>(path, {}, signal),
+    });
+    const names = new Map((rules.data ?? []).map(({ id, name }) => [id, name]));
+    const ids = new Set([...names.keys(), ...value]);
+    return (
+        <MultiSelect
+            label={label}
+            description={about}
+            searchable
+            clearable
+            hidePickedOptions
+            nothingFoundMessage="No rule has such a name"
+            value={value}
+            onChange={set}
+            data={[...ids].map((id) => ({ value: id, label: names.get(id) ?? "…" }))}
+            clearButtonProps={{ "aria-label": `Clear ${label}` }}
+        />
+    );
+}
+
 /* Names that are there are offered; others may be typed. */
 function NamesPicker({ label, about, value, set, placeholder, names }: Picker & {
     names: string[];

@@ -21,6 +21,7 @@ import { get, part, post, put } from "../../shared/api/client";
 import { useFocusBack } from "../../shared/focus";
 import { Icon } from "../../shared/icons";
 import { Problem } from "../../shared/parts";
+import { useUnsaved } from "../../shared/unsaved";
 import { secretOf, type Target } from "./target";
 import { texts } from "./texts";
 
@@ -30,6 +31,17 @@ const KINDS = [
     { value: "mysql", label: "MySQL, MariaDB", port: "3306" },
 ];
 const TLS = ["prefer", "disable", "require", "verify-ca", "verify-full"];
+const NEW: Target = {
+    kind: "postgres",
+    name: "",
+    host: "",
+    port: "5432",
+    user: "",
+    password: "",
+    database: "",
+    tls: "prefer",
+    agent: "",
+};
 const PROTECTION = ["no-unbounded-write", "personal-data"];
 
 interface Tested {
@@ -41,21 +53,12 @@ type State = { step: "asking" | "busy" } | { step: "saved"; tested?: Tested; err
 export function AddDatabase({ close }: { close: () => void }): ReactNode {
     useFocusBack();
     const client = useQueryClient();
-    const [target, setTarget] = useState<Target>({
-        kind: "postgres",
-        name: "",
-        host: "",
-        port: "5432",
-        user: "",
-        password: "",
-        database: "",
-        tls: "prefer",
-        agent: "",
-    });
+    const [target, setTarget] = useState(NEW);
     const [presets, setPresets] = useState<string[]>([]);
     const [state, setState] = useState<State>({ step: "asking" });
     const [saved, setSaved] = useState<string | null>(null);
     const [error, setError] = useState<unknown>(null);
+    const unsaved = useUnsaved(saved === null && JSON.stringify(target) !== JSON.stringify(NEW));
     const agents = useQuery({
         queryKey: ["agents"],
         queryFn: ({ signal }) => get<Agent[]>("agents", {}, signal),
@@ -119,131 +122,134 @@ export function AddDatabase({ close }: { close: () => void }): ReactNode {
     );
     const isGood = state.step === "saved" && state.tested !== undefined;
     return (
-        <Drawer opened onClose={close} title={words.title} size="lg">
-            <form
-                onSubmit={(event) => {
-                    void save(event);
-                }}
-                id="add-database"
-            >
-                <Stack>
-                    <NativeSelect
-                        label={words.kind}
-                        value={target.kind}
-                        data={KINDS}
-                        onChange={(event) =>
-                            set({
-                                kind: event.currentTarget.value,
-                                port:
-                                    KINDS.find(({ value }) => value === event.currentTarget.value)
-                                        ?.port ?? "",
-                            })
-                        }
-                    />
-                    {field("name", words.name, {
-                        description: words.nameAbout,
-                        required: true,
-                        disabled: saved !== null,
-                        "data-autofocus": true,
-                    })}
-                    <Group align="flex-end">
-                        {field("host", words.host, { required: true })}
-                        {field("port", words.port, { inputMode: "numeric", flex: "0 1 6rem" })}
-                    </Group>
-                    {field("user", words.user, { required: true })}
-                    <PasswordInput
-                        label={words.password}
-                        description={words.passwordAbout}
-                        value={target.password}
-                        autoComplete="new-password"
-                        onChange={(event) => set({ password: event.currentTarget.value })}
-                    />
-                    {field("database", words.database, { description: words.databaseAbout })}
-                    <Group grow>
+        <>
+            <Drawer opened onClose={close} title={words.title} size="lg">
+                <form
+                    onSubmit={(event) => {
+                        void save(event);
+                    }}
+                    id="add-database"
+                >
+                    <Stack>
                         <NativeSelect
-                            label={words.tls}
-                            value={target.tls}
-                            data={TLS}
-                            onChange={(event) => set({ tls: event.currentTarget.value })}
+                            label={words.kind}
+                            value={target.kind}
+                            data={KINDS}
+                            onChange={(event) =>
+                                set({
+                                    kind: event.currentTarget.value,
+                                    port:
+                                        KINDS.find(({ value }) => value === event.currentTarget.value)
+                                            ?.port ?? "",
+                                })
+                            }
                         />
-                        <NativeSelect
-                            label={words.agent}
-                            value={target.agent}
-                            onChange={(event) => set({ agent: event.currentTarget.value })}
-                            data={[
-                                { value: "", label: "local" },
-                                ...(agents.data ?? [])
-                                    .filter(({ name }) => name !== "local")
-                                    .map(({ id, name }) => ({ value: id, label: name })),
-                            ]}
+                        {field("name", words.name, {
+                            description: words.nameAbout,
+                            required: true,
+                            disabled: saved !== null,
+                            "data-autofocus": true,
+                        })}
+                        <Group align="flex-end">
+                            {field("host", words.host, { required: true })}
+                            {field("port", words.port, { inputMode: "numeric", flex: "0 1 6rem" })}
+                        </Group>
+                        {field("user", words.user, { required: true })}
+                        <PasswordInput
+                            label={words.password}
+                            description={words.passwordAbout}
+                            value={target.password}
+                            autoComplete="new-password"
+                            onChange={(event) => set({ password: event.currentTarget.value })}
                         />
-                    </Group>
-                    {target.kind === "postgres" && saved === null && (
-                        <Checkbox.Group
-                            label={words.protect}
-                            description={words.protectAbout}
-                            value={presets}
-                            onChange={setPresets}
-                        >
-                            <Group mt="xs">
-                                {PROTECTION.map((preset) => (
-                                    <Checkbox key={preset} value={preset} label={preset} />
-                                ))}
-                            </Group>
-                        </Checkbox.Group>
-                    )}
-                    {error !== null && <Problem error={error} />}
-                    {state.step === "saved" && state.error !== undefined && (
-                        <Stack gap="xs">
-                            <Problem error={state.error} />
-                            <Text size="sm">{words.bad}</Text>
-                        </Stack>
-                    )}
-                    {isGood && (
-                        <Alert
-                            color="gate"
-                            title={words.saved(target.name)}
-                            icon={<Icon name="check" />}
-                            role="status"
-                            data-tested
-                        >
-                            <Stack gap="xs">
-                                {words.good(
-                                    state.tested?.latency_ms ?? 0,
-                                    state.tested?.server_version ?? "",
-                                )}
-                                <Group>
-                                    <Button
-                                        component={Link}
-                                        href={`/sql/${part(target.name)}`}
-                                        size="xs"
-                                    >
-                                        {words.query}
-                                    </Button>
-                                    <Button
-                                        component={Link}
-                                        href={`/connect/${part(target.name)}`}
-                                        size="xs"
-                                        variant="default"
-                                    >
-                                        {words.use}
-                                    </Button>
+                        {field("database", words.database, { description: words.databaseAbout })}
+                        <Group grow>
+                            <NativeSelect
+                                label={words.tls}
+                                value={target.tls}
+                                data={TLS}
+                                onChange={(event) => set({ tls: event.currentTarget.value })}
+                            />
+                            <NativeSelect
+                                label={words.agent}
+                                value={target.agent}
+                                onChange={(event) => set({ agent: event.currentTarget.value })}
+                                data={[
+                                    { value: "", label: "local" },
+                                    ...(agents.data ?? [])
+                                        .filter(({ name }) => name !== "local")
+                                        .map(({ id, name }) => ({ value: id, label: name })),
+                                ]}
+                            />
+                        </Group>
+                        {target.kind === "postgres" && saved === null && (
+                            <Checkbox.Group
+                                label={words.protect}
+                                description={words.protectAbout}
+                                value={presets}
+                                onChange={setPresets}
+                            >
+                                <Group mt="xs">
+                                    {PROTECTION.map((preset) => (
+                                        <Checkbox key={preset} value={preset} label={preset} />
+                                    ))}
                                 </Group>
-                            </Stack>
-                        </Alert>
-                    )}
-                    <Group justify="flex-end">
-                        <Button variant="default" onClick={close}>
-                            {words.cancel}
-                        </Button>
-                        {!isGood && (
-                            <Button type="submit" loading={state.step === "busy"}>
-                                {saved === null ? words.save : words.update}
-                            </Button>
+                            </Checkbox.Group>
                         )}
-                    </Group>
-                </Stack>
-            </form>
-        </Drawer>
+                        {error !== null && <Problem error={error} />}
+                        {state.step === "saved" && state.error !== undefined && (
+                            <Stack gap="xs">
+                                <Problem error={state.error} />
+                                <Text size="sm">{words.bad}</Text>
+                            </Stack>
+                        )}
+                        {isGood && (
+                            <Alert
+                                color="gate"
+                                title={words.saved(target.name)}
+                                icon={<Icon name="check" />}
+                                role="status"
+                                data-tested
+                            >
+                                <Stack gap="xs">
+                                    {words.good(
+                                        state.tested?.latency_ms ?? 0,
+                                        state.tested?.server_version ?? "",
+                                    )}
+                                    <Group>
+                                        <Button
+                                            component={Link}
+                                            href={`/sql/${part(target.name)}`}
+                                            size="xs"
+                                        >
+                                            {words.query}
+                                        </Button>
+                                        <Button
+                                            component={Link}
+                                            href={`/connect/${part(target.name)}`}
+                                            size="xs"
+                                            variant="default"
+                                        >
+                                            {words.use}
+                                        </Button>
+                                    </Group>
+                                </Stack>
+                            </Alert>
+                        )}
+                        <Group justify="flex-end">
+                            <Button variant="default" onClick={close}>
+                                {words.cancel}
+                            </Button>
+                            {!isGood && (
+                                <Button type="submit" loading={state.step === "busy"}>
+                                    {saved === null ? words.save : words.update}
+                                </Button>
+                            )}
+                        </Group>
+                    </Stack>
+                </form>
+            </Drawer>
+            {unsaved.question}
+        </>
     );
 }

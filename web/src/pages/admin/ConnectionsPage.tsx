@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All connections: add one, test one, take one away. */
+/* All connections: add one, test one, change one, take one away. */
 import { Button, Group, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -12,6 +12,7 @@ import { Icon } from "../../shared/icons";
 import { ClearSearch, Confirm, Empty, PageHead, Problem, Tag, Waiting } from "../../shared/parts";
 import { count, kindName } from "../../shared/words";
 import { AddDatabase } from "./AddDatabase";
+import { ConnectionEditor } from "./connection/ConnectionEditor";
 import { texts } from "./texts";
 
 const words = texts.connections;
@@ -56,6 +57,15 @@ function Line({ connection, gone }: { connection: Connection; gone: () => void }
                         {words.test}
                     </Button>
                     <Button
+                        component={Link}
+                        href={`/admin/connections?edit=${part(connection.name)}`}
+                        size="xs"
+                        variant="default"
+                        aria-label={`${words.edit} ${connection.name}`}
+                    >
+                        {words.edit}
+                    </Button>
+                    <Button
                         size="xs"
                         variant="subtle"
                         color="red"
@@ -72,6 +82,16 @@ function Line({ connection, gone }: { connection: Connection; gone: () => void }
 }
 
 export function ConnectionsPage(): ReactNode {
+    const [query] = useSearchParams();
+    const edited = query.get("edit");
+    return edited === null ? (
+        <ConnectionsList />
+    ) : (
+        <ConnectionEditor key={edited} name={edited} />
+    );
+}
+
+function ConnectionsList(): ReactNode {
     const client = useQueryClient();
     const [query, setQuery] = useSearchParams();
     const [text, setText] = useState("");

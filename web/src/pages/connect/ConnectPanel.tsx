@@ -299,6 +299,16 @@ export function ConnectPanel({ name, close }: { name: string; close: () => void 
                                 {texts.terminal}
                             </Button>
                         )}
+                        {me.is_admin && (
+                            <Button
+                                component={Link}
+                                href={`/admin/connections?edit=${part(name)}`}
+                                variant="default"
+                                size="xs"
+                            >
+                                {words.edit}
+                            </Button>
+                        )}
                         {me.is_admin && <Test connection={connection.data} />}
                     </Group>
                 </Stack>

@@ -36,6 +36,7 @@ export const texts = {
         durationAbout: "A credential is good for this long at most.",
     },
     panel: {
+        edit: "Edit",
         ask: "Get a credential",
         again: "Get another one",
         duration: "Good for",
@@ -55,7 +56,7 @@ export const texts = {
         disabled: "Native clients are switched off for this connection.",
         offline:
             "The agent of this connection is not linked: clients will be refused until it is back.",
-        test: "Test it",
+    test: "Test it",
         testGood: (ms: number) => `The target answered in ${ms} ms.`,
     },
 } as const;

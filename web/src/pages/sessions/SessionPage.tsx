@@ -394,6 +394,7 @@ export default function SessionPage({ id }: { id: string }): ReactNode {
                 <Confirm
                     title={texts.killTitle}
                     action={texts.kill}
+                    name={data.connection}
                     close={() => setKilling(false)}
                     run={async () => {
                         await post(`sessions/${id}/kill`);

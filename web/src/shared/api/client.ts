@@ -29,6 +29,7 @@ export interface CallOptions {
     query?: Query;
     body?: unknown;
     signal?: AbortSignal;
+    ifMatch?: string; /* the tag of what is changed: refused when it is another by now */
 }
 
 export function address(path: string, query: Query = {}): URL {
@@ -65,7 +66,10 @@ async function send(method: string, path: string, options: CallOptions): Promise
         request.signal = options.signal;
     }
     if (options.body !== undefined) {
-        request.headers = { "Content-Type": "application/json" };
+        request.headers = {
+            "Content-Type": "application/json",
+            ...(options.ifMatch !== undefined && { "If-Match": options.ifMatch }),
+        };
         request.body = JSON.stringify(options.body);
     }
     try {
@@ -90,24 +94,41 @@ async function answerOf(response: Response): Promise<unknown> {
     }
 }
 
+export interface Tagged<T> {
+    value: T;
+    tag: string; /* of this state of it, for ifMatch */
+}
+
+async function callTagged<T>(
+    method: string,
+    path: string,
+    options: CallOptions,
+): Promise<Tagged<T>> {
+    const response = await send(method, path, options);
+    const answer = await answerOf(response);
+    if (!response.ok) {
+        throw new ApiError(response.status, (answer ?? {}) as Record<string, unknown>);
+    }
+    return { value: answer as T, tag: response.headers.get("ETag") ?? "" };
+}
+
 /* Sends once, and what comes is the answer: of a sign-in, or where 401 has a meaning of its own. */
 export async function callOnce<T>(
     method: string,
     path: string,
     options: CallOptions = {},
 ): Promise<T> {
-    const response = await send(method, path, options);
-    const answer = await answerOf(response);
-    if (!response.ok) {
-        throw new ApiError(response.status, (answer ?? {}) as Record<string, unknown>);
-    }
-    return answer as T;
+    return (await callTagged<T>(method, path, options)).value;
 }
 
-export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+async function callSignedIn<T>(
+    method: string,
+    path: string,
+    options: CallOptions,
+): Promise<Tagged<T>> {
     for (;;) {
         try {
-            return await callOnce<T>(method, path, options);
+            return await callTagged<T>(method, path, options);
         } catch (error) {
             if (!(error instanceof ApiError) || error.status !== 401 || signInAgain === null) {
                 throw error;
@@ -117,14 +138,20 @@ export async function call<T>(method: string, path: string, options: CallOptions
     }
 }
 
+export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+    return (await callSignedIn<T>(method, path, options)).value;
+}
+
+export const getTagged = <T>(path: string, signal?: AbortSignal): Promise<Tagged<T>> =>
+    callSignedIn<T>("GET", path, { ...(signal && { signal }) });
 export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
     call<T>("GET", path, { ...(query && { query }), ...(signal && { signal }) });
 export const post = <T>(path: string, body: unknown = {}, query?: Query): Promise<T> =>
     call<T>("POST", path, { body, ...(query && { query }) });
 export const put = <T>(path: string, body: unknown, query?: Query): Promise<T> =>
     call<T>("PUT", path, { body, ...(query && { query }) });
-export const patch = <T>(path: string, body: unknown): Promise<T> =>
-    call<T>("PATCH", path, { body });
+export const patch = <T>(path: string, body: unknown, ifMatch?: string): Promise<T> =>
+    call<T>("PATCH", path, { body, ...(ifMatch !== undefined && { ifMatch }) });
 export const remove = (path: string, query?: Query): Promise<null> =>
     call<null>("DELETE", path, { ...(query && { query }) });
 

@@ -43,16 +43,28 @@ export interface Connection {
     attributes: string[];
     guardrail_rules: string[];
     effective_features: EffectiveFeatures | null;
-    secret: Record<string, unknown>;
+    secret: Record<string, string | null>; /* null: written down here, and never shown */
     command: string[];
-    access_mode_connect: "enabled" | "disabled";
-    access_mode_exec: "enabled" | "disabled";
-    access_schema: "enabled" | "disabled";
+    access_mode_connect: Mode;
+    access_mode_exec: Mode;
+    access_mode_runbooks: Mode;
+    access_schema: Mode;
     access_max_duration: number;
     connection_tags: Record<string, string>;
     tags: string[];
     mandatory_metadata_fields: string[];
+    min_review_approvals: number;
+    reviewers: string[];
+    force_approve_groups: string[];
+    recording_days?: number | null;
+    recording_row_limit?: number | null;
+    accepted_env_vars?: string[];
+    accepts_client_args?: boolean;
+    managed_by: string;
+    secrets_updated_at: string | null;
 }
+
+export type Mode = "enabled" | "disabled";
 
 export type Control = "enforced" | "observed" | "impossible";
 

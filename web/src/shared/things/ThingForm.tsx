@@ -20,6 +20,7 @@ import { call, part } from "../api/client";
 import { useFocusBack } from "../focus";
 import { CopyBlock, Problem } from "../parts";
 import { AttributesPicker, ConnectionsPicker, GroupsPicker, WordsField } from "../pickers";
+import { useUnsaved } from "../unsaved";
 import type { Kind } from "./Things";
 
 export type Form = Record<string, unknown>;
@@ -187,14 +188,18 @@ export function ThingForm<T>({
     const client = useQueryClient();
     const isNew = thing === null;
     const fields = kind.fields.filter((field) => isNew || field.isNewOnly !== true);
-    const [form, setForm] = useState<Form>(() =>
+    const [initial] = useState<Form>(() =>
         thing === null
             ? initialOf(fields)
             : (kind.formOf?.(thing) ?? plainForm(fields, thing as object)),
     );
+    const [form, setForm] = useState(initial);
     const [once, setOnce] = useState<{ label: string; text: string }[]>([]);
     const [isBusy, setBusy] = useState(false);
     const [error, setError] = useState<unknown>(null);
+    const unsaved = useUnsaved(
+        once.length === 0 && JSON.stringify(form) !== JSON.stringify(initial),
+    );
     const save = async (event: FormEvent): Promise<void> => {
         event.preventDefault();
         setBusy(true);
@@ -207,6 +212,7 @@ export function ThingForm<T>({
                       body,
                   });
             const told = kind.onceOf?.(answer) ?? [];
+            unsaved.release();
             await client.invalidateQueries();
             if (told.length === 0) {
                 close();
@@ -240,42 +246,45 @@ export function ThingForm<T>({
         );
     }
     return (
-        <Drawer
-            opened
-            onClose={close}
-            title={thing === null ? kind.add : kind.nameOf(thing)}
-            size="lg"
-        >
-            <form
-                id="thing"
-                onSubmit={(event) => {
-                    void save(event);
-                }}
+        <>
+            <Drawer
+                opened
+                onClose={close}
+                title={thing === null ? kind.add : kind.nameOf(thing)}
+                size="lg"
             >
-                <Stack>
-                    {fields.map((field, index) => (
-                        <Input
-                            key={field.name}
-                            isFirst={index === 0}
-                            field={field}
-                            value={form[field.name]}
-                            isFixed={!isNew && field.isFixed === true}
-                            set={(value) =>
-                                setForm((before) => ({ ...before, [field.name]: value }))
-                            }
-                        />
-                    ))}
-                    {error !== null && <Problem error={error} />}
-                    <Group justify="flex-end">
-                        <Button variant="default" onClick={close}>
-                            Cancel
-                        </Button>
-                        <Button type="submit" loading={isBusy}>
-                            {isNew ? "Create" : "Save"}
-                        </Button>
-                    </Group>
-                </Stack>
-            </form>
-        </Drawer>
+                <form
+                    id="thing"
+                    onSubmit={(event) => {
+                        void save(event);
+                    }}
+                >
+                    <Stack>
+                        {fields.map((field, index) => (
+                            <Input
+                                key={field.name}
+                                isFirst={index === 0}
+                                field={field}
+                                value={form[field.name]}
+                                isFixed={!isNew && field.isFixed === true}
+                                set={(value) =>
+                                    setForm((before) => ({ ...before, [field.name]: value }))
+                                }
+                            />
+                        ))}
+                        {error !== null && <Problem error={error} />}
+                        <Group justify="flex-end">
+                            <Button variant="default" onClick={close}>
+                                Cancel
+                            </Button>
+                            <Button type="submit" loading={isBusy}>
+                                {isNew ? "Create" : "Save"}
+                            </Button>
+                        </Group>
+                    </Stack>
+                </form>
+            </Drawer>
+            {unsaved.question}
+        </>
     );
 }

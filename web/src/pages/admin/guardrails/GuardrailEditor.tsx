@@ -11,6 +11,7 @@ import type { Connection } from "../../../shared/api/types";
 import { Icon } from "../../../shared/icons";
 import { PageHead, Problem } from "../../../shared/parts";
 import { AttributesPicker, ConnectionsPicker } from "../../../shared/pickers";
+import { useUnsaved } from "../../../shared/unsaved";
 import { RuleCard } from "./RuleCard";
 import { draftsOf, type Effect, effects, type Form, type Guardrail, requestOf, ruleOf } from "./rules";
 import { texts } from "./texts";
@@ -101,7 +102,7 @@ export function GuardrailEditor({ guardrail }: { guardrail: Guardrail | null }):
     const [isBusy, setBusy] = useState(false);
     const [error, setError] = useState<unknown>(null);
     const seen = useHistoryState<Seen | null>() ?? null; /* in a session: the start of a new one */
-    const [form, setForm] = useState<Form>({
+    const [initial] = useState<Form>({
         name: guardrail?.name ?? "",
         description: guardrail?.description ?? "",
         connection_ids: guardrail?.connection_ids ?? [],
@@ -113,6 +114,8 @@ export function GuardrailEditor({ guardrail }: { guardrail: Guardrail | null }):
                   ? []
                   : [{ key: 0, direction: "input", rule: ruleOf(seen.statement) }],
     });
+    const [form, setForm] = useState(initial);
+    const unsaved = useUnsaved(JSON.stringify(form) !== JSON.stringify(initial));
     const place = useQuery({
         queryKey: ["connection", seen?.connection],
         queryFn: ({ signal }) =>
@@ -150,6 +153,7 @@ export function GuardrailEditor({ guardrail }: { guardrail: Guardrail | null }):
                       enabled: guardrail.enabled !== false,
                   }));
             await client.invalidateQueries();
+            unsaved.release();
             setQuery({});
         } catch (failure) {
             setError(failure);
@@ -157,55 +161,58 @@ export function GuardrailEditor({ guardrail }: { guardrail: Guardrail | null }):
         }
     };
     return (
-        <form
-            id="guardrail"
-            onSubmit={(event) => {
-                void save(event);
-            }}
-        >
-            <PageHead title={guardrail?.name ?? words.isNew}>
-                <Button variant="default" onClick={() => setQuery({})}>
-                    {words.cancel}
-                </Button>
-                <Button type="submit" loading={isBusy}>
-                    {words.save}
-                </Button>
-            </PageHead>
-            <Stack>
-                {error !== null && <Problem error={error} />}
-                <Basics form={form} set={set} />
-                <Title order={2} size="h4" mt="sm">
-                    {words.rules}
-                </Title>
-                {form.drafts.length === 0 && (
-                    <Text size="sm" c="dimmed">
-                        {words.noRules}
-                    </Text>
-                )}
-                {form.drafts.map((draft) => (
-                    <RuleCard
-                        key={draft.key}
-                        draft={draft}
-                        set={(changed) =>
-                            set({
-                                drafts: form.drafts.map((one) =>
-                                    one.key === draft.key ? changed : one,
-                                ),
-                            })
-                        }
-                        remove={() =>
-                            set({ drafts: form.drafts.filter(({ key }) => key !== draft.key) })
-                        }
+        <>
+            <form
+                id="guardrail"
+                onSubmit={(event) => {
+                    void save(event);
+                }}
+            >
+                <PageHead title={guardrail?.name ?? words.isNew}>
+                    <Button variant="default" onClick={() => setQuery({})}>
+                        {words.cancel}
+                    </Button>
+                    <Button type="submit" loading={isBusy}>
+                        {words.save}
+                    </Button>
+                </PageHead>
+                <Stack>
+                    {error !== null && <Problem error={error} />}
+                    <Basics form={form} set={set} />
+                    <Title order={2} size="h4" mt="sm">
+                        {words.rules}
+                    </Title>
+                    {form.drafts.length === 0 && (
+                        <Text size="sm" c="dimmed">
+                            {words.noRules}
+                        </Text>
+                    )}
+                    {form.drafts.map((draft) => (
+                        <RuleCard
+                            key={draft.key}
+                            draft={draft}
+                            set={(changed) =>
+                                set({
+                                    drafts: form.drafts.map((one) =>
+                                        one.key === draft.key ? changed : one,
+                                    ),
+                                })
+                            }
+                            remove={() =>
+                                set({ drafts: form.drafts.filter(({ key }) => key !== draft.key) })
+                            }
+                        />
+                    ))}
+                    <Group>
+                        <AddRule add={add} />
+                    </Group>
+                    <Trial
+                        seen={seen}
+                        rule={() => ({ ...requestOf({ ...form, name: form.name || "trial" }) })}
                     />
-                ))}
-                <Group>
-                    <AddRule add={add} />
-                </Group>
-                <Trial
-                    seen={seen}
-                    rule={() => ({ ...requestOf({ ...form, name: form.name || "trial" }) })}
-                />
-            </Stack>
-        </form>
+                </Stack>
+            </form>
+            {unsaved.question}
+        </>
     );
 }

@@ -19,6 +19,7 @@ import { useSearchParams } from "wouter";
 import { part, post, put } from "../../../shared/api/client";
 import { PageHead, Problem } from "../../../shared/parts";
 import { AttributesPicker, ConnectionsPicker } from "../../../shared/pickers";
+import { useUnsaved } from "../../../shared/unsaved";
 import { type Form, formOf, type MaskingRule, requestOf, type Strategy } from "./rule";
 import { Columns, Customs, Kinds } from "./Sought";
 import { texts } from "./texts";
@@ -157,7 +158,9 @@ export function MaskingEditor({ rule }: { rule: MaskingRule | null }): ReactNode
     const [, setQuery] = useSearchParams();
     const [isBusy, setBusy] = useState(false);
     const [error, setError] = useState<unknown>(null);
-    const [form, setForm] = useState<Form>(() => formOf(rule));
+    const [initial] = useState<Form>(() => formOf(rule));
+    const [form, setForm] = useState(initial);
+    const unsaved = useUnsaved(JSON.stringify(form) !== JSON.stringify(initial));
     const set = (change: Partial<Form>): void => setForm((before) => ({ ...before, ...change }));
     const save = async (event: FormEvent): Promise<void> => {
         event.preventDefault();
@@ -168,6 +171,7 @@ export function MaskingEditor({ rule }: { rule: MaskingRule | null }): ReactNode
                 ? post("datamasking-rules", requestOf(form))
                 : put(`datamasking-rules/${part(rule.id)}`, requestOf(form)));
             await client.invalidateQueries();
+            unsaved.release();
             setQuery({});
         } catch (failure) {
             setError(failure);
@@ -175,29 +179,32 @@ export function MaskingEditor({ rule }: { rule: MaskingRule | null }): ReactNode
         }
     };
     return (
-        <form
-            id="masking-rule"
-            onSubmit={(event) => {
-                void save(event);
-            }}
-        >
-            <PageHead title={rule?.name ?? words.isNew}>
-                <Button variant="default" onClick={() => setQuery({})}>
-                    {words.cancel}
-                </Button>
-                <Button type="submit" loading={isBusy}>
-                    {words.save}
-                </Button>
-            </PageHead>
-            <Stack>
-                {error !== null && <Problem error={error} />}
-                <Basics form={form} set={set} isNew={rule === null} />
-                <Kinds form={form} set={set} />
-                <Columns form={form} set={set} />
-                <Customs form={form} set={set} />
-                <How form={form} set={set} />
-                <Trial rule={() => requestOf({ ...form, name: form.name || "trial" })} />
-            </Stack>
-        </form>
+        <>
+            <form
+                id="masking-rule"
+                onSubmit={(event) => {
+                    void save(event);
+                }}
+            >
+                <PageHead title={rule?.name ?? words.isNew}>
+                    <Button variant="default" onClick={() => setQuery({})}>
+                        {words.cancel}
+                    </Button>
+                    <Button type="submit" loading={isBusy}>
+                        {words.save}
+                    </Button>
+                </PageHead>
+                <Stack>
+                    {error !== null && <Problem error={error} />}
+                    <Basics form={form} set={set} isNew={rule === null} />
+                    <Kinds form={form} set={set} />
+                    <Columns form={form} set={set} />
+                    <Customs form={form} set={set} />
+                    <How form={form} set={set} />
+                    <Trial rule={() => requestOf({ ...form, name: form.name || "trial" })} />
+                </Stack>
+            </form>
+            {unsaved.question}
+        </>
     );
 }
