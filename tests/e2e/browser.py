@@ -25,6 +25,7 @@ FLAGS = ["--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--disabl
          "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
 ANSWER_SECONDS = 60  # its first start on a busy machine
 STOPPED = ("context was destroyed", "Cannot find", "navigated or closed")
+REST_MS = 60  # what is to be clicked stays where it is for so long
 NOT_THERE = ("of null (reading", "of undefined (reading")
 
 
@@ -212,30 +213,29 @@ class Page:
                 return
 
     def click(self, selector):
-        """Where it is once it has come to rest and nothing else lies over it; again where the page
-        moved in that moment."""
-        element = f"document.querySelector({json.dumps(selector)})"
-        for _ in range(5):
-            self.click_once(selector)
-            try:
-                if self.run(f"{element} === null || {element}.wasHit !== false"):
-                    return
-            except Moved:
-                return
-
-    def click_once(self, selector):
+        """Once, in the middle of it, when it has rested for REST_MS and nothing else lies over it. A
+        page that moves it away in that very moment would have a person click on something else: that
+        is a fault."""
+        element = json.dumps(selector)
         at = self.until(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            f"(() => {{ const e = document.querySelector({element});"
             "if (!e?.checkVisibility()) return null; e.scrollIntoView({block: 'center'});"
             "const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;"
-            "const rests = e.wasAt === `${x} ${y}`; e.wasAt = `${x} ${y}`;"
+            "if (e.wasAt !== `${x} ${y}`) { e.wasAt = `${x} ${y}`; e.since = performance.now(); }"
             "const hit = document.elementFromPoint(x, y);"
             "const isFree = hit && (hit.contains(e) || e.parentElement.contains(hit));"
-            "if (!rests || !isFree) return null; e.wasHit = false;"
-            "e.addEventListener('pointerdown', () => { e.wasHit = true }, {once: true, capture: true});"
+            f"if (!isFree || performance.now() - e.since < {REST_MS}) return null;"
+            "window.clicked = null; document.addEventListener('pointerdown', (event) => {"
+            " window.clicked = e.contains(event.target) || event.target.contains(e) || e.parentElement.contains(event.target)"
+            " ? 'it' : event.target.outerHTML.slice(0, 200) }, {once: true, capture: true});"
             "return {x, y} })()")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+        try:
+            clicked = self.run("window.clicked === null ? 'nothing' : window.clicked")
+        except Moved:
+            return
+        assert clicked in ("it", None), f"{selector} moved away under the pointer, which met {clicked}"
 
     def press_enter(self):
         for kind in ("keyDown", "keyUp"):

@@ -237,6 +237,15 @@ def postgres():
 
 
 @pytest.fixture(scope="session")
+def browser():
+    """One for all files of this process; a page has cookies of its own."""
+    from browser import Browser
+    browser = Browser()
+    yield browser
+    browser.stop()
+
+
+@pytest.fixture(scope="session")
 def one_provider(tmp_path_factory):
     from oidc import Provider
     provider = Provider(str(tmp_path_factory.mktemp("provider")))

@@ -16,8 +16,8 @@ LONGEST_FIRST = ("test_soak.py", "test_suites.py", "test_drivers.py", "test_mysq
                  "test_pg_agents.py", "test_agent_link.py", "test_bad_input.py",
                  "test_guard_tools.py", "test_connection_catalog.py", "test_guardrail_trials.py",
                  "test_session_files.py", "test_guardrails.py", "test_deadlines.py",
-                 "test_pg_faults.py", "test_sql_oracle.py", "test_console_pages.py",
-                 "test_console_app.py",
+                 "test_pg_faults.py", "test_sql_oracle.py", "test_console_app.py",
+                 "test_console_pages.py", "test_console_stories.py", "test_console_connection.py",
                  "test_oidc_tokens.py", "test_run_tests.py", "test_fuzz.py",
                  "test_pg_sessions.py", "test_pg_tap.py", "test_command_line.py")
 # Set by ./dev test --all: as many cases, rounds and hours as there are.

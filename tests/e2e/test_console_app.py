@@ -8,7 +8,6 @@ import subprocess
 import pytest
 
 from api import PASSWORD, Api, connection, login, unique
-from browser import Browser
 from conftest import BINARY, PATIENCE, wait_for
 from console import (button, choose, label, press, settled, shoot, sign_in, until_text,
                      write_sql)
@@ -23,13 +22,6 @@ INSERT INTO customers SELECT n, 'name ' || n, 'person' || n || '@example.com', N
 CREATE TABLE many AS SELECT n, n * 2 AS twice, 'text ' || n AS words
   FROM generate_series(1, {MANY}) n;
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.stop()
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,10 @@ import json
 import pytest
 
 from api import PASSWORD, connection, login, unique
-from browser import Browser
 from console import (button, choose, label, press, settled, shoot, sign_in, until_text)
 from native import TARGET_PASSWORD, OwnDatabase
 
 FORM = "#connection"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.stop()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from browser import Browser
 from conftest import PATIENCE, ROOT
 from console import sign_in, until_text, write_sql
 from native import OwnDatabase
@@ -18,13 +17,6 @@ QUERIES, AT_ONCE, GROWTH_MAX = 200, 10, 1.2
 EMBEDDED_MAX = 3 << 20
 WIDE = (f"CREATE TABLE wide AS SELECT {', '.join(f'n + {i} AS c{i}' for i in range(COLUMNS))}"
         f" FROM generate_series(1, {ROWS}) n;")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.stop()
 
 
 @pytest.fixture(scope="module")

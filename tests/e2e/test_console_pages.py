@@ -7,18 +7,10 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from api import PASSWORD, Api, login, register, resource, role, setup_code
-from browser import Browser
 from conftest import wait_for
 
 EMAIL = "root@example.com"
 MARKUP = "<img src=x onerror=window.injected=1>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.stop()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import re
 import pytest
 
 from api import PASSWORD, Api, login, unique
-from browser import Browser
 from conftest import PATIENCE
 from console import (button, label, press, select, settled, shoot, sign_in, until_text,
                      write_sql)
@@ -38,13 +37,6 @@ EMPTY = {
     "/admin/audit?actor=nobody": ("Clear", "/admin/audit"),
 }
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDg3lrNq5Fag59XKNgKCb+HF8axkQJzruLPhcfJhH3d7 grace@laptop"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.stop()
 
 
 @pytest.fixture
