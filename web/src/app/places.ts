@@ -28,7 +28,7 @@ export const places: Place[] = [
         section: "admin",
         isFor: isAdmin,
     },
-    { path: "/admin/resources", title: "Resources", icon: "braces", section: "admin", isFor: isAdmin },
+    { path: "/admin/resources", title: "Resources", icon: "layers", section: "admin", isFor: isAdmin },
     { path: "/admin/agents", title: "Agents", icon: "server", section: "admin", isFor: isAdmin },
     {
         path: "/admin/guardrails",
@@ -38,7 +38,7 @@ export const places: Place[] = [
         isFor: seesAll,
     },
     { path: "/admin/masking", title: "Masking", icon: "eye", section: "admin", isFor: seesAll },
-    { path: "/admin/access", title: "Access rules", icon: "check", section: "admin", isFor: seesAll },
+    { path: "/admin/access", title: "Access rules", icon: "lock", section: "admin", isFor: seesAll },
     { path: "/admin/attributes", title: "Attributes", icon: "tag", section: "admin", isFor: seesAll },
     { path: "/admin/people", title: "People", icon: "person", section: "admin", isFor: seesAll },
     { path: "/admin/groups", title: "Groups", icon: "people", section: "admin", isFor: seesAll },
@@ -46,21 +46,21 @@ export const places: Place[] = [
     {
         path: "/admin/services",
         title: "Service accounts",
-        icon: "gear",
+        icon: "cube",
         section: "admin",
         isFor: seesAll,
     },
     {
         path: "/admin/machines",
         title: "Machine identities",
-        icon: "server",
+        icon: "chip",
         section: "admin",
         isFor: seesAll,
     },
     {
         path: "/admin/notifications",
         title: "Notifications",
-        icon: "pulse",
+        icon: "bell",
         section: "admin",
         isFor: isAdmin,
     },
@@ -68,7 +68,7 @@ export const places: Place[] = [
     { path: "/admin/health", title: "Health", icon: "pulse", section: "admin", isFor: isAdmin },
     { path: "/admin/audit", title: "Audit log", icon: "book", section: "admin", isFor: seesAll },
     { path: "/reference", title: "API", icon: "braces", section: "work" },
-    { path: "/account", title: "Your account", icon: "person", section: "work" },
+    { path: "/account", title: "Your account", icon: "gear", section: "work" },
 ];
 
 export function placesOf(me: Me): Place[] {

@@ -87,7 +87,7 @@ export function Empty({
                 {title}
             </Title>
             {Boolean(children) && (
-                <Text c="dimmed" maw="34rem" component="div">
+                <Text c="dimmed" maw="34rem" component="div" className="balanced">
                     {children}
                 </Text>
             )}

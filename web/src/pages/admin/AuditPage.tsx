@@ -29,6 +29,15 @@ function doneOf({ action, resource_type: kind }: Entry): string {
     return action === kind ? one : `${one} · ${words.kinds[kind] ?? kind.replaceAll("_", " ")}`;
 }
 
+/* The name of what it was done to, where the entry has one. */
+function nameOf({ request_payload_redacted: payload }: Entry): string {
+    const told = (payload ?? {}) as Record<string, unknown>;
+    const name = ["name", "connection", "email", "subject"]
+        .map((member) => told[member])
+        .find((value) => typeof value === "string" && value !== "");
+    return typeof name === "string" ? name : "";
+}
+
 function textOf(entry: Entry): string {
     return [
         `${entry.number}  ${entry.hash}`,
@@ -47,6 +56,9 @@ function Line({ entry }: { entry: Entry }): ReactNode {
                 <span>
                     <Text span fw={600} className="anywhere">
                         {doneOf(entry)}
+                    </Text>{" "}
+                    <Text span className="anywhere">
+                        {nameOf(entry)}
                     </Text>{" "}
                     <Text span size="sm" c="dimmed" className="anywhere">
                         {entry.actor_email || entry.actor_name}

@@ -45,6 +45,7 @@ export interface Field {
     required?: boolean;
     isFixed?: boolean; /* of one that is there already */
     isNewOnly?: boolean;
+    isFor?: (form: Form) => boolean; /* else it means nothing, and is not shown */
     choices?: { value: string; label: string }[];
     initial?: unknown;
 }
@@ -245,6 +246,7 @@ export function ThingForm<T>({
             </Drawer>
         );
     }
+    const shown = fields.filter((field) => field.isFor?.(form) ?? true);
     return (
         <>
             <Drawer
@@ -260,7 +262,7 @@ export function ThingForm<T>({
                     }}
                 >
                     <Stack>
-                        {fields.map((field, index) => (
+                        {shown.map((field, index) => (
                             <Input
                                 key={field.name}
                                 isFirst={index === 0}

@@ -65,15 +65,16 @@ function Actions({ sink }: { sink: NotificationSink }): ReactNode {
     );
 }
 
+const isEmail = (form: Form): boolean => form["type"] === "email";
+
 /* What was left empty is not sent: the address stays as it is. What is of another kind is not sent
  * either. */
 function requestOf(form: Form): object {
     const { url, addresses, statement_size, ...rest } = form;
-    const isEmail = form.type === "email";
     return {
         ...rest,
-        ...(isEmail || url === "" || url === undefined ? {} : { url }),
-        ...(isEmail ? { addresses } : {}),
+        ...(isEmail(form) || url === "" || url === undefined ? {} : { url }),
+        ...(isEmail(form) ? { addresses } : {}),
         ...(statement_size === null || statement_size === "" ? {} : { statement_size }),
     };
 }
@@ -86,8 +87,20 @@ export const sinks: Kind<NotificationSink> = {
     fields: [
         { name: "name", kind: "text", label: words.name, required: true },
         { name: "type", kind: "choice", label: words.type, choices: words.types },
-        { name: "url", kind: "text", label: words.url, about: words.urlAbout },
-        { name: "addresses", kind: "words", label: words.mail, about: words.mailAbout },
+        {
+            name: "url",
+            kind: "text",
+            label: words.url,
+            about: words.urlAbout,
+            isFor: (form) => !isEmail(form),
+        },
+        {
+            name: "addresses",
+            kind: "words",
+            label: words.mail,
+            about: words.mailAbout,
+            isFor: isEmail,
+        },
         {
             name: "events",
             kind: "several",
@@ -96,7 +109,7 @@ export const sinks: Kind<NotificationSink> = {
             initial: ["review.requested", "review.decided"],
         },
         { name: "enabled", kind: "yes", label: words.enabled, initial: true },
-        { name: "statement_size", kind: "number", label: words.size },
+        { name: "statement_size", kind: "number", label: words.size, about: words.sizeAbout },
     ],
     requestOf,
     onceOf: ({ secret }) => (secret ? [{ label: words.secret, text: secret }] : []),

@@ -18,9 +18,9 @@ export const texts = {
         ],
         url: "Address",
         urlAbout:
-            "https://… It is sealed, and never shown again; left empty in a change, it stays.",
+            "https://… Sealed before it is stored, and never shown again. Empty: it stays as it is.",
         mail: "E-mail goes to",
-        mailAbout: "Of the kind E-mail alone, in place of an address: up to 20, Enter after each.",
+        mailAbout: "Up to 20, Enter after each.",
         events: "What it is told of",
         eventsKnown: [
             { value: "review.requested", label: "A review is asked for" },
@@ -35,7 +35,8 @@ export const texts = {
             { value: "agent.gone", label: "An agent's link ends" },
         ],
         enabled: "Enabled",
-        size: "Bytes of a statement that may be in a message (empty: none)",
+        size: "Bytes of a statement in a message",
+        sizeAbout: "Empty: messages quote no statement.",
         secret: "Key of its signatures",
         off: "off",
         failing: "fails",
