@@ -67,14 +67,13 @@ static enum err sample_check(struct sample_call *self, struct store_tx *tx, stru
 {
     struct review_target *target = &self->target;
     const struct review *review = &target->look.review;
-    bool is_rehearsal = target->look.secret.sample.len > 0;
-    if (!slice_equals(review->kind, SLICE(REVIEW_HELD)) || !is_rehearsal ||
-        target->protocol == NULL || target->protocol->catalog == NULL ||
-        target->protocol->catalog->sample == NULL) {
+    bool is_pending = slice_equals(review->state, review_state_word(REVIEW_PENDING));
+    if (slice_equals(review->kind, SLICE(REVIEW_HELD)) && !is_pending) {
+        review_target_give_up(target, "rows are shown while the statement waits");
+    } else if (target->look.secret.sample.len == 0 || target->protocol == NULL ||
+               target->protocol->catalog == NULL || target->protocol->catalog->sample == NULL) {
         review_target_give_up(target, "there are no rows of it: nothing was rehearsed, or nothing "
                                       "was written");
-    } else if (!slice_equals(review->state, review_state_word(REVIEW_PENDING))) {
-        review_target_give_up(target, "rows are shown while the statement waits");
     } else if (target->look.why.len > 0) {
         target->why = target->look.why;
     }

@@ -361,9 +361,11 @@ static void hold_run(struct gate_job *job)
 
 static enum err hold_end_body(struct store_tx *tx, void *context, struct error *reterr)
 {
-    const struct hold_job *self = context;
-    return review_store_end_held(tx, self->review_id, self->copy.id,
-                                 self->state == HOLD_STATE_GRANTED, clock_now(), reterr);
+    struct hold_job *self = context;
+    enum err err = review_store_end_held(tx, self->review_id, self->copy.id,
+                                         self->state == HOLD_STATE_GRANTED, clock_now(), reterr);
+    return err == ERR_NONE ? review_store_drop_sample(tx, &self->job.arena, self->review_id, reterr)
+                           : err;
 }
 
 /* Blocks, or in the pool. */
@@ -399,7 +401,10 @@ static enum err hold_give_up_body(struct store_tx *tx, void *context, struct err
     int64_t now = clock_now();
     const struct review_key key = {
         .organization_id = self->copy.organization_id, .id = self->review_id, .now = now};
-    enum err err = review_store_find(tx, &self->job.arena, &key, &review, reterr);
+    enum err err = review_store_drop_sample(tx, &self->job.arena, self->review_id, reterr);
+    if (err == ERR_NONE) {
+        err = review_store_find(tx, &self->job.arena, &key, &review, reterr);
+    }
     if (err == ERR_NONE) {
         err = review_store_open(tx, &self->job.arena, &review, &secret, reterr);
     }

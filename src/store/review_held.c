@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "store/review_internal.h"
 #include "store/rows.h"
+#include "store/seal.h"
 
 #define HELD_CURRENT                                                                               \
     "WHERE v.member_id = $1 AND v.connection_id = $3 AND v.kind = 'held' "                         \
@@ -58,4 +59,24 @@ enum err review_store_end_held(struct store_tx *tx, struct slice review_id, stru
                             "AND kind = 'held' AND state = 'PROCESSING'",
                             PARAMS(store_text(review_id), store_text(session_id), store_int(now)),
                             NULL, reterr);
+}
+
+enum err review_store_drop_sample(struct store_tx *tx, struct arena *arena, struct slice review_id,
+                                  struct error *reterr)
+{
+    struct review review;
+    struct review_secret secret = {0};
+    const struct review_key key = {.id = review_id};
+    enum err err = review_store_find(tx, arena, &key, &review, reterr);
+    if (err == ERR_NONE) {
+        err = review_store_open(tx, arena, &review, &secret, reterr);
+    }
+    if (err != ERR_NONE || secret.sample.len == 0) {
+        return err;
+    }
+    secret.sample = SLICE("");
+    struct slice sealed =
+        seal_in(arena, store_keys(tx), review.id, review_store_plain_in(arena, &secret));
+    return store_exec(tx, "UPDATE review SET sealed = $2 WHERE id = $1",
+                      PARAMS(store_text(review.id), store_blob(sealed)), NULL, reterr);
 }

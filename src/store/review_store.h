@@ -147,6 +147,9 @@ enum err review_store_held(struct store_tx *tx, struct arena *arena, const struc
  * kept, or their scripts are too large in all; words for him. */
 enum err review_store_check_room(struct store_tx *tx, struct slice member_id, int64_t now,
                                  struct error *reterr) MUST_USE;
+/* Nobody is to look at rows that it wrote any more: they are taken out of what is sealed. */
+enum err review_store_drop_sample(struct store_tx *tx, struct arena *arena, struct slice review_id,
+                                  struct error *reterr) MUST_USE;
 /* A held statement that this session took was let through; or it was not, and may be taken again.
  * Nothing when it is not taken by it. */
 enum err review_store_end_held(struct store_tx *tx, struct slice review_id, struct slice session_id,
