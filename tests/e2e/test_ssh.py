@@ -486,7 +486,7 @@ def test_forwards_of_any_kind_are_refused(admin, client):
     assert done.returncode == 255, done
     done = client.ssh("echo on", options=("-o", "LogLevel=INFO", "-R", "127.0.0.1:7:127.0.0.1:22"))
     assert done.stdout == b"on\n" and b"forwarding failed" in done.stderr, done
-    wait_for(lambda: "forwards nothing back: not from 127.0.0.1:7" in "".join(
+    wait_for(lambda: "forwards back from 127.0.0.1:7" in "".join(
         admin.get(f"/sessions/{row['id']}?expand=event_stream&event_stream=utf8").body.decode()
         for row in admin.get(f"/sessions?connection={client.name}").json["data"]), what="what is on record of it")
     done = subprocess.run(client.command(options=("-o", "LogLevel=INFO", "-W", "127.0.0.1:22")), env=client.env,

@@ -402,6 +402,24 @@ static void a_server_opens_what_was_asked_for_alone(void **state)
     stop();
 }
 
+static void rules_that_come_later_close_what_listens(void **state)
+{
+    const struct passage_policy policy = {
+        .looks_at_values = true, .stops_text = true, .judge_script = judge_script};
+    (void)state;
+    start(false);
+    assert_int_equal(ask_listen("tcpip-forward", "localhost", 8000), ERR_NONE);
+    assert_int_equal(answer_listen(true), ERR_NONE);
+    (void)heard(PUMP_TARGET);
+    (void)heard(PUMP_CLIENT);
+    sshd_passage_ops.set_policy(passage, &policy);
+    assert_int_equal(open_back("forwarded-tcpip", "localhost", 8000), SSHWIRE_OPEN_FAILURE);
+    assert_int_equal(to[PUMP_CLIENT].len, 0);
+    assert_int_equal(ask_listen("tcpip-forward", "localhost", 8001), ERR_NONE);
+    assert_int_equal(heard(PUMP_CLIENT).type, SSHWIRE_GLOBAL_FAILURE);
+    stop();
+}
+
 static void answers_nobody_waits_for_end_the_session(void **state)
 {
     (void)state;
@@ -453,6 +471,7 @@ int main(void)
         cmocka_unit_test(paths_are_normal),
         cmocka_unit_test(a_tunnel_is_counted_and_refused_under_rules),
         cmocka_unit_test(a_server_opens_what_was_asked_for_alone),
+        cmocka_unit_test(rules_that_come_later_close_what_listens),
         cmocka_unit_test(answers_nobody_waits_for_end_the_session),
         cmocka_unit_test(listeners_are_bounded_and_refused_under_rules),
     };
