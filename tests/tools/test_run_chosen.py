@@ -58,6 +58,7 @@ def run(tmp_path):
     (("tests/unit/codec/url_test.c",), "1 passed, 0 failed"),
     (("tests/unit/codec", "tests/tools/test_more.py::test_good"), "3 passed, 0 failed"),
     (("-k", "test_good"), "2 passed, 0 failed"),
+    (("tests/e2e/test_some.py", "-k", "test_good or one"), "2 passed, 0 failed"),
     (("-k", "json_test"), "1 passed, 0 failed"),
     (("-k", "deep_array"), "1 passed, 0 failed"),
     (("-k", "has_a_host"), "1 passed, 0 failed")])
