@@ -6,6 +6,7 @@
 #include "base/must.h"
 #include "base/text.h"
 #include "codec/hex.h"
+#include "codec/json.h"
 #include "codec/json_writer.h"
 #include "gate/gate_session_internal.h"
 #include "gate/hold_jobs.h"
@@ -132,6 +133,16 @@ static void hold_write_finding(struct json_writer *json, const struct guard_find
     json_end_object(json);
 }
 
+/* What the target says of it is the target's: only one whole object stands in our own. */
+static struct slice hold_effects_in(struct arena *arena, struct slice facts)
+{
+    struct json document;
+    return json_parse_in(arena, facts, &document, NULL) == ERR_NONE &&
+                   json_as_object(document, NULL) == ERR_NONE
+               ? facts
+               : SLICE("null");
+}
+
 static struct slice hold_found_in(struct arena *arena, const struct gate_session *session,
                                   const struct held_statement *held, const struct gate_hold *hold)
 {
@@ -147,7 +158,7 @@ static struct slice hold_found_in(struct arena *arena, const struct gate_session
         json_member_object(&json, "rehearsal");
         json_member_int(&json, "rows", (int64_t)held->rows);
         json_key(&json, "effects");
-        json_raw(&json, held->facts.len > 0 ? held->facts : SLICE("null"));
+        json_raw(&json, hold_effects_in(arena, held->facts));
         json_end_object(&json);
     }
     json_member_array(&json, "findings");
