@@ -260,3 +260,19 @@ def test_of_two_who_decide_at_once_one_does(floor):
             floor.is_state(asked, "EXECUTED" if is_gone else "REJECTED")
             left = floor.target.ask(f"select count(*) from {table} where a = {number}")
             assert left == ("0" if is_gone else "1")
+
+
+def test_what_it_did_is_not_what_the_statement_says(floor):
+    """What was counted before lies in the session meanwhile, where code could write it anew."""
+    oid = floor.target.ask("select 'orders'::regclass::oid")
+    made = floor.open(REHEARSED)
+    change = ("update orders set total = total where id = 1 and set_config('gatehouse.before', "
+              f"'{{\"{oid}\": [0, 1, 0]}}', true) is not null")
+    with meanwhile(psql, made, change) as done:
+        asked = floor.pending(made)
+        _review, rehearsal = shown(floor, asked)
+        decide(floor.bob, asked, "REJECTED", reason="seen")
+        with pytest.raises(AssertionError, match="seen"):
+            done.result()
+    assert {"table": "public.orders", "inserted": 0, "updated": 1, "deleted": 0} in \
+        rehearsal["effects"]["tables"]

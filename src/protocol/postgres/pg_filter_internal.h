@@ -158,6 +158,7 @@ struct pg_filter_rehearsal {
     uint64_t number;     /* of the client's message that has the statement, or binds it */
     struct slice portal; /* that it was bound to */
     struct slice text;
+    struct slice setting; /* pg_rehearse_setting_in() */
     struct held_value *values;
     size_t value_count;
     bool is_backslash_quoted;

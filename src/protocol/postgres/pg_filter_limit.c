@@ -94,8 +94,12 @@ enum err pg_filter_limit_query(struct pg_filter *filter, const struct pg_filter_
     limit->facts.rule = guard_finding_copy_in(&limit->arena, &facts->rule);
     *ret_is_taken = true;
     limit->is_rehearsing = facts->rehearses;
-    return pg_filter_send_query(filter, facts->rehearses ? "BEGIN; " PG_FILTER_REHEARSAL : "BEGIN",
-                                &limit->id, reterr_error);
+    if (!facts->rehearses) {
+        return pg_filter_send_query(filter, "BEGIN", &limit->id, reterr_error);
+    }
+    struct slice begin =
+        arena_format(&limit->arena, "BEGIN; %.*s", SLICE_ARG(pg_filter_rehearse_begin(filter)));
+    return pg_filter_send_query(filter, arena_text(&limit->arena, begin), &limit->id, reterr_error);
 }
 
 /* By names of ours: what an earlier one may have left goes before. */
@@ -107,8 +111,10 @@ static enum err pg_filter_send_begin(struct pg_filter *filter, struct error *ret
     const struct pgwire_execute execute = {.portal = name};
     struct buf buf CLEANUP(buf_release);
     uint64_t id = 0;
-    const struct slice texts[] = {SLICE("BEGIN"), SLICE(PG_FILTER_REHEARSAL)};
-    size_t count = filter->limit.is_rehearsing ? 2 : 1;
+    bool is_rehearsing = filter->limit.is_rehearsing;
+    const struct slice texts[] = {SLICE("BEGIN"),
+                                  is_rehearsing ? pg_filter_rehearse_begin(filter) : SLICE("")};
+    size_t count = is_rehearsing ? 2 : 1;
     buf_init(&buf, LIMIT_KIB(8));
     must(pgwire_close_write(&buf, &statement) == ERR_NONE);
     for (size_t i = 0; i < count; i++) {

@@ -87,6 +87,7 @@ const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg
     buf_init(&rehearsal->facts, LIMIT_PG_FILTER_WORDS_SIZE);
     buf_init(&rehearsal->plan, LIMIT_PG_FILTER_WORDS_SIZE);
     buf_init(&rehearsal->sample, LIMIT_PG_FILTER_WORDS_SIZE);
+    rehearsal->setting = pg_rehearse_setting_in(arena);
     rehearsal->why_unsampled = "";
     rehearsal->number = filter->number;
     rehearsal->is_backslash_quoted = held->is_backslash_quoted;
@@ -98,6 +99,11 @@ const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg
     }
     rehearse_keep_values(filter, held);
     return NULL;
+}
+
+struct slice pg_filter_rehearse_begin(struct pg_filter *filter)
+{
+    return pg_rehearse_begin_in(&filter->limit.arena, filter->limit.rehearsal->setting);
 }
 
 bool pg_filter_is_rehearsal(const struct pg_filter *filter)
@@ -141,7 +147,9 @@ static enum err rehearse_send(struct pg_filter *filter, struct slice text,
 enum err pg_filter_rehearse_ask(struct pg_filter *filter, struct error *reterr_error)
 {
     filter->limit.phase = PG_FILTER_ASKING;
-    return rehearse_send(filter, pg_rehearse_question_in(&filter->limit.arena), reterr_error);
+    struct slice setting = filter->limit.rehearsal->setting;
+    return rehearse_send(filter, pg_rehearse_question_in(&filter->limit.arena, setting),
+                         reterr_error);
 }
 
 bool pg_filter_rehearse_is_asking(const struct pg_filter *filter)

@@ -6,17 +6,6 @@
 
 #include "protocol/postgres/pg_filter_hold.h"
 
-/* The text behind BEGIN: it waits for locks for some seconds only, and for people as long as the
- * gateway says. What tables were written counts what the session did before as well, until the
- * server has sent that to its statistics: so it is kept what they said before. Whatever the search
- * path. */
-#define PG_FILTER_REHEARSAL                                                                        \
-    "SELECT pg_catalog.set_config('lock_timeout', '5s', true), "                                   \
-    "pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true), "                    \
-    "pg_catalog.set_config('gatehouse.before', (SELECT pg_catalog.json_object_agg("                \
-    "s.relid::pg_catalog.text, pg_catalog.json_build_array(s.n_tup_ins, s.n_tup_upd, "             \
-    "s.n_tup_del))::pg_catalog.text FROM pg_catalog.pg_stat_xact_user_tables s), true)"
-
 /* There is none any more. */
 void pg_filter_rehearse_clear(struct pg_filter *filter);
 
@@ -24,6 +13,8 @@ void pg_filter_rehearse_clear(struct pg_filter *filter);
  * be. */
 const char *pg_filter_rehearse_prepare(struct pg_filter *filter, const struct pg_filter_held *held,
                                        const struct guard_verdict *verdict);
+/* The text behind the BEGIN of its transaction. */
+struct slice pg_filter_rehearse_begin(struct pg_filter *filter);
 /* Whether the message at hand is. */
 bool pg_filter_is_rehearsal(const struct pg_filter *filter);
 /* Of a statement that is: it runs in a transaction of ours, whatever it changes. */

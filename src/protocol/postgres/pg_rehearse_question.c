@@ -1,6 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/postgres/pg_rehearse_question.h"
 
+#include "codec/hex.h"
+
+#include <sodium.h>
+
+#define SECRET_SIZE 16
+
+struct slice pg_rehearse_setting_in(struct arena *arena)
+{
+    unsigned char secret[SECRET_SIZE];
+    randombytes_buf(secret, sizeof(secret));
+    struct slice digits = hex_encode(arena, slice_of(secret, sizeof(secret)));
+    return arena_format(arena, "gatehouse.before_%.*s", SLICE_ARG(digits));
+}
+
+struct slice pg_rehearse_begin_in(struct arena *arena, struct slice setting)
+{
+    return arena_format(
+        arena,
+        "SELECT pg_catalog.set_config('lock_timeout', '5s', true), "
+        "pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true), "
+        "pg_catalog.set_config('%.*s', (SELECT pg_catalog.json_object_agg("
+        "s.relid::pg_catalog.text, pg_catalog.json_build_array(s.n_tup_ins, s.n_tup_upd, "
+        "s.n_tup_del))::pg_catalog.text FROM pg_catalog.pg_stat_xact_user_tables s), true)",
+        SLICE_ARG(setting));
+}
+
 #define BEGIN_ASKING                                                                               \
     "SAVEPOINT gatehouse_rehearsal; SET LOCAL search_path = pg_catalog; "                          \
     "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "                     \
@@ -13,8 +39,7 @@ static const char question_begin[] =
     "SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL statement_timeout = 0; " BEGIN_ASKING;
 
 static const char question_written[] =
-    "WITH before AS (SELECT coalesce(nullif(current_setting('gatehouse.before', true), ''), "
-    "'{}')::json AS was), counts AS (SELECT s.relid, s.schemaname, s.relname, "
+    "counts AS (SELECT s.relid, s.schemaname, s.relname, "
     "s.n_tup_ins - coalesce((b.was -> s.relid::text ->> 0)::int8, 0) AS inserted, "
     "s.n_tup_upd - coalesce((b.was -> s.relid::text ->> 1)::int8, 0) AS updated, "
     "s.n_tup_del - coalesce((b.was -> s.relid::text ->> 2)::int8, 0) AS deleted "
@@ -120,10 +145,16 @@ static const char question_effects[] =
     "LIMIT 50) t))::text, "
     "(SELECT said FROM plan WHERE octet_length(said) <= 40000); " PG_REHEARSE_SAMPLE_UNDO;
 
-struct slice pg_rehearse_question_in(struct arena *arena)
+struct slice pg_rehearse_question_in(struct arena *arena, struct slice setting)
 {
-    return arena_format(arena, "%s%s%s%s%s%s", question_begin, question_written, question_columns,
-                        question_parts, question_plan, question_effects);
+    struct slice before =
+        arena_format(arena,
+                     "WITH before AS (SELECT coalesce(nullif(current_setting('%.*s', true), ''), "
+                     "'{}')::json AS was), ",
+                     SLICE_ARG(setting));
+    return arena_format(arena, "%s%.*s%s%s%s%s%s", question_begin, SLICE_ARG(before),
+                        question_written, question_columns, question_parts, question_plan,
+                        question_effects);
 }
 
 struct slice pg_rehearse_sample_in(struct arena *arena, struct slice query)

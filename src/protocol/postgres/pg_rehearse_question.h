@@ -7,6 +7,15 @@
 
 #include "base/arena.h"
 
+/* What tables were written counts what the session did before as well, until the server has sent
+ * that to its statistics: so what they said before is kept in a setting of the transaction. The
+ * statement is the client's, which could write it anew, so nobody else knows its name, and servers
+ * do not list such. */
+struct slice pg_rehearse_setting_in(struct arena *arena);
+/* The text behind BEGIN: it waits for locks for some seconds only, and for people as long as the
+ * gateway says. Whatever the search path. */
+struct slice pg_rehearse_begin_in(struct arena *arena, struct slice setting);
+
 /* A Query. Its answer is a row of two texts, JSON: the effects that people see, and a plan of the
  * sample, whose members are
  *
@@ -23,7 +32,7 @@
  * rows are found by who wrote them (xmin), old ones by their primary key, as nobody else can have
  * changed them, and deleted ones by who deleted them (xmax). Only plain tables are read, without
  * policies, and only types of the server's own, so nothing runs that somebody has defined. */
-struct slice pg_rehearse_question_in(struct arena *arena);
+struct slice pg_rehearse_question_in(struct arena *arena, struct slice setting);
 
 /* The same around a query that the plan has. */
 struct slice pg_rehearse_sample_in(struct arena *arena, struct slice query);
